@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils import _pytree as pytree
 
 import autograph as ag
 from oracle import assert_equal, t
@@ -173,3 +174,104 @@ def test_buffers_have_no_history():
     layer = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
     ag.function(lambda x: layer(x).sum())(torch.randn(3, 2)).backward()
     assert layer[1].running_mean.grad_fn is None and layer[1].running_mean.any()
+
+
+def view_changed(x):
+    y = x.clone()
+    z = y.view(-1, 1)
+    z[1] = 5.0
+    return y, z
+
+
+def base_changed(x):
+    y = x.clone()
+    z = y[1:]
+    y.mul_(2)
+    return z
+
+
+def read_without_gradients(x):
+    y = x.clone()
+    z = y[1:]
+    y.mul_(2)
+    with torch.no_grad():
+        total = z.sum()
+    return z * total
+
+
+def view_made_without_gradients(x):
+    with torch.no_grad():
+        y = x.clone()
+        z = y[1:]
+        y.mul_(2)
+    return z * x[1:]
+
+
+@pytest.mark.parametrize("function", [view_changed, base_changed, read_without_gradients, view_made_without_gradients])
+def test_views_keep_their_history_wherever_they_are_read(function):
+    found = []
+    for run in both(function):
+        x = leaf(1.0, 2.0, 3.0)
+        results = pytree.tree_leaves(run(x))
+        found.append([torch.autograd.grad(result.sum(), x, retain_graph=True) for result in results])
+    assert_equal(*found)
+
+
+def detached_and_changed(x, w):
+    y = x * 1
+    z = y.detach()
+    z += w
+    return y, z * 2
+
+
+def detached_in_each_iteration(x, w):
+    h, i = x * 0, t(0)
+    while i < 3:
+        h = h.detach()
+        h += w * (i + 1)
+        i = i + 1
+    return (h,)
+
+
+def changed_without_history(x, w):
+    y = x.detach().clone()
+    z = y.detach()
+    i = t(0)
+    while i < 3:
+        z[0] = z.sum()
+        z.mul_(0.5)
+        i = i + 1
+    return y * w, z * w
+
+
+def changed_for_the_data_only(x, w):
+    y = x * 1
+    y.data.copy_(w)
+    return (y * x,)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [detached_and_changed, detached_in_each_iteration, changed_without_history, changed_for_the_data_only],
+)
+def test_changes_of_detached_tensors(function):
+    found = []
+    for run in both(function):
+        x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        results = run(x, w)
+        gradients = [torch.autograd.grad(r.sum(), (x, w), retain_graph=True, materialize_grads=True) for r in results]
+        found.append((results, gradients))
+    for mine, eager in zip(pytree.tree_leaves(found[1]), pytree.tree_leaves(found[0])):
+        assert_equal(mine.detach(), eager.detach())
+
+
+@pytest.mark.parametrize("write", ["z[0] = w.sum()", "if w.sum() > 0: z += w", "z += w; y.mul_(2)"])
+def test_a_history_that_a_detached_tensor_would_lose_is_refused(write, tmp_path):
+    path = tmp_path / "program.py"
+    body = "\n    ".join(write.split("; "))
+    path.write_text(f"def f(x, w):\n    y = x * 1\n    z = y.detach()\n    {body}\n    return z * 2\n")
+    scope = {}
+    exec(compile(path.read_text(), path, "exec"), scope)
+    with pytest.raises(ag.StagingError, match=r"help: copy it: `.detach\(\).clone\(\)`") as caught:
+        ag.function(scope["f"])(leaf(1.0, 2.0), leaf(3.0, 4.0))
+    assert f'File "{path}", line 4' in str(caught.value)

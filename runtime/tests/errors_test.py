@@ -198,12 +198,12 @@ def test_gradient_of_an_operator_without_a_derivative():
     """Computed outside or inside the graph; the error is at the line of the operator."""
 
     def f(x):
-        return ag.py_function(lambda a: a * 2, (x,), "f32[2]") * x  # no derivative
+        return torch.histc(x, 2) * x  # no derivative
 
     def inside(x):
         return torch.autograd.grad(f(x).sum(), x)
 
     x = torch.ones(2, requires_grad=True)
     for run in (lambda: ag.function(f)(x).sum().backward(), lambda: ag.function(inside)(x)):
-        with pytest.raises(ag.StagingError, match="(?s)no derivative: a call back into Python.*# no derivative"):
+        with pytest.raises(ag.StagingError, match="(?s)no derivative: aten.histc.*# no derivative"):
             run()

@@ -159,6 +159,132 @@ class Program:
         self.add(level + 1, self.result())
 
 
-def module_text(seeds):
+STATE_HEADER = '''import collections
+import random
+
+import numpy
+import torch
+
+
+class Counter:
+    total = 0
+
+    def __init__(self):
+        self.n, self.log, self.inner = 0, [], None
+
+    def add(self, k=1):
+        self.n += k
+        return self.n
+
+    def add_to_all(self):
+        Counter.total += 1
+        return self.add(2)
+
+
+class Slots:
+    __slots__ = ("n",)
+
+    def __init__(self):
+        self.n = 1
+
+
+def bump(d, k=1):
+    d["n"] = d["n"] + k
+    return d
+
+
+def remember(x, cache={}, seen=[]):
+    cache["last"] = x
+    seen.append(1)
+    return len(seen)
+
+
+def count_up(k=0):
+    while True:
+        k += 2
+        yield k
+
+
+def reset():
+    random.seed(5)
+    numpy.random.seed(5)
+    Counter.total = 0
+    remember.__defaults__[0].clear()
+    remember.__defaults__[1].clear()
+    STATE.__init__()
+    LOG.clear()
+    QUEUE.clear()
+    QUEUE.extend([0, 1])
+    ARRAY[:] = 0
+
+
+def state():
+    return STATE.n, len(STATE.log), STATE.inner, Counter.total, len(LOG), list(QUEUE), ARRAY.tolist(), remember.__defaults__[1]
+
+
+STATE, LOG, QUEUE, ARRAY = Counter(), [], collections.deque([0, 1], maxlen=2), numpy.zeros(2)
+
+
+'''
+
+#: Statements over objects, containers, iterators, generators, closures and random numbers. A graph can hold what the
+#: first change; the others can be refused below a staged condition.
+HELD = (
+    "c.add()", "c.add(j)", "STATE.add()", "c.add_to_all()", "Counter.total += 1", "bump(d)", "bump(d, k)", "d['n'] += 1", "up()",
+    "slots.n += 1", "holder[0].add(3)", "c.inner = b * 1", "STATE.inner = b.detach() * 1", "c.log.append(s)", "LOG.append(s)",
+    "alias.append(s * 2)", "STATE.log.append(k)", "STATE.log = STATE.log + [k]", "s = s + random.random()", "k = k + random.randint(0, 2)",
+    "s = s + numpy.random.rand()", "last.append(k)", "QUEUE.append(j)", "c = Counter()", "d = {'n': k}", "counts['a'] += 1",
+    "k = k + remember(k)", "c.n = k", "up.calls = up.calls + 1", "z = torch.zeros_like(a); z[0] = s; a = a + z", "holder = [c, holder[0]]",
+)  # fmt: skip
+OPAQUE = (
+    "seen.add(1)", "seen.add(len(seen))", "s = s + next(it)", "s = s + next(numbers)", "ARRAY[0] += 1", "buffer.append(1)",
+    "random.shuffle(order)", "s = s + order[0]", "queue.append(s)", "data = list(zip(it, 'ab'))",
+)  # fmt: skip
+READS = (
+    "s = s + c.n * 0.1", "s = s + STATE.n", "s = s + Counter.total", "s = s + d['n']", "s = s + total * 0.1", "s = s + len(seen)",
+    "s = s + sum(last)", "s = s + QUEUE[0]", "s = s + slots.n", "s = s + counts['a']", "k = k + len(c.log)", "s = s + float(ARRAY[0])",
+    "s = s + len(alias)", "k = k + up.calls",
+)  # fmt: skip
+
+
+class StateProgram(Program):
+    """A program that also uses objects, containers, iterators, generators, closures and random numbers."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.statements = HELD if self.random.random() < 0.75 else HELD + OPAQUE * 2
+
+    def text(self, name):
+        self.lines = [f"def {name}(a, m, n):"]
+        for line in ("b = a * 0.5 + 1", "s = a.sum()", "k = int(n)", "j = 1", "out = [a * 1]", "total = 0", "alias = LOG",
+                     "c, d, seen, slots, counts = Counter(), {'n': 0}, set(), Slots(), collections.Counter(a=1)",
+                     "last, queue = collections.deque([0, 0, 0], maxlen=3), collections.deque()",
+                     "it, numbers, holder, buffer, order = iter(range(999)), count_up(), [c], bytearray(), [1, 2, 3]",
+                     "", "def up():", "    nonlocal total", "    total += 1", "    return total", "",
+                     "up.calls = 0"):  # fmt: skip
+            self.add(1, line) if line else self.lines.append("")
+        self.block(1, self.random.randint(4, 8), budget=4)
+        returns = any("return a" in line for line in self.lines)
+        self.add(1, self.result() + ("" if returns else ", next(it), next(numbers)"))
+        return "\n".join(self.lines) + "\n"
+
+    def result(self):
+        return (
+            "return a, b, s, k, j, len(out), c.n, len(c.log), d['n'], total, len(seen), list(last), len(queue), "
+            "slots.n, up.calls, counts['a'], holder[0].n, len(buffer), torch.stack(out)"
+        )
+
+    def statement(self, level, budget):
+        chance = self.random.random()
+        if chance < 0.35:
+            self.add(level, self.random.choice(self.statements))
+        elif chance < 0.5:
+            self.add(level, self.random.choice(READS))
+        else:
+            super().statement(level, budget)
+
+
+def module_text(seeds, kind=Program):
     """A module of one function for each seed."""
-    return HEADER + "\n\n".join(Program(seed).text(f"program_{seed}") for seed in seeds)
+    header = HEADER if kind is Program else STATE_HEADER
+    return header + "\n\n".join(kind(seed).text(f"program_{seed}") for seed in seeds)

@@ -1,4 +1,4 @@
-"""Random programs have the same results and exceptions staged as eagerly.
+"""Random programs have the same results, exceptions and Python state staged as eagerly.
 
 `PROGRAMS=100 FIRST=0` in the environment sets the number of programs and the first seed. A failure names its seed.
 """
@@ -6,6 +6,7 @@
 import copy
 import importlib.util
 import os
+import random
 
 import pytest
 import torch
@@ -14,18 +15,14 @@ import autograph as ag
 import programs
 from oracle import assert_equal
 
-COUNT, FIRST, CHUNK = int(os.environ.get("PROGRAMS", "5000")), int(os.environ.get("FIRST", "0")), 50
+COUNT, FIRST, CHUNK = int(os.environ.get("PROGRAMS", "4000")), int(os.environ.get("FIRST", "0")), 50
 
 
 @pytest.mark.parametrize("compare", ["compare", "compare_gradients"])
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
 def test_programs(first, compare, tmp_path):
     seeds = range(first, min(first + CHUNK, FIRST + COUNT))
-    path = tmp_path / f"programs_{first}.py"
-    path.write_text(programs.module_text(seeds))
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    module = load(tmp_path / f"programs_{first}.py", programs.module_text(seeds))
     failures = []
     for seed in seeds:
         try:
@@ -34,6 +31,62 @@ def test_programs(first, compare, tmp_path):
             text = programs.Program(seed).text(f"program_{seed}")
             failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{text}")
     assert not failures, f"{len(failures)} of {len(seeds)} differ\n\n" + "\n".join(failures[:3])
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
+def test_programs_with_state(first, tmp_path):
+    """Programs with Python state agree, or are refused with a line of theirs; a refused call changes nothing."""
+    seeds = range(first, min(first + CHUNK, FIRST + COUNT))
+    path = tmp_path / f"state_{first}.py"
+    module = load(path, programs.module_text(seeds, programs.StateProgram))
+    failures, refused = [], []
+    for seed in seeds:
+        try:
+            message = compare_state(module, getattr(module, f"program_{seed}"), seed)
+            if message is not None:
+                refused.append(f"seed {seed}: {message}")
+                assert f'File "{path}", line' in message, message
+        except Exception as error:
+            text = programs.StateProgram(seed).text(f"program_{seed}")
+            failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{text}")
+    print("\n".join(refused))
+    assert not failures, f"{len(failures)} of {len(seeds)} differ\n\n" + "\n".join(failures[:3])
+    assert len(refused) <= 0.6 * len(seeds), refused
+
+
+def compare_state(module, function, seed):
+    """Compares three calls and the state after each; the message if one is refused."""
+    torch.manual_seed(seed)
+    calls = [(torch.randn(3), torch.randn(2, 3), torch.tensor(n)) for n in (3, 0, 3)]
+    staged, expected = ag.function(function), []
+    module.reset()
+    for args in calls:
+        expected.append((run(function, args), copy.deepcopy(module.state()), random.random()))
+    module.reset()
+    for args, outcome in zip(calls, expected):
+        before = copy.deepcopy(module.state())
+        try:
+            found = run(staged, args)
+        except ag.StagingError as error:
+            assert_equal(module.state(), before)
+            return str(error)
+        except AssertionError as error:
+            assert "a staged loop needs a first iteration here" in str(error)
+            return f'{error}, File "{module.__file__}", line'
+        assert_equal(found, outcome[0])
+        if found[0] == "raised":  # the state of a run that fails is that before it
+            return None
+        assert_equal((module.state(), random.random()), outcome[1:])
+    return None
+
+
+def load(path, text):
+    """A program as a module."""
+    path.write_text(text)
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 def compare(function, seed):

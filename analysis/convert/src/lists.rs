@@ -23,10 +23,16 @@ pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mu
     if !ctx.options.features.lists {
         return;
     }
-    let mut own = Variables::of_statements(body).assigned();
-    own.extend(parameters.iter().map(|parameter| parameter.name().id.clone()));
+    let own = own_variables(parameters, body);
     statements(ctx, &own, body);
     expressions::rewrite(body, &Displays { ctx });
+}
+
+/// The variables of a function: its parameters, and what it assigns.
+pub(super) fn own_variables(parameters: &ast::Parameters, body: &ast::Suite) -> FxHashSet<Name> {
+    let mut own = Variables::of_statements(body).assigned();
+    own.extend(parameters.iter().map(|parameter| parameter.name().id.clone()));
+    own
 }
 
 /// Converts operations on lists in variables of this function, `own`. Lists in variables of other scopes

@@ -36,7 +36,7 @@ pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef)
             Pass::Returns => returns::run(ctx, &mut body),
             Pass::Asserts => asserts::run(ctx, &mut body),
             Pass::Lists => lists::run(ctx, &def.parameters, &mut body),
-            Pass::Slices => slices::run(ctx, &mut body),
+            Pass::Slices => slices::run(ctx, &def.parameters, &mut body),
             Pass::Calls => calls::run(ctx, &mut body),
             Pass::ControlFlow => control_flow::run(ctx, &def.parameters, &mut body),
             Pass::ConditionalExpressions => conditional_expressions::run(ctx, &mut body),
@@ -64,7 +64,7 @@ pub(super) fn convert_expression(ctx: &LoweringContext<'_>, expression: Expr) ->
     for pass in Pass::ALL.into_iter().filter(|pass| ctx.options.runs(*pass)) {
         match pass {
             Pass::Lists => lists::run(ctx, &ast::Parameters::default(), &mut body),
-            Pass::Slices => slices::run(ctx, &mut body),
+            Pass::Slices => slices::run(ctx, &ast::Parameters::default(), &mut body),
             Pass::Calls => calls::run(ctx, &mut body),
             Pass::ConditionalExpressions => conditional_expressions::run(ctx, &mut body),
             Pass::LogicalExpressions => logical_expressions::run(ctx, &mut body),

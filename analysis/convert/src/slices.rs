@@ -5,24 +5,28 @@
 //! x[i]            =>  ag__.get_item(x, i, opts=ag__.GetItemOpts(element_dtype=None))
 //! ```
 //!
-//! Slices and tuples of indices are not converted.
+//! Slices and tuples of indices are not converted. Nor is an assignment to an element of a variable of another
+//! scope, since an assignment to the variable would make it local.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
+use super::lists;
 use super::lowering::{self, LoweringContext};
 
-pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
+pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
     if !ctx.options.features.lists {
         return;
     }
+    let own = lists::own_variables(parameters, body);
     lowering::for_each(body, &mut |statement| {
         if let Stmt::Assign(node) = statement
             && let [Expr::Subscript(target)] = &mut node.targets[..]
             && is_single(&target.slice)
             && let Expr::Name(list) = &*target.value
+            && own.contains(&list.id)
         {
             let origin = node.range;
             let value = std::mem::replace(&mut *node.value, build::none(origin));

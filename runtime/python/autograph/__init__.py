@@ -10,6 +10,7 @@ inside a layer; `runtime/tests/layers_test.py` checks both.
 
     graph          the command `python -m autograph.graph`
     api            the public functions
+    shadow         shadow mode: eager Python beside the graph
     tracing        traces: from a call to a graph, guards, results, gradients
     interception   torch functions and operators while a function is traced
     operators      what converted code calls: control flow, calls, lists, variables
@@ -26,11 +27,11 @@ from .api.conversion import convert, do_not_convert, set_element_type, set_loop_
 from .api.eager import functions_run_eagerly, run_functions_eagerly
 from .api.function import Function, function
 from .api.saved import load
-from .errors import AutographError, ConversionError, StagingError
+from .errors import AutographError, ConversionError, StagingError, VerificationError
 from .operators.py_function import py_function
 
 __all__ = [
-    "AutographError", "ConversionError", "Function", "StagingError", "convert", "do_not_convert", "function",
-    "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
+    "AutographError", "ConversionError", "Function", "StagingError", "VerificationError", "convert",
+    "do_not_convert", "function", "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
     "stack", "to_code", "to_graph",
 ]  # fmt: skip

@@ -26,6 +26,10 @@ class StagingError(AutographError):
     """Code that cannot become part of a graph."""
 
 
+class VerificationError(AutographError):
+    """In shadow mode, a graph did something else than eager Python."""
+
+
 class Unreachable(BaseException):
     """The code after this point is never reached: a staged branch before it raised on every path."""
 
@@ -36,6 +40,20 @@ class Restart(BaseException):
     def __init__(self, optimizer):
         super().__init__()
         self.optimizer = optimizer
+
+
+class Drawn(BaseException):
+    """The trace has to start again, comparing random number generators before and after each region: tracing once has
+    drawn from one of them."""
+
+
+class Unroll(BaseException):
+    """The trace has to start again, with the loop that has this body unrolled: tracing it once has changed an object
+    that cannot be put back."""
+
+    def __init__(self, code):
+        super().__init__()
+        self.code = code
 
 
 def located(span):

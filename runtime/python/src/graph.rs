@@ -271,6 +271,14 @@ impl PyGraph {
         Ok(differentiable_results(entry, &inputs))
     }
 
+    /// For each result, whether it has a gradient with respect to these values of the entry function.
+    fn computed_from(&self, values: Vec<PyRef<'_, PyValue>>) -> PyResult<Vec<bool>> {
+        let graph = self.finished()?;
+        let Some(entry) = graph.entry() else { return Ok(Vec::new()) };
+        let inputs: Vec<Value> = values.iter().map(|value| value.value).collect();
+        Ok(differentiable_results(entry, &inputs))
+    }
+
     /// Partitions a graph whose last results are gradients and whose last parameters are their seeds into a
     /// forward and a backward graph. Also returns the indices of the parameters that the backward graph may
     /// share memory with.

@@ -37,6 +37,7 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<types::PyListType>()?;
     module.add_class::<types::PyTupleType>()?;
     module.add_function(wrap_pyfunction!(torch::dtype_names, module)?)?;
+    module.add_function(wrap_pyfunction!(torch::ambient, module)?)?;
     module.add_class::<plan::PyPlan>()?;
     module.add_class::<model::PyModel>()?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)

@@ -110,6 +110,13 @@ pub(super) fn unsupported(class: &str, object: &Bound<'_, PyAny>) -> PyErr {
     PyValueError::new_err(format!("unsupported {class}: {object}"))
 }
 
+/// The settings of torch on this thread that influence what an operator computes or records. An odd number:
+/// modes, transforms or autocast are active, which are not part of it.
+#[pyfunction]
+pub(super) fn ambient() -> u64 {
+    ag_exec::aten::ambient()
+}
+
 /// The names of dtypes in the text of graphs: `torch.float32` is `f32`.
 #[pyfunction]
 pub(super) fn dtype_names(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

@@ -3,14 +3,22 @@
 // A call is prepared once. Known arguments are converted then; each unknown one is a hole with its type, which every
 // run fills. No exception leaves this file: an error is a kind and a message.
 
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
+#include <torch/csrc/autograd/anomaly_mode.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -285,6 +293,8 @@ struct Mode {
   // Below the autograd keys nothing is recorded, but oneDNN's LSTM saves
   // what its backward kernel needs only if gradients are enabled.
   c10::AutoGradMode gradients{true};
+  // The casts of autocast are nodes of the graph.
+  c10::impl::ExcludeDispatchKeyGuard no_casts{c10::autocast_dispatch_keyset};
 };
 
 template <class T> void read_element(const at::Tensor &tensor, T &out) { out = *tensor.const_data_ptr<T>(); }
@@ -369,7 +379,35 @@ void ag_items_free(Value *items) { free(items); }
 
 void ag_text_free(char *text) { free(text); }
 
-// While this object lives, operators on this thread bypass autograd.
+// The settings of torch on this thread that influence what an operator computes or records, packed into one number:
+// reading each of them through Python would take longer than a small graph. Bit 0: some of the settings below the first
+// byte need a closer look, since they are objects of Python or differ per device. Bits 8 and higher: all others.
+uint64_t ag_ambient() {
+  const auto keys = c10::impl::tls_local_dispatch_key_set();
+  const auto &context = at::globalContext();
+  const bool casts = !keys.excluded_.has_all(c10::autocast_dispatch_keyset);
+  const bool transforms = keys.included_.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode);
+  const bool modes = at::impl::PythonTorchFunctionTLS::stack_len() > 0 || c10::impl::TorchDispatchModeTLS::stack_len() > 0;
+  const bool flags[] = {
+      at::GradMode::is_enabled(),
+      c10::InferenceMode::is_enabled(),
+      torch::autograd::AnomalyMode::is_enabled(),
+      context.deterministicAlgorithms(),
+      context.deterministicAlgorithmsWarnOnly(),
+      context.deterministicFillUninitializedMemory(),
+      context.userEnabledMkldnn(),
+      context.userEnabledCuDNN(),
+      context.userEnabledFlashSDP(),
+      context.userEnabledMemEfficientSDP(),
+      context.userEnabledMathSDP(),
+      context.userEnabledCuDNNSDP(),
+  };
+  uint64_t bits = static_cast<uint64_t>(c10::get_default_dtype_as_scalartype());
+  for (bool flag : flags) bits = bits << 1 | flag;
+  return bits << 8 | (casts || transforms || modes);
+}
+
+// While this object lives, operators on this thread bypass autograd and autocast.
 Mode *ag_mode_enter() { return new Mode(); }
 
 void ag_mode_leave(Mode *mode) { delete mode; }

@@ -386,7 +386,14 @@ pub fn load_cuda() -> bool {
     unsafe { raw::ag_load_cuda() }
 }
 
-/// While this guard lives, operators on this thread bypass autograd: a graph computes gradients with its own
+/// The settings of torch on this thread that influence what an operator computes or records, as one number. If it is
+/// odd, modes, transforms or autocast are active, which are not part of it.
+pub fn ambient() -> u64 {
+    // SAFETY: reads settings of this thread and of torch.
+    unsafe { raw::ag_ambient() }
+}
+
+/// While this guard lives, operators on this thread bypass autograd and autocast: a graph computes gradients with its own
 /// nodes.
 #[derive(Debug)]
 pub struct NoAutogradGuard {

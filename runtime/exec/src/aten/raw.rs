@@ -76,6 +76,7 @@ unsafe extern "C" {
     ) -> bool;
     pub(super) fn ag_items_free(items: *mut Value);
     pub(super) fn ag_text_free(text: *mut c_char);
+    pub(super) fn ag_ambient() -> u64;
     pub(super) fn ag_mode_enter() -> *mut Mode;
     pub(super) fn ag_mode_leave(mode: *mut Mode);
     pub(super) fn ag_item(tensor: *const C_tensor, out: *mut Value, failure: *mut Failure) -> bool;

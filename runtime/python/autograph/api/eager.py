@@ -1,6 +1,7 @@
 """A switch that runs staged functions as ordinary Python, for debugging and comparison."""
 
 import os
+from contextlib import contextmanager
 
 _on = os.environ.get("AUTOGRAPH_EAGER", "") not in ("", "0")
 
@@ -15,3 +16,14 @@ def run_functions_eagerly(eagerly=True):
 def functions_run_eagerly():
     """Whether staged functions run as ordinary Python."""
     return _on
+
+
+@contextmanager
+def eagerly():
+    """Runs staged functions as ordinary Python in a block."""
+    before = functions_run_eagerly()
+    run_functions_eagerly()
+    try:
+        yield
+    finally:
+        run_functions_eagerly(before)

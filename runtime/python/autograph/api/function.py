@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import os
 import sys
 import types
 import warnings
@@ -13,12 +14,13 @@ from .._runtime import Callable
 from ..capture.staging import current
 from ..errors import Restart, StagingError
 from ..operators import calls
-from ..tracing import signatures
+from ..shadow import check
+from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten
 from ..tracing.trace import TRACING, Trace, name_of
 from ..tracing.tracebacks import in_user_code
 from . import progress, saved
-from .eager import functions_run_eagerly
+from .eager import eagerly, functions_run_eagerly
 
 _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -59,10 +61,10 @@ class Function(Callable):
             owner = getattr(owner, part, None)
         if owner is self:
             return self.__qualname__
-        return Function, (self.python_function, self.input_signature)
+        return type(self), (self.python_function, self.input_signature)
 
     def __deepcopy__(self, memo):
-        return Function(copy.deepcopy(self.python_function, memo), self.input_signature)
+        return type(self)(copy.deepcopy(self.python_function, memo), self.input_signature)
 
     def __ag_inline__(self, args, kwargs):
         return calls.call(self.python_function, args, kwargs)
@@ -108,9 +110,9 @@ class Function(Callable):
     def _trace_for(self, leaves, structure, args, kwargs):
         if self.input_signature is not None:
             sizes = signatures.checked(self.__name__, self.input_signature, leaves)
-            kind = (torch.is_grad_enabled(), torch.get_default_dtype(), structure, *signatures.kinds(leaves))
+            kind = (structure, ambient.key(), *signatures.kinds(leaves))
             return self._find_or_create(("signature", kind), lambda: self._new_trace(args, kwargs, sizes))
-        kind = (structure, torch.is_grad_enabled(), torch.get_default_dtype(), *signatures.kinds(leaves))
+        kind = (structure, ambient.key(), *signatures.kinds(leaves))
         shapes = signatures.shapes(leaves)
         known = self._live((kind, shapes))
         if known is not None:
@@ -187,15 +189,30 @@ class Function(Callable):
         )
 
 
-def function(python_function=None, *, input_signature=None):
-    """Makes a function run as a graph."""
+class VerifiedFunction(Function):
+    """A staged function in shadow mode: eager Python runs beside each graph, on copies, and both are compared."""
+
+    def _call(self, *args, **kwargs):
+        if functions_run_eagerly() or current() is not None:
+            return super()._call(*args, **kwargs)
+        return check.call(self.__name__, self.python_function, super()._call, args, kwargs, eagerly)
+
+
+#: Whether staged functions are verified that do not say whether they are.
+_VERIFY = os.environ.get("AUTOGRAPH_VERIFY", "") not in ("", "0")
+
+
+def function(python_function=None, *, input_signature=None, verify=None):
+    """Makes a function run as a graph. With `verify=True`, or `AUTOGRAPH_VERIFY=1` in the environment, eager Python
+    runs beside the graph, and a difference raises a `VerificationError`."""
     if python_function is None:
-        return functools.partial(function, input_signature=input_signature)
+        return functools.partial(function, input_signature=input_signature, verify=verify)
+    kind = VerifiedFunction if (_VERIFY if verify is None else verify) else Function
     if isinstance(python_function, (staticmethod, classmethod)):
-        return type(python_function)(Function(python_function.__func__, input_signature))
+        return type(python_function)(kind(python_function.__func__, input_signature))
     if isinstance(python_function, property):
-        return python_function.getter(Function(python_function.fget, input_signature))
-    return Function(python_function, input_signature)
+        return python_function.getter(kind(python_function.fget, input_signature))
+    return kind(python_function, input_signature)
 
 
 __all__ = ["Function", "function"]

@@ -21,7 +21,7 @@ def save(trace, folder):
         for number, capture in enumerate(trace.captures)
         if capture.path is None
     ]
-    trace.graph.save(os.fspath(folder), captures)
+    trace.without_uses().save(os.fspath(folder), captures)
 
 
 class Loaded:

@@ -16,17 +16,23 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import OVERWRITTEN
 from ..record.types import is_differentiable
+from .places import Contents
 
 _DETACH = torch.ops.aten.detach.default
 
 
 HELD = "this changes a tensor that a list of the graph holds; append a copy to the list: `.clone()`"
 
+DETACHED = (
+    "this changes a tensor from `detach()` in place by values that have a gradient; it is read after another change, or "
+    "through a view, and its gradient would be lost\nhelp: copy it: `.detach().clone()`"
+)
+
 
 class Base:
     """A storage. `source` is the capture for memory from outside the graph, otherwise None."""
 
-    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "__weakref__")
+    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "was_leaf", "__weakref__")
 
     def __init__(self, value, fake, depth, source=None):
         self.value = value
@@ -34,6 +40,7 @@ class Base:
         self.fake = fake
         self.depth = depth
         self.source = source
+        self.was_leaf = False  # whether a tensor from outside requires a gradient when the function is called
         self.is_recorded = False  # whether torch's autograd would have recorded an in-place write
 
 
@@ -53,15 +60,19 @@ class View:
 
 
 class Step:
-    """One view operation: its operator, the arguments after the tensor, and the type and sizes of its operand."""
+    """One view operation: its operator, the arguments after the tensor, the type and sizes of its operand, and whether
+    autograd records it. `own_history` is for `detach`: where a write through it gave the detached tensor a history,
+    which its base does not have."""
 
-    __slots__ = ("op", "rest", "type", "sizes")
+    __slots__ = ("op", "rest", "type", "sizes", "is_recorded", "own_history")
 
     def __init__(self, op, rest, type, sizes):
         self.op = op
         self.rest = tuple(rest)
         self.type = type
         self.sizes = sizes
+        self.is_recorded = torch.is_grad_enabled()
+        self.own_history = None
 
     def __eq__(self, other):
         return self.op == other.op and _plain(self.rest) == _plain(other.rest)
@@ -89,21 +100,32 @@ class Aliases:
         if not view.chain:
             return base.value
         if view.version != base.version or not view.value.visible:
+            for step in view.chain:
+                if step.own_history is not None:
+                    raise StagingError(DETACHED, step.own_history or None)
             view.value, view.version = self._along(view)[-1], base.version
+            if view in self.staging.leaf_views:
+                self.staging.made_leaves.append(view.value)
         return view.value
 
     def _along(self, view):
-        """The values along the chain of a view: of the base, and after each step."""
-        values = [view.base.value]
-        for index, step in enumerate(view.chain):
-            after = view.chain[index + 1].type if index + 1 < len(view.chain) else view.value.type
-            values.append(self.staging.emit_view(step, values[-1], after))
+        """The values along the chain of a view: of the base, and after each step. Where the view is read does not matter
+        for its history, only where it was made."""
+        values, mode = [view.base.value], torch.is_grad_enabled()
+        try:
+            for index, step in enumerate(view.chain):
+                after = view.chain[index + 1].type if index + 1 < len(view.chain) else view.value.type
+                torch._C._set_grad_enabled(step.is_recorded)
+                values.append(self.staging.emit_view(step, values[-1], after))
+        finally:
+            torch._C._set_grad_enabled(mode)
         return values
 
     def write(self, view, value):
         """Changes a tensor, and with it every view of the same storage."""
         if view.base in self.held:
             raise StagingError(HELD, spans.current())
+        own = self._own_history(view, value)
         if view.chain:
             operands = self._along(view)[:-1]
             for step, operand in zip(reversed(view.chain), reversed(operands)):
@@ -113,6 +135,19 @@ class Aliases:
         else:
             view.base.is_recorded = True
         self.set_base(view.base, value)
+        if own is not None:
+            view.value, view.version = own, view.base.version
+
+    def _own_history(self, view, value):
+        """The value, if it gives a detached tensor a history: `y = x.detach(); y += w`. The tensor itself keeps it until
+        its memory changes again."""
+        detached = [step for step in view.chain if step.op is _DETACH]
+        if not detached or not torch.is_grad_enabled() or not is_differentiable(value.type.dtype):
+            return None
+        if not self.staging.may_have_history(value):
+            return None
+        detached[-1].own_history = spans.current() or ()
+        return value if view.chain[-1] is detached[-1] else None
 
     def _overwritten(self, before, after):
         """A write that autograd does not record: the value changes, the derivative stays."""
@@ -157,6 +192,8 @@ class Journal:
         self.python = self.objects.snapshot()
         self.gradients = aliases.staging.gradients
         self.grads = self.gradients.snapshot()
+        self.uses = aliases.staging.uses
+        self.used = self.uses.snapshot()
 
     def note(self, cell):
         if cell not in self.before:
@@ -166,9 +203,13 @@ class Journal:
         changed = {}
         self.before.update(self.objects.changed(self.python))
         self.before.update(self.gradients.changed(self.grads, self.depth))
+        self.before.update(self.uses.changed(self.used))
         for cell, state in self.before.items():
             changed[cell] = cell_state(cell)
-            set_cell_state(cell, state)
+            if isinstance(cell, Contents):
+                self.objects.restore(cell, state)
+            else:
+                set_cell_state(cell, state)
         return changed
 
 

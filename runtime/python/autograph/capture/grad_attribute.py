@@ -1,7 +1,8 @@
 """The `.grad` attribute while tracing. For tensors from outside the graph it is assigned after a run."""
 
 from ..record.ops import ASSERT
-from .objects import MISSING
+from . import scalars
+from .places import MISSING
 from .unbound import Maybe
 
 
@@ -45,6 +46,7 @@ class Gradients:
         self.staging = staging
         self.values = {}  # base -> tensor, None, or Maybe
         self.cells = {}  # base -> Gradient
+        self.hooks = {}  # capture of a leaf whose gradient is computed -> its hooks
         self.guards = {}  # id -> (tensor from outside whose gradient was read, whether it was None)
 
     def of(self, base):
@@ -76,9 +78,14 @@ class Gradients:
     def add(self, base, gradient):
         """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros."""
         before = self.of(base)
+        used = self.staging.uses.of(base) if base.was_leaf else True
         if _is_maybe(before):
+            used = self.staging.either(before.flag, used)
             before = before.value
-        self.set(base, gradient if before is None else before + gradient)
+        elif before is not None:
+            used = True
+        gradient = gradient if before is None else before + gradient
+        self.set(base, Maybe(gradient, used, None) if scalars.is_staged(used) else gradient)
 
     # Regions.
 

@@ -4,16 +4,23 @@ import torch
 
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.ops import Gradient
-from ..record.queries import depend_on
+from ..record.ops import Gradient, of_torch
+from ..record.queries import depend_on, is_used
+from . import hooks
+
+_DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False):
     """The gradients of the outputs by the inputs; None for an input that they do not depend on."""
+    if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
+        message = "anomaly mode does not check the gradients that a graph computes"
+        help = "call `ag.run_functions_eagerly()` to look for the anomaly"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
     values = [staging.value_of(output) for output in outputs]
-    input_values = [staging.value_of(tensor) for tensor in inputs]
+    input_values = [staging.value_of(tensor, is_use=False) for tensor in inputs]
     for value, seed in zip(values, seeds):
         if seed is None and any(n != 1 for n in value.type.dims):
             message = "a gradient without `grad_outputs` needs an output with one element; this one has more"
@@ -31,7 +38,7 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     results = []
     for tensor, needed in zip(inputs, used):
         if needed:
-            results.append(staging.fresh(next(gradients)))
+            results.append(hooks.called(staging, staging.view_of(tensor), staging.fresh(next(gradients))))
         else:
             results.append(torch.zeros_like(tensor) if materialize_grads else None)
     return tuple(results)
@@ -54,11 +61,33 @@ def backward(staging, tensor, gradient=None, inputs=None):
             staging.gradients.add(staging.view_of(leaf).base, new)
 
 
+def set_leaf(staging, base, requires_grad):
+    """Changes `requires_grad` of a leaf. What is computed from a frozen tensor later has no gradient by it."""
+    if not requires_grad:
+        staging.leaves.discard(base)
+        type = base.value.type
+        base.value = staging.unwritten[base] = staging.emit(_DETACH, [base.value], [type])[0]
+        base.version += 1
+    else:
+        if base.source is not None and is_used(staging.record, base.value):
+            message = "a tensor from outside is used before `requires_grad` is set"
+            raise StagingError(f"{message}\nhelp: set it at the beginning, or before the call", spans.current())
+        staging.leaves.add(base)
+    if base.source is not None:
+        staging.flags[base] = requires_grad
+    elif requires_grad:
+        staging.made_leaves.append(base.value)
+
+
+def requires_grad(staging, tensor):
+    return staging.view_of(tensor).base in staging.leaves or has_history(staging, tensor)
+
+
 def has_history(staging, tensor):
     """Whether a tensor is computed from one that requires a gradient."""
     leaves = [base.value for base in staging.leaves if base.value.visible]
     leaves += [staging.aliases.read(view) for view in list(staging.leaf_views) if view.base.value.visible]
-    return bool(leaves) and any(depend_on(staging.record, leaves, [staging.value_of(tensor)]))
+    return bool(leaves) and any(depend_on(staging.record, leaves, [staging.value_of(tensor, is_use=False)]))
 
 
 def _tuple(value):

@@ -1,169 +1,28 @@
 """Python objects that staged code changes: `self.n += 1`, `history.append(loss)`, `nonlocal total`.
 
-What a block of converted code can reach (its closure, the globals that it names, and their attributes) is watched
-from the beginning of its region. Objects created in the block are not watched.
+What a block of converted code can reach is watched from the beginning of its region: its closure, the globals that it
+names, and from there attributes, elements, classes, the closures and defaults of functions, iterators, generators and
+the random number generators of Python and NumPy. Objects created in the block are not watched.
 The changes that a region makes are recorded and then undone, as for tensors. So a branch that is not taken and a loop
 that is traced twice have no effect, and the changes that a trace makes are applied after the graph has run.
 """
 
-import collections
 import dis
+import enum
 import functools
+import sys
 import types
 from typing import NamedTuple
 
 import torch
 
+from ..conversion import spans
 from ..conversion.converter import is_converted, is_user_code
+from . import contents, heap
+from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
 
-MISSING = object()
-CONTAINERS = (list, dict, collections.defaultdict, collections.OrderedDict)
-
-#: Larger containers are data, not state.
+#: The elements of larger containers are data, not state.
 LARGEST = 1024
-DEPTH = 4
-
-
-# Places. The key of a place identifies it across traces.
-
-
-class Attribute:
-    """`owner.name`."""
-
-    __slots__ = ("owner", "name")
-
-    def __init__(self, owner, name):
-        self.owner = owner
-        self.name = name
-
-    def key(self):
-        return id(self.owner), self.name
-
-    def state(self):
-        return self.owner.__dict__.get(self.name, MISSING)
-
-    def restore(self, state):
-        if state is MISSING:
-            self.owner.__dict__.pop(self.name, None)
-        else:
-            self.owner.__dict__[self.name] = state
-
-    def __str__(self):
-        return f"{type(self.owner).__name__}.{self.name}"
-
-
-class Cell:
-    """A variable of an enclosing function."""
-
-    __slots__ = ("cell", "name")
-
-    def __init__(self, cell, name):
-        self.cell = cell
-        self.name = name
-
-    def key(self):
-        return id(self.cell), self.name
-
-    def state(self):
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return MISSING
-
-    def restore(self, state):
-        if state is not MISSING:
-            self.cell.cell_contents = state
-
-    def __str__(self):
-        return self.name
-
-
-class Global:
-    """A variable of a module."""
-
-    __slots__ = ("scope", "name")
-
-    def __init__(self, scope, name):
-        self.scope = scope
-        self.name = name
-
-    def key(self):
-        return id(self.scope), self.name
-
-    def state(self):
-        return self.scope.get(self.name, MISSING)
-
-    def restore(self, state):
-        if state is MISSING:
-            self.scope.pop(self.name, None)
-        else:
-            self.scope[self.name] = state
-
-    def __str__(self):
-        return self.name
-
-
-class Held:
-    """A fixed object."""
-
-    __slots__ = ("object",)
-
-    def __init__(self, object):
-        self.object = object
-
-    def key(self):
-        return id(self.object), None
-
-    def state(self):
-        return self.object
-
-
-class Element:
-    """`holder[name]` of a list, tuple or dictionary at a place."""
-
-    __slots__ = ("holder", "name")
-
-    def __init__(self, holder, name):
-        self.holder = holder
-        self.name = name
-
-    def key(self):
-        return *self.holder.key(), self.name
-
-    def state(self):
-        container = self.holder.state()
-        return container.get(self.name, MISSING) if isinstance(container, dict) else container[self.name]
-
-    def restore(self, state):
-        self.holder.state()[self.name] = state
-
-    def __str__(self):
-        return f"[{self.name!r}]"
-
-
-class Items:
-    """The items of a Python list or dictionary."""
-
-    __slots__ = ("container",)
-
-    def __init__(self, container):
-        self.container = container
-
-    def key(self):
-        return id(self.container), None
-
-    def state(self):
-        return self.container.copy()
-
-    def restore(self, state):
-        if isinstance(self.container, list):
-            list.__setitem__(self.container, slice(None), list.__iter__(state) if type(state) is list else state)
-        else:
-            self.container.clear()
-            self.container.update(state)
-
-    def __str__(self):
-        return "a list" if isinstance(self.container, list) else "a dictionary"
 
 
 class Objects:
@@ -171,49 +30,103 @@ class Objects:
 
     def __init__(self):
         self.kept = {}  # id -> object; keeps the ids unique
-        self.places = {}  # (id of the owner, name) -> place
-        self.attributes = {}  # (id of the owner, name) -> place
+        self.heap = heap.Heap(self._found)
         self.seen_code = set()
         self.arguments = set()  # ids of dictionaries among the arguments
-        self.outer = set()  # keys of places that are reachable from outside the function
-        self.in_block = False
+        self.is_outer = True
         self.modules = []
         self.names = set()  # names of attributes and variables in reachable code
         self.globals_read = {}  # (id of the scope, name) -> (scope, name)
+        self.codes = []  # the user's code that is reached
+        self.existing = set()  # ids of objects that the function has not made
+        self.hidden = {}  # class -> names of attributes that are not its own
+        self.pinned = set()  # ids of lists that must keep their identity while tracing
+        self.defaults = []  # mutable defaults of functions
+        self.spoiled = {}  # id -> what was changed and cannot be put back
+        self._entered = {}  # id -> function that is called; keeps the ids unique
+        self._pending = []  # (object, when it was found, whether it is reachable from outside)
+        self._is_watching = False
+
+    @property
+    def entries(self):
+        return self.heap.entries
+
+    # Roots.
 
     def block(self, body):
-        """Watches what a block of converted code can reach. Its variables are part of the state of its statement."""
-        self.in_block = True
-        try:
-            self._names(body, 0)
-            for cell in getattr(body, "__closure__", None) or ():
-                self._contents(cell, 0)
-        finally:
-            self.in_block = False
+        """Watches what a block of converted code can reach. Its variables are part of the state of its statement. A block
+        may be a function of a library, such as `optimizer.step`, whose globals are not state of the program."""
+        code = getattr(body, "__code__", None)
+        if code is not None and (spans.is_converted_text(code.co_filename) or is_user_code(body)):
+            self._code(body)
+        self._watch_all(_of_blocks(body), self.heap.clock, False)
 
     def entered(self, function):
-        """Watches the globals of a user function that is called."""
-        self._names(function, 0)
+        """Watches the globals, the variables of enclosing functions and the defaults of a user function that is called."""
+        if id(function) not in self._entered:
+            self._entered[id(function)] = function
+            self.defaults += _defaults(function)
+            self._watch_all([function], 0)
 
-    def _function(self, function, depth):
-        """Watches what a user function can reach, including the variables of enclosing functions."""
-        self._names(function, depth)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            if name != "ag__":
-                self._place(Cell(cell, name), id(cell), name)
-                self._contents(cell, depth)
+    def watch(self, value):
+        self._watch_all([value], self.heap.clock)
 
-    def _contents(self, cell, depth):
+    def watch_argument(self, container):
+        """Watches a container among the arguments. A `List` records its own changes."""
+        if isinstance(container, dict):
+            self.arguments.add(id(container))
+            self.kept[id(container)] = container
+            self._add((id(container), None), heap.Container(Items(container), False), 0)
+        self._watch_all(container.values() if isinstance(container, dict) else list.__iter__(container), 0)
+
+    def watch_generators(self):
+        """Watches the random number generators that exist outside of all functions."""
+        self._watch_all(contents.generators(), 0)
+
+    # Reachable objects.
+
+    def _found(self, values):
+        """Watches objects that a change made reachable."""
+        self._watch_all(values, self.heap.clock, False)
+
+    def _watch_all(self, values, born, is_outer=True):
+        self._pending += [(value, born, is_outer) for value in values]
+        if self._is_watching:
+            return
+        self._is_watching = True
         try:
-            self.watch(cell.cell_contents, depth)
-        except ValueError:  # not bound yet
-            pass
+            while self._pending:
+                value, born, is_outer = self._pending.pop()
+                if id(value) not in self.kept:
+                    watch = _watcher(type(value))
+                    if watch is not None:
+                        self.kept[id(value)] = value
+                        if born == 0:
+                            self.existing.add(id(value))
+                        self.is_outer = is_outer
+                        found = watch(self, value, born)
+                        if watch in _FIXED:
+                            self._pin(found)
+                        self._pending += [(inner, born, is_outer) for inner in found]
+        finally:
+            self._is_watching, self.is_outer = False, True
 
-    def _names(self, function, depth):
+    def _pin(self, values):
+        """Notes lists that are held where nothing can take their place."""
+        self.pinned.update(id(value) for value in values if type(value) is list)
+
+    def _add(self, key, entry, born):
+        if key not in self.heap.entries:
+            self.heap.add(key, entry, born, self.is_outer)
+
+    def _code(self, function):
+        """Notes the names in the code of a function, and watches the globals that it names."""
         code = getattr(function, "__code__", None)
         if code is None or id(code) in self.seen_code:
             return
         self.seen_code.add(id(code))
+        if not spans.is_converted_text(code.co_filename):
+            self.codes.append(code)
         scope = function.__globals__
         reads = reads_of(code)
         self.names.update(reads.names)
@@ -221,52 +134,44 @@ class Objects:
             if name in scope and not isinstance(scope[name], types.ModuleType):
                 self.globals_read[id(scope), name] = scope, name
         for name in reads.names:
-            if name in scope and not isinstance(scope[name], (types.ModuleType, type)):
-                if not isinstance(scope[name], types.FunctionType):
-                    self._place(Global(scope, name), id(scope), name)
-                self.watch(scope[name], depth + 1)
+            if name in scope:
+                if not isinstance(scope[name], (types.ModuleType, type, types.FunctionType)):
+                    self._add((id(scope), name), heap.Variable(Global(scope, name)), 0)
+                self._watch_all([scope[name]], 0)
 
-    def watch_argument(self, container):
-        """Watches a container among the arguments. A `List` records its own changes."""
-        if isinstance(container, dict):
-            self.arguments.add(id(container))
-            self.kept[id(container)] = container
-            self.places[(id(container), None)] = Items(container)
+    def hide(self, kind, name):
+        """The trace itself assigns this attribute of a class."""
+        self.hidden[kind] = self.hidden.get(kind, frozenset()) | {name}
+        entry = self.entries.get((id(kind), "__dict__"))
+        if entry is not None:
+            entry.hidden = self.hidden[kind]
 
-    def watch(self, value, depth=0):
-        if id(value) in self.kept or depth > DEPTH or not _is_state(value):
-            return
-        self.kept[id(value)] = value
-        if isinstance(value, torch.nn.Module):
-            self.modules.append(value)
-            if type(value).__module__.startswith("torch."):
-                return
-        if isinstance(value, types.FunctionType):
-            self._function(value, depth)
-            return
-        if isinstance(value, types.MethodType):
-            self.watch(value.__self__, depth)
-            self.watch(value.__func__, depth)
-            return
-        if type(value) in CONTAINERS:
-            if len(value) > LARGEST:
-                return
-            self._place(Items(value), id(value), None)
-            inner = list(value.values()) if isinstance(value, dict) else value
-        elif isinstance(value, tuple):
-            inner = value if len(value) <= LARGEST else ()
-        else:
-            inner = list(value.__dict__.values())
-            self.places[(id(value), "__dict__")] = value
-            if not self.in_block:
-                self.outer.add((id(value), "__dict__"))
-        for element in inner:
-            self.watch(element, depth + 1)
+    def share_memory(self, tensor):
+        """Whether a tensor shares memory with an object that is watched, such as an array of NumPy."""
+        places = [entry.place for entry in self.entries.values() if isinstance(entry, heap.Opaque)]
+        return any(contents.share_memory(place.kind, place.object, [tensor]) for place in places)
 
-    def _place(self, place, owner, name):
-        self.places.setdefault((owner, name), place)
-        if not self.in_block:
-            self.outer.add((owner, name))
+    def watches(self, container):
+        """Whether the items of a container are watched."""
+        return (id(container), None) in self.entries
+
+    def holders(self, container):
+        """The variables and attributes that hold a container; None if something else holds it too."""
+        found = []
+        if id(container) in self.pinned:
+            return None
+        for entry in self.entries.values():
+            if isinstance(entry, heap.Variable):
+                found += [entry.place] if entry.place.state() is container else []
+            elif isinstance(entry, heap.Attributes):
+                now = entry.current()
+                found += [entry.place(name) for name, value in now.items() if value is container]
+            elif isinstance(entry, (heap.Container, heap.StagedList)):
+                if any(value is container for value in entry.children()):
+                    return None
+        return found
+
+    # What the code can read.
 
     def names_of(self, owner):
         """The attributes of an object that the code may read: those that it names, and those named by methods of the
@@ -275,6 +180,13 @@ class Objects:
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}
         return self.names.union(*(reads_of(code).names for code in _called_by_python(kind)))
+
+    def only_grows(self, container):
+        """Whether all that the code does with a container is to append to it, so that no result depends on its items.
+        This holds if every variable and attribute that holds it is followed by `.append` or `.extend` wherever the code
+        names it."""
+        names = [place.name for place in self.holders(container) or ()]
+        return bool(names) and not any(name in reads_of(code).read for code in self.codes for name in names)
 
     def numbers(self, places):
         """The places that hold a Python number and that the code can reach."""
@@ -286,68 +198,283 @@ class Objects:
         if isinstance(place, Element):
             return type(_state_or_missing(place.holder)) is not tuple and self._reaches(place.holder)
         key = place.key()
-        return key in self.places or key[0] in self.kept
+        return key in self.entries or key[0] in self.kept
+
+    # Changes.
 
     def snapshot(self):
-        """The state of everything that is watched, by key."""
-        states = {}
-        for key, place in self.places.items():
-            if key[1] == "__dict__":
-                states[key] = dict(place.__dict__)
-            else:
-                states[key] = place.state()
-        return states
+        """A mark for `changed`."""
+        return self.heap.mark()
 
     def changed(self, before):
         """The places whose state differs from a snapshot, with the state in the snapshot."""
-        found = {}
-        for key, old in before.items():
-            place = self.places[key]
-            if key[1] == "__dict__":
-                new = place.__dict__
-                if len(old) == len(new) and all(old.get(name, MISSING) is value for name, value in new.items()):
-                    continue
-                for name in {**old, **new}:
-                    state = old.get(name, MISSING)
-                    if new.get(name, MISSING) is not state:
-                        found[self._attribute(place, name)] = state
-            elif isinstance(place, Items):
-                if not same_items(old, place.container):
-                    found[place] = old
-            elif place.state() is not old:
-                found[place] = old
-        return found
+        return self.heap.changed(before)
 
     def changed_outside(self, before):
         """The changed places that are not in arguments."""
         changed = self.changed(before)
         return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
-    def _attribute(self, owner, name):
-        return self.attributes.setdefault((id(owner), name), Attribute(owner, name))
+    def restore(self, place, state):
+        """Puts a state back. What cannot be put back spoils the trace."""
+        place.restore(state)
+        if isinstance(place, Contents) and not place.state().same(state):
+            self.spoiled[id(place.object)] = place
+
+    def is_spoiled(self, place):
+        return place.key()[0] in self.spoiled
+
+
+# Watching one object: adds its entries, and returns the objects that it refers to.
+
+
+def _function(objects, function, born):
+    """A user function: the variables of enclosing functions, its defaults and attributes."""
+    if not (is_converted(function) or is_user_code(function)):
+        objects._pin(_variables(function))
+        return _variables(function)
+    objects._pin(_defaults(function))
+    objects._code(function)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if name not in ("ag__", "__class__"):
+            objects._add((id(cell), name), heap.Variable(Cell(cell, name)), born)
+    inner = [*_variables(function), *_defaults(function)]
+    return [*inner, *_attributes(objects, function, born)]
+
+
+def _of_blocks(function):
+    """The variables that a block of converted code uses, and those of the blocks in it."""
+    found, blocks, seen = [], [function], set()
+    while blocks:
+        for value in _variables(blocks.pop()):
+            if isinstance(value, types.FunctionType) and not is_converted(value) and not is_user_code(value):
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    blocks.append(value)
+            else:
+                found.append(value)
+    return found
+
+
+def _defaults(function):
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+
+
+def _variables(function):
+    """What the variables of enclosing functions hold."""
+    found = []
+    if function.__closure__ is None:
+        return found
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if name == "ag__":
+            continue
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not bound yet
+            pass
+    return found
+
+
+def _staged_function(objects, function, born):
+    """A function with `@ag.function`: the function itself, and attributes that the user has set."""
+    entry = heap.Attributes(function, hidden=frozenset(type(function)(_nothing).__dict__))
+    objects._add((id(function), "__dict__"), entry, born)
+    return [function.python_function, *entry.children()]
+
+
+def _nothing():
+    pass
+
+
+def _method(objects, method, born):
+    return [method.__self__, method.__func__]
+
+
+def _builtin_method(objects, method, born):
+    """`items.append`."""
+    return [] if isinstance(method.__self__, types.ModuleType) else [method.__self__]
+
+
+def _partial(objects, partial, born):
+    return [partial.func, *partial.args, *partial.keywords.values()]
+
+
+def _immutable(objects, value, born):
+    return list(value) if len(value) <= LARGEST else []
+
+
+def _container(objects, container, born):
+    if isinstance(container, list) and "value" in getattr(type(container), "__slots__", ()):
+        entry = heap.StagedList(container)
+    else:
+        entry = heap.Container(Items(container), len(container) > LARGEST)
+    objects._add((id(container), None), entry, born)
+    inner = list(entry.children())
+    return inner if type(container) in _PLAIN_CONTAINERS else [*inner, *_object(objects, container, born)]
+
+
+def _opaque(objects, value, born):
+    kind = contents.kind_of(type(value))
+    entry = heap.Opaque(Contents(value, kind))
+    objects._add((id(value), None), entry, born)
+    inner = list(entry.children())
+    return inner if type(value).__module__ in _LIBRARIES else [*inner, *_object(objects, value, born)]
+
+
+def _object(objects, value, born):
+    """An object of a user's class: its attributes and its class."""
+    inner = _attributes(objects, value, born) if hasattr(value, "__dict__") else []
+    if not _is_user_class(type(value)):
+        objects._pin(inner)
+    slots = _slots(type(value))
+    if slots:
+        entry = heap.Slots(value, slots)
+        objects._add((id(value), "__slots__"), entry, born)
+        inner += entry.children()
+    return [*inner, *(kind for kind in type(value).__mro__ if _is_user_class(kind))]
+
+
+def _attributes(objects, value, born):
+    entry = heap.Attributes(value)
+    objects._add((id(value), "__dict__"), entry, born)
+    return list(entry.children())
+
+
+def _module(objects, module, born):
+    """A module of torch.nn. Its hooks are not state, but they may change some."""
+    objects.modules.append(module)
+    entry = heap.Attributes(module)
+    is_user = _is_user_class(type(module))
+    objects.is_outer = objects.is_outer and is_user
+    objects._add((id(module), "__dict__"), entry, born)
+    if not is_user:
+        return [*(module.__dict__.get(name) for name in ("_parameters", "_buffers")), *_hooks(module)]
+    inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]
+    return [*inner, *_hooks(module), *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
+
+
+def _hooks(module):
+    return [*module.__dict__.get("_forward_pre_hooks", {}).values(), *module.__dict__.get("_forward_hooks", {}).values()]
+
+
+_OF_EVERY_MODULE = torch.nn.Module().__dict__.keys() - {"_parameters", "_buffers", "_modules"}
+
+
+def _class(objects, kind, born):
+    """A class of the user: its attributes, without its methods."""
+    if not _is_user_class(kind):
+        return []
+    entry = heap.ClassAttributes(kind, objects.hidden.get(kind, frozenset()))
+    objects._add((id(kind), "__dict__"), entry, born)
+    objects._pin(value for name, value in entry.state.items() if name.startswith("__"))
+    return [value for value in entry.children() if not isinstance(value, heap.DEFINITIONS)]
+
+
+def _python_module(objects, module, born):
+    """A module of the user: the variables that the code names."""
+    root = module.__name__.partition(".")[0]
+    if root in _LIBRARIES or root in sys.stdlib_module_names:
+        return []
+    entry = heap.ModuleVariables(module, objects.names)
+    objects._add((id(module), "__dict__"), entry, born)
+    return entry.children()
+
+
+def _is_user_class(kind):
+    root = str(kind.__module__).partition(".")[0]
+    return root not in _LIBRARIES and root not in _NOT_STATE and not issubclass(kind, enum.Enum)
+
+
+@functools.lru_cache(maxsize=None)
+def _slots(kind):
+    """The slots of a class by name."""
+    return {
+        name: member
+        for base in reversed(kind.__mro__)
+        if base.__module__.partition(".")[0] not in _LIBRARIES
+        for name, member in base.__dict__.items()
+        if isinstance(member, types.MemberDescriptorType)
+    }
+
+
+_PLAIN_CONTAINERS = (list, *SEQUENCES, *MAPPINGS)
+_ATOMS = (torch.Tensor, torch.dtype, torch.device, str, bytes, int, float, complex, type(None), enum.Enum)
+_LIBRARIES = ("torch", "numpy", "builtins", "autograph")
+
+#: Modules of the standard library whose objects serve the interpreter: they hold no state of a program.
+_NOT_STATE = ("logging", "threading", "_thread", "importlib", "_frozen_importlib", "_frozen_importlib_external", "abc",
+              "typing", "inspect", "ast", "warnings", "weakref", "_weakref", "re", "ctypes", "_ctypes", "contextvars",
+              "multiprocessing", "concurrent", "asyncio", "unittest", "pytest", "_pytest", "pathlib")  # fmt: skip
+
+
+@functools.lru_cache(maxsize=None)
+def _watcher(kind):
+    """The function that watches objects of a class; None if they have no state."""
+    if issubclass(kind, _ATOMS):
+        return None
+    if issubclass(kind, torch.nn.Module):
+        return _module
+    if issubclass(kind, type):
+        return _class
+    if hasattr(kind, "__ag_inline__"):
+        return _staged_function
+    if issubclass(kind, types.ModuleType):
+        return _python_module
+    if issubclass(kind, types.FunctionType):
+        return _function
+    if issubclass(kind, types.MethodType):
+        return _method
+    if issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)):
+        return _builtin_method
+    if issubclass(kind, functools.partial):
+        return _partial
+    if issubclass(kind, (*SEQUENCES, *MAPPINGS)):
+        return _container
+    if contents.kind_of(kind) is not None:
+        return _opaque
+    if issubclass(kind, (tuple, frozenset)):
+        return _immutable
+    if issubclass(kind, torch.optim.Optimizer) or kind.__module__ in _STATEFUL:
+        return _object
+    return _object if _is_user_class(kind) and (kind.__dictoffset__ or _slots(kind)) else None
+
+
+#: These hold objects that cannot be replaced.
+_FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
+
+#: Modules of torch with objects that a step of training changes.
+_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils")
 
 
 class Reads(NamedTuple):
-    """The names in a code object and in those nested in it: all names, and names of globals."""
+    """The names in a code object and in those nested in it: all names, names of globals, and names of variables and
+    attributes that are used for more than appending to them."""
 
     names: frozenset
     scope: frozenset
+    read: frozenset
 
 
 @functools.lru_cache(maxsize=None)
 def reads_of(code):
-    names, scope = set(code.co_names), set()
-    for instruction in dis.get_instructions(code):
+    names, scope, read = set(code.co_names), set(), set()
+    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL")]
+    for instruction, following in zip(instructions, [*instructions[1:], None]):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             scope.add(instruction.argval)
+        if instruction.opname.startswith("LOAD_") and isinstance(instruction.argval, str):
+            appends = following is not None and following.opname in ("LOAD_METHOD", "LOAD_ATTR")
+            if not (appends and following.argval in ("append", "extend")):
+                read.add(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = reads_of(constant)
             names |= inner.names
             scope |= inner.scope
+            read |= inner.read
         elif isinstance(constant, str) and constant.isidentifier():  # getattr(self, "rate")
             names.add(constant)
-    return Reads(frozenset(names), frozenset(scope))
+    return Reads(frozenset(names), frozenset(scope), frozenset(read))
 
 
 @functools.lru_cache(maxsize=None)
@@ -367,7 +494,6 @@ def _called_by_python(kind):
 
 
 _NOT_IN_RUNS = ("__init__", "__new__", "__init_subclass__", "__repr__", "__del__", "__getstate__", "__setstate__")
-_LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 
 def _state_or_missing(place):
@@ -375,26 +501,3 @@ def _state_or_missing(place):
         return place.state()
     except (LookupError, TypeError):
         return MISSING
-
-
-def same_items(old, new):
-    if len(old) != len(new):
-        return False
-    if isinstance(old, dict):
-        return all(new.get(key, MISSING) is value for key, value in old.items())
-    return all(a is b for a, b in zip(old, list.__iter__(new)))
-
-
-def _is_state(value):
-    """Whether a value is mutable state: a container, or an object of a user's class."""
-    if type(value) in CONTAINERS or type(value) is tuple or isinstance(value, torch.optim.Optimizer):
-        return True
-    if isinstance(value, types.MethodType):
-        return True
-    if isinstance(value, types.FunctionType):
-        return is_converted(value) or is_user_code(value)
-    if isinstance(value, (torch.Tensor, types.ModuleType, type)):
-        return False
-    if not hasattr(value, "__dict__"):
-        return False
-    return isinstance(value, torch.nn.Module) or type(value).__module__.partition(".")[0] not in _LIBRARIES

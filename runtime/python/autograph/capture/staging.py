@@ -12,13 +12,15 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
-from ..record.ops import ITEM, Callback, of_torch
+from ..record.ops import ITEM, OR, Callback, of_torch
+from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
 from .aliases import Aliases, Base, View
 from .grad_attribute import Gradients
 from .layouts import layout, strides
 from .objects import Objects
+from .uses import Uses
 
 _LOCAL = threading.local()
 
@@ -51,6 +53,10 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
+#: A cache or a global variable of a library, which is not watched, has kept a tensor.
+FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
+
+
 class Capture:
     """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
 
@@ -76,7 +82,7 @@ class Capture:
 
 
 class Staging:
-    def __init__(self, name, recursive=()):
+    def __init__(self, name, recursive=(), unrolled=()):
         self.name = name
         self.record = Record()
         self.objects = Objects()
@@ -86,9 +92,15 @@ class Staging:
         self.sizes = sizes.Sizes(self)
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
-        self.unrolled = set()  # code of loop bodies that cannot become a loop of the graph
+        self.uses = Uses()
+        self.unrolled = set(unrolled)  # code of loop bodies that cannot become a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
+        self.conditional_attributes = []  # (class, name) of attributes that may not exist, whose reads are checked
+        self.made_leaves = []  # values of the leaves that the function makes
+        self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
+        self.unwritten = {}  # base -> its value after a change that does not write to its memory
+        self.called = None  # the function of torch that was called last
         self.keeps_detach = True  # False while a derivative is captured: it may be differentiated again
         self.checks_values = None  # the message of an operator that is checking a value of its operands
         self.calls = 0  # the number of active calls of converted functions
@@ -96,6 +108,8 @@ class Staging:
         self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
         self.formatted = []  # values that have a mark in a string: (operand, format)
         self.outside = frozenset()  # ids of objects that existed before the trace
+        self.stepping = {}  # id of an optimizer that is stepping -> gradients to restore
+        self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
@@ -135,12 +149,17 @@ class Staging:
         if view is None:
             tensor = self.fake_of(tensor)
             view = tensor.__dict__["_ag_view"]
+        elif tensor.fake_mode is not self.fake_mode:
+            raise StagingError(FOREIGN, spans.current())
         return view
 
-    def value_of(self, tensor):
+    def value_of(self, tensor, is_use=True):
+        """The current value of a tensor. Asking for the gradient by a leaf is no use of it."""
         view = self.view_of(tensor)
         if not view.base.value.visible:
             raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
+        if is_use and view.base.was_leaf and torch.is_grad_enabled():
+            self.uses.note(view.base)
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
@@ -148,6 +167,8 @@ class Staging:
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("a fake tensor that does not belong to this trace", spans.current())
+            if tensor.fake_mode is not self.fake_mode:
+                raise StagingError(FOREIGN, spans.current())
             return tensor
         found = self.captures.get(id(tensor))
         if found is None:
@@ -175,6 +196,7 @@ class Staging:
         capture.is_parameter = isinstance(tensor, torch.nn.Parameter)
         if tensor.requires_grad:
             self.leaves.add(base)
+            base.was_leaf = True
         return capture
 
     def argument(self, tensor, name, unknown=None):
@@ -235,6 +257,16 @@ class Staging:
         attach(fake, View(Base(value, fake, self.depth), (), value))
         return fake
 
+    def may_have_history(self, value):
+        """Whether a value may be computed from a tensor that requires a gradient."""
+        known = [base.value for base in self.leaves if base.value.visible]
+        known += [self.aliases.read(view) for view in list(self.leaf_views) if view.base.value.visible]
+        region = self.record.region
+        while region.parent is not None:  # what enters a branch or loop, or comes from its previous iteration
+            known += [param for param in region.params if isinstance(param.type, TensorType)]
+            region = region.parent
+        return any(depend_on(self.record, known, [value]))
+
     def scalar(self, value):
         return scalars.wrap(self, value)
 
@@ -270,6 +302,12 @@ class Staging:
         if value not in memo:
             memo[value] = self.emit(ITEM, [value], [kind])[0]
         return self.scalar(memo[value])
+
+    def either(self, a, b):
+        """`a or b` of booleans, which may be staged."""
+        if a is True or b is True:
+            return True
+        return scalars.apply(self, OR, a, b)
 
     def tensor_of(self, number, dtype=None):
         """A 0-d tensor with the value of a number or staged scalar."""

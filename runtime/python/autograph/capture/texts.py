@@ -4,18 +4,90 @@ While staging, such a value is formatted as a mark. Where the string is printed 
 the values, which formats them as the original code would.
 """
 
+import operator
 from contextlib import contextmanager
 
 import torch
 
+from ..conversion import spans
+from ..errors import StagingError
 from ..record import marks
-from ..record.types import STR
+from ..record.types import BOOL, STR
+
+
+def check(*values):
+    """Refuses texts where Python reads their contents."""
+    for value in values:
+        if isinstance(value, Text):
+            _refused(value)
+
+
+def noticed(staging, result):
+    """A result of Python's string functions, as a `Text` if values of the graph are in it."""
+    if type(result) is str and staging is not None and marks.exist(result):
+        return Text.of(staging, result)
+    return result
+
+
+#: Special methods of a string whose result depends on its contents.
+_CONTENTS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__", "__mod__", "__mul__", "__rmul__")
 
 
 def mark(staging, value, spec=""):
     """The placeholder of a value of the graph in a string. A `spec` of None stands for `repr`."""
     staging.formatted.append((staging.operand(value), spec))
-    return marks.mark(len(staging.formatted) - 1)
+    return Text.of(staging, marks.mark(len(staging.formatted) - 1))
+
+
+class Text(str):
+    """A string with marks. It can be joined, printed, raised and returned. Comparisons are staged; everything else that
+    depends on its contents is refused."""
+
+    @classmethod
+    def of(cls, staging, text):
+        result = cls(text)
+        result.staging = staging
+        return result
+
+    def __str__(self):
+        return self
+
+    def __format__(self, spec):
+        return self if not spec else _refused(self)
+
+    def __add__(self, other):
+        return Text.of(self.staging, str.__add__(self, other))
+
+    def __radd__(self, other):
+        return Text.of(self.staging, str.__add__(other, self))
+
+
+def _refused(text, *args, **keywords):
+    message = "Python needs the text of a value that is only known when the graph runs"
+    help = "compute it with `ag.py_function`, or compare the value instead of its text"
+    raise StagingError(f"{message}\nhelp: {help}", spans.current())
+
+
+def _comparison(name):
+    compare = getattr(operator, name)
+
+    def method(self, other):
+        if not isinstance(other, str):
+            return NotImplemented
+        staging = self.staging
+        first, second = assembled(staging, self), assembled(staging, other)
+        found = staging.call_python(lambda a, b: (compare(a, b),), [first, second], [BOOL])
+        return staging.scalar(found[0])
+
+    return method
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(Text, _name, _comparison(_name))
+for _name in dir(str):
+    is_special = _name.startswith("__")
+    if not is_special and _name not in ("join", "format") or _name in _CONTENTS:
+        setattr(Text, _name, _refused)
 
 
 def assembled(staging, text):

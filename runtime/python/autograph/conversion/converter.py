@@ -1,6 +1,7 @@
 """Converts functions: takes a function's source, and returns a function that calls the operators instead."""
 
 import ast
+import functools
 import linecache
 import os
 import sys
@@ -11,7 +12,7 @@ import torch
 
 from .._runtime import convert
 from ..errors import ConversionError
-from . import spans
+from . import spans, strings
 
 FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 
@@ -114,6 +115,11 @@ def is_user_code(function):
         return False
     if path.startswith("<") and not linecache.getlines(path):
         return True
+    return _is_users_file(path)
+
+
+@functools.lru_cache(maxsize=None)
+def _is_users_file(path):
     real = os.path.realpath(path)
     if real.startswith(_PACKAGES):
         return real.startswith(_TORCH_DISTRIBUTIONS)
@@ -180,7 +186,7 @@ def _compiled(function, entry, path, source):
     try:
         tree = ast.parse(f"def factory({free}): pass")
         body = ast.parse(text).body
-        tree.body[0].body = body
+        tree.body[0].body = [strings.Joined().visit(statement) for statement in body]
         compiled = compile(tree, name, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Converted(reason=f"its converted form does not compile: {error}")

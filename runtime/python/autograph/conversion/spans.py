@@ -113,6 +113,21 @@ def current():
     return None
 
 
+def of_frame(frame):
+    """The original span of the line that a frame of converted code executes."""
+    code, line = frame.f_code, frame.f_lineno
+    return _span(code, frame.f_lasti, line) or _TEXTS[code.co_filename].span(line, 0, line, 1 << 20)
+
+
+def names_of(value):
+    """The names of the variables of running converted code that hold an object."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename in _TEXTS:
+            yield from (name for name, held in frame.f_locals.items() if held is value)
+        frame = frame.f_back
+
+
 def of_entry(traceback):
     """The original span of a traceback entry; None if it is not converted code."""
     code = traceback.tb_frame.f_code

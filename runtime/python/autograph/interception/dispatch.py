@@ -4,11 +4,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from ..capture import layouts, scalars, views
+from ..capture import gradients, layouts, scalars, views
 from ..capture.aliases import Step, View
+from ..capture.staging import attach
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.ops import LIST_GET, of_torch
+from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType
 from . import composites, inplace, recurrent, schemas
 
@@ -52,6 +53,8 @@ class Recorder(TorchDispatchMode):
             with self:
                 return inplace.functionalize(staging, func, args, kwargs)
         args = schemas.in_order(func, args, kwargs)
+        if torch.is_grad_enabled() and schemas.has_sparse_gradient(func, args):
+            _refuse_sparse(staging, args)
         fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
         if layouts.needs_contiguous(func):
             fakes = [contiguous(staging, fake) if isinstance(fake, torch.Tensor) else fake for fake in fakes]
@@ -59,6 +62,13 @@ class Recorder(TorchDispatchMode):
         if schemas.is_view(func):
             return _view(staging, func, fakes, result)
         return emit(staging, func, fakes, result)
+
+
+def _refuse_sparse(staging, args):
+    if any(isinstance(arg, torch.Tensor) and gradients.requires_grad(staging, arg) for arg in args):
+        message = "a sparse gradient cannot be staged"
+        help = "pass `sparse=False`, or compute this in a function with `@ag.do_not_convert` and `ag.py_function`"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
 
 
 def contiguous(staging, fake):
@@ -171,7 +181,10 @@ def _view(staging, func, args, result):
     if isinstance(result, torch.Tensor):
         if result is args[0]:
             return result
-        if func is _DETACH and (not staging.keeps_detach or _just_made(staging, source)):
+        if func is _DETACH and _just_made(staging, source):
+            attach(result, View(source.base, source.chain, source.value))
+            return result
+        if func is _DETACH and not staging.keeps_detach:
             func = _ALIAS
         rest = [staging.operand(a) for a in args[1:]]
         return _step(staging, source, func, rest, args[0], result)
@@ -182,9 +195,17 @@ def _view(staging, func, args, result):
 
 
 def _just_made(staging, view):
-    """Whether a tensor was just created by a factory such as `torch.zeros`, which torch detaches."""
+    """Whether a tensor was just created by a factory such as `torch.zeros` or `torch.zeros_like`, which torch detaches
+    itself."""
+    if staging.called in _DETACHING:
+        return False
     nodes = staging.record.region.nodes
-    return bool(nodes) and nodes[-1].outputs == [view.base.value] and not any(map(_holds_value, nodes[-1].args))
+    if not nodes or nodes[-1].outputs != [view.base.value]:
+        return False
+    return not any(map(_holds_value, nodes[-1].args)) or schemas.is_like(operator_of(nodes[-1].op))
+
+
+_DETACHING = {torch.detach, torch.detach_, torch.Tensor.detach, torch.Tensor.detach_, torch.Tensor.data.__get__}
 
 
 def _holds_value(operand):
@@ -215,6 +236,8 @@ def _lift_fresh(staging, func, args, kwargs):
         return tensor
     if isinstance(tensor, FakeTensor):
         tensor = _contents(tensor)
+    if staging.objects.share_memory(tensor):
+        return staging.fake_of(tensor)
     if tensor.numel() == 1 and not tensor.dtype.is_complex:
         with _without_modes():
             number = tensor.item()

@@ -1,6 +1,7 @@
 """Torch's Python functions while tracing: those that would read data, gradients or sizes of a tensor."""
 
 import functools
+import sys
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -24,6 +25,10 @@ class Interception(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        self.staging.called = func
+        if kwargs.get("requires_grad") is True and func is not T.requires_grad_:  # torch.zeros(2, requires_grad=True)
+            kwargs = {name: value for name, value in kwargs.items() if name != "requires_grad"}
+            return _requires_grad_(self.staging, func, self.__torch_function__(func, types, args, kwargs))
         special = SPECIAL.get(func)
         if special is not None:
             result = special(self.staging, func, *args, **kwargs)
@@ -159,13 +164,26 @@ def _len(staging, func, tensor):
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
     view = staging.view_of(tensor)
-    for leaves, leaf in ((staging.leaves, view.base), (staging.leaf_views, view)):
-        (leaves.add if requires_grad else leaves.discard)(leaf)
+    base, is_leaf = view.base, view.base in staging.leaves
+    if view.chain:  # `x.detach().requires_grad_()`
+        for leaves, leaf in ((staging.leaves, base), (staging.leaf_views, view)):
+            (leaves.add if requires_grad else leaves.discard)(leaf)
+        if requires_grad:
+            staging.made_leaves.append(staging.aliases.read(view))
+        return tensor
+    if is_leaf == bool(requires_grad):
+        return tensor
+    if not requires_grad and not is_leaf and gradients.has_history(staging, tensor):
+        raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+    if base.depth < staging.depth:
+        message = "`requires_grad` of a tensor from outside of this staged branch or loop cannot be changed in it"
+        raise StagingError(f"{message}\nhelp: change it before", spans.current())
+    gradients.set_leaf(staging, base, requires_grad)
     return tensor
 
 
 def _get_requires_grad(staging, func, tensor, *_):
-    return staging.view_of(tensor).base in staging.leaves or gradients.has_history(staging, tensor)
+    return gradients.requires_grad(staging, tensor)
 
 
 def _set_requires_grad(staging, func, tensor, value):
@@ -194,6 +212,15 @@ def _tensor(staging, func, data, *, dtype=None, device=None, requires_grad=False
     else:
         result = _stacked(staging, data, dtype)
     return result if device is None else result.to(device)
+
+
+def _as_tensor(staging, func, data, dtype=None, device=None, **kwargs):
+    """`torch.as_tensor(array)` shares memory with an array of NumPy, as `torch.from_numpy` does."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(data, numpy.ndarray) and device is None and not kwargs:
+        tensor = torch.from_numpy(data)
+        return tensor if dtype is None else tensor.to(dtype)
+    return _tensor(staging, func, data, dtype=dtype, device=device) if not kwargs else NotImplemented
 
 
 def _has_staged(data):
@@ -263,7 +290,8 @@ SPECIAL = {
     torch.allclose: _all_close,
     T.allclose: _all_close,
     torch.tensor: _tensor,
-    torch.as_tensor: _tensor,
+    torch.as_tensor: _as_tensor,
+    torch.asarray: _as_tensor,
 }
 
 

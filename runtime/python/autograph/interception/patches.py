@@ -4,12 +4,12 @@ import logging
 from contextlib import contextmanager
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from ..capture import texts
 from ..capture.staging import staging_of
 from ..operators import calls
-from ..operators.optimizers import before_step
+from ..operators.optimizers import after_step, before_step
 from . import custom
 from .dispatch import Recorder
 from .functions import Interception
@@ -24,13 +24,22 @@ def recording(staging):
         yield
 
 
+def _no_cache(enabled):
+    """Autocast keeps the casts of parameters. While tracing it must not: eager code would find tensors without data, and
+    one staged branch those of another."""
+
+
 @contextmanager
 def tracing(staging):
     """Torch operations are recorded, and torch's own code calls ours for modules, functions with a `backward` of their
-    own, optimizers and formatted numbers."""
+    own, optimizers and formatted numbers. Autocast has no cache."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
-    hook = register_optimizer_step_pre_hook(before_step)
+    hooks = register_optimizer_step_pre_hook(before_step), register_optimizer_step_post_hook(after_step)
+    torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
+    cached = torch.is_autocast_cache_enabled()
+    torch.clear_autocast_cache()
+    set_cache(False)
     _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # the exception has the same text
     try:
         with recording(staging), texts.formatting():
@@ -38,5 +47,8 @@ def tracing(staging):
     finally:
         torch.nn.Module.__call__ = module_call
         torch.autograd.Function.apply = apply
-        hook.remove()
+        for hook in hooks:
+            hook.remove()
+        torch.set_autocast_cache_enabled = set_cache
+        set_cache(cached)
         _SHAPES_LOG.disabled = disabled

@@ -41,6 +41,22 @@ def returns_list(func):
 
 
 @lru_cache(maxsize=None)
+def is_like(func):
+    """Whether the operator creates a tensor that has only the type and shape of another: `zeros_like`."""
+    return func is not None and func.overloadpacket.__name__.endswith("_like")
+
+
+@lru_cache(maxsize=None)
+def _sparse_arguments(func):
+    return [i for i, a in enumerate(func._schema.arguments) if a.name in ("sparse", "sparse_grad")]
+
+
+def has_sparse_gradient(func, args):
+    """Whether the operator is asked for a sparse gradient; `args` are in the order of the schema."""
+    return any(args[index] is True for index in _sparse_arguments(func))
+
+
+@lru_cache(maxsize=None)
 def arguments(func):
     """(name, type, whether keyword-only) of each argument, in order. Sizes are `SymInt` in the type."""
     return [(a.name, str(a.real_type), a.kwarg_only) for a in func._schema.arguments]

@@ -5,8 +5,9 @@ import sys
 
 from ..capture.unbound import Undefined, UndefinedReturnValue
 from ..conversion.converter import OPERATORS
-from . import builtins, derivatives, mathematics, optimizers, randomness, sequences
+from . import builtins, clock, derivatives, mathematics, optimizers, randomness, sequences
 from .asserts import assert_stmt
+from .builtins import joined
 from .calls import converted_call
 from .for_stmt import for_stmt
 from .if_exp import and_, eq, if_exp, not_, not_eq, or_
@@ -30,11 +31,11 @@ from .while_stmt import while_stmt
 __all__ = [
     "STD", "ConversionOptions", "Feature", "FunctionScope", "GetItemOpts", "List", "ListPopOpts", "ListStackOpts",
     "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "converted_call", "eq",
-    "for_stmt", "get_item", "if_exp", "if_stmt", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
+    "for_stmt", "get_item", "if_exp", "if_stmt", "joined", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
     "not_", "not_eq", "or_", "set_item", "while_stmt", "with_function_scope",
 ]  # fmt: skip
 
 #: Imported for the overloads that they register.
-_REGISTERED = (builtins, derivatives, mathematics, optimizers, randomness, sequences)
+_REGISTERED = (builtins, clock, derivatives, mathematics, optimizers, randomness, sequences)
 
 OPERATORS.cell_contents = sys.modules[__name__]

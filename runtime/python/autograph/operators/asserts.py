@@ -21,7 +21,7 @@ def assert_stmt(expression1, expression2):
     flag = regions.condition(staging, expression1, "`assert`")
     regions.not_caught(staging)
     message = expression2()
-    if message == NO_MESSAGE:
+    if type(message) is str and message == NO_MESSAGE:
         regions.raise_unless(staging, flag, [], AssertionError)
         return
     is_number = is_staged(message) and scalars.kind_of(message)

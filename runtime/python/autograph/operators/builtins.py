@@ -10,7 +10,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
-from . import ranges, regions
+from . import attributes, ranges, regions
 from .if_exp import either
 from .overloads import OVERLOADS
 from .values import List
@@ -28,13 +28,20 @@ def len_(value):
     return len(value)
 
 
+def joined(*parts):
+    """An f-string of these parts."""
+    return texts.noticed(current(), "".join(parts))
+
+
 def int_(*args):
+    texts.check(*args)
     if len(args) != 1 or not is_staged(args[0]):
         return int(*args)
     return _number(args[0], INT)
 
 
 def float_(*args):
+    texts.check(*args)
     if len(args) != 1 or not is_staged(args[0]):
         return float(*args)
     return _number(args[0], FLOAT)
@@ -218,10 +225,22 @@ def type_(*args):
     return type(*args)
 
 
+def hasattr_(owner, name):
+    maybe = attributes.existence(owner, name)
+    return hasattr(owner, name) if maybe is None else maybe.flag
+
+
+def getattr_(owner, name, *default):
+    maybe = attributes.existence(owner, name)
+    if maybe is None or not default:
+        return getattr(owner, name, *default)
+    return either(maybe.flag, lambda: maybe.value, lambda: default[0], "`getattr`")
+
+
 OVERLOADS.update({
     builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
     builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
     builtins.all: all_, builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_,
     builtins.range: ranges.range_, builtins.enumerate: ranges.enumerate_, builtins.zip: ranges.zip_,
-    builtins.reversed: ranges.reversed_,
+    builtins.reversed: ranges.reversed_, builtins.hasattr: hasattr_, builtins.getattr: getattr_,
 })  # fmt: skip

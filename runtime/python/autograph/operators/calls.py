@@ -6,9 +6,10 @@ import types
 
 import torch
 
+from ..capture import texts
 from ..capture.staging import current
 from ..conversion import converter
-from . import recursion
+from . import draws, recursion
 from .overloads import OVERLOADS
 
 #: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
@@ -40,15 +41,20 @@ def call(f, args, keywords):
         overload = None
     if overload is not None:
         return overload(*args, **keywords)
+    if current() is not None and draws.is_draw(f):
+        return draws.draw(f, args, keywords)
     staged = getattr(type(f), "__ag_inline__", None)
     if staged is not None and current() is not None:
         return staged(f, args, keywords)
+    if isinstance(f, functools._lru_cache_wrapper) and current() is not None:
+        return call(f.__wrapped__, args, keywords)  # a cache would keep values of this trace
     if isinstance(f, functools.partial):
         return call(f.func, (*f.args, *args), {**f.keywords, **keywords})
     if isinstance(f, types.MethodType):
         if isinstance(f.__func__, types.FunctionType):
             return call(f.__func__, (f.__self__, *args), keywords)
-        return call(f.__func__, (f.__self__, *args), keywords) if _is_wrapper(f.__func__) else f(*args, **keywords)
+        is_wrapper = _is_wrapper(f.__func__) or isinstance(f.__func__, functools._lru_cache_wrapper)
+        return call(f.__func__, (f.__self__, *args), keywords) if is_wrapper else f(*args, **keywords)
     if isinstance(f, types.FunctionType):
         return _enter(f, args, keywords)
     if isinstance(f, torch.nn.Module):
@@ -56,7 +62,7 @@ def call(f, args, keywords):
     if isinstance(f, type):
         return _instance(f, args, keywords)
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
-        return f(*args, **keywords)
+        return texts.noticed(current(), f(*args, **keywords))
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
         return _enter(method, (f, *args), keywords)

@@ -29,6 +29,7 @@ class Carry:
         self.specs = [self._initial_spec(name, value) for name, value in zip(names, init)]
         self.constants = set()  # indexes of variables that turned out to be constant
         self.cells = {}
+        self.installed = {}  # the states of cells at the start of the condition
 
     def _initial_spec(self, name, value):
         simple = name.isidentifier()
@@ -180,6 +181,7 @@ class Carry:
 
         def body():
             nonlocal answer
+            self.installed = {cell: cell_state(cell) for cell in self.cells}
             answer = test()
             if not isinstance(answer, bool):
                 answer = regions.condition(self.staging, answer, "the loop")
@@ -187,6 +189,11 @@ class Carry:
         block = regions.trace(self.staging, body, tuple, set_state, None, lambda region, _: self.install(region))
         if answer is True:
             return None
+        before = self.installed
+        moved = [cell for cell, state in block.changed.items() if not regions.same_state(state, before.get(cell))]
+        if moved:
+            what = regions.description(moved[0])
+            raise StagingError(f"the condition of a staged loop changes {what}; change it in the body", spans.current())
         block.region.results = [False if block.is_dead else answer]
         block.region.params = self._ordered()
         return block.region

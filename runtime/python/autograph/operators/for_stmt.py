@@ -4,12 +4,14 @@ An iterable of unknown length becomes a loop of the graph. So does a Python `ran
 many iterations and the body works with a staged index. All other loops are unrolled.
 """
 
+import itertools
+
 import torch
 
 from ..capture import scalars
 from ..capture.staging import current, is_staged
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import StagingError, Unroll
 from ..record.ops import FOR, Gradient, is_aten
 from ..record.types import INT
 from . import ranges, specs
@@ -30,11 +32,11 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
         if source is not None:
             must = _must_stage(source)
             limit = opts.get("maximum_iterations") if must else None
-            if _staged(staging, source, must, extra_test, body, get_state, set_state, symbol_names, limit):
+            done = _staged(staging, source, must, extra_test, body, get_state, set_state, symbol_names, limit)
+            if done is None:
                 return None
             staging.unrolled.add(body.__code__)
-            if not isinstance(iter_, range):
-                iter_ = _elements(source)
+            iter_ = itertools.islice(iter_ if isinstance(iter_, range) else _elements(source), done, None)
     _in_python(iter_, extra_test, body, get_state, set_state, symbol_names)
     return None
 
@@ -57,13 +59,14 @@ def _elements(source):
 
 
 def _staged(staging, source, must, extra_test, body, get_state, set_state, names, limit, start=None):
-    """Records the loop, with at most `limit` iterations. Returns False if it has to be unrolled instead."""
+    """Records the loop, with at most `limit` iterations. If it has to be unrolled instead, returns the number of
+    iterations that were peeled and must not be repeated."""
     first, stop, step = source.bounds()
     if limit is not None:
         stop = min_(stop, first + limit * step) if step > 0 else max_(stop, first + limit * step)
     peeled, start = start is not None, first if start is None else start
     if not must and (len(range(start, stop, step)) <= MAX_UNROLLED or body.__code__ in staging.unrolled):
-        return False
+        return 1 if peeled else 0
     names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
     mark = len(staging.record.region.nodes), dict(staging.record.region.memo)
@@ -90,8 +93,10 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
         set_state(init)
         if must:
             raise
+        if staging.objects.spoiled:
+            raise Unroll(body.__code__) from None
         _rewind(staging, mark)
-        return False
+        return 1 if peeled else 0
     set_state(init)
     loops = [block.region]
     if extra_test is not None:
@@ -102,7 +107,7 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
     bounds = [scalars.lower(staging, bound) for bound in (start, stop, step)]
     outputs = staging.emit(FOR, [*bounds, *carry.operands()], carry.types, loops)
     carry.leave(outputs, set_state)
-    return True
+    return None
 
 
 def _rewind(staging, mark):

@@ -1,6 +1,9 @@
 """The list operators of converted code."""
 
+from ..capture.places import Cell, Global
 from ..capture.staging import current, is_staged
+from ..conversion import spans
+from ..errors import StagingError
 from .values import List
 
 
@@ -28,12 +31,29 @@ def new_list(iterable=None):
 
 
 def _needs_copy(target):
-    """Whether a write must copy a list or dictionary: inside a region it may be traced again, and other branches must
-    not see the write."""
+    """Whether a write copies a list: one that another scope has made can grow in a region only as a `List`. All others
+    are changed in place: what is reachable from outside the region is watched, so that the change is undone."""
     staging = current()
-    if staging is None or staging.depth == 0 or id(target) in staging.objects.arguments:
+    if staging is None or staging.depth == 0 or type(target) is not list:
         return False
-    return type(target) in (list, dict)
+    return staging.objects.watches(target) and _has_one_name(staging, target)
+
+
+def _has_one_name(staging, target):
+    """Whether a list from outside has one name only, so that the copy can take its place: no other variable, and
+    nothing else, holds it."""
+    holders = staging.objects.holders(target)
+    if holders is None or len(holders) != 1:
+        return False
+    name = holders[0].name if isinstance(holders[0], (Cell, Global)) else None
+    return all(held == name for held in spans.names_of(target))
+
+
+def _is_shared(staging, target):
+    """Whether a copy of a list could not take its place."""
+    if staging.objects.holders(target) == []:
+        return len(set(spans.names_of(target))) > 1
+    return not _has_one_name(staging, target)
 
 
 def list_append(list_, x):
@@ -44,7 +64,7 @@ def list_append(list_, x):
 
 
 def list_pop(list_, i, opts):
-    if _needs_copy(list_) and type(list_) is list:
+    if _needs_copy(list_):
         list_ = List(list_)
     return list_, list_.pop() if i is None else list_.pop(i)
 
@@ -63,8 +83,11 @@ def get_item(target, i, opts):
 
 def set_item(target, i, x):
     if type(target) is list and is_staged(i):
+        if _is_shared(current(), target):
+            message = "an element at a staged index of a list that is held elsewhere too cannot be assigned"
+            raise StagingError(f"{message}; make the list by `[]` in the function", spans.current())
         target = List(target)
     elif _needs_copy(target):
-        target = List(target) if type(target) is list else dict(target)
+        target = List(target)
     target[i] = x
     return target

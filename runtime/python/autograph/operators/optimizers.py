@@ -5,8 +5,11 @@ import inspect
 
 import torch
 
+from ..capture import scalars
 from ..capture.staging import current
+from ..capture.unbound import Maybe
 from ..errors import Restart
+from .if_stmt import staged_if
 from .overloads import OVERLOADS
 
 _zero_grad = torch.optim.Optimizer.zero_grad
@@ -45,6 +48,37 @@ def before_step(optimizer, args, kwargs):
     missing = staging.depth and any(not optimizer.state.get(p) for p in _parameters(optimizer) if p.requires_grad)
     if missing and id(optimizer) in staging.outside and id(optimizer) not in staging.prepared and _is_lazy(optimizer):
         raise Restart(optimizer)
+    hidden = None if len(args) > 1 or kwargs.get("closure") else _step_at_times(staging, optimizer)
+    if hidden:
+        staging.stepping[id(optimizer)] = hidden
+
+
+def _step_at_times(staging, optimizer):
+    """Steps parameters that have a gradient on some paths only, on these paths: the others must not move, even by
+    momentum. The step that follows steps the other parameters. Returns the gradients to restore after it."""
+    gradients = staging.gradients
+    bases = [staging.view_of(parameter).base for parameter in _parameters(optimizer)]
+    before = {base: gradients.of(base) for base in bases}
+    groups = {}
+    for base, gradient in before.items():
+        if isinstance(gradient, Maybe):
+            groups.setdefault(scalars.lower(staging, gradient.flag), []).append(base)
+    for flag, group in groups.items():
+        for base in bases:
+            gradients.set(base, before[base].value if base in group else None)
+        staged_if(staging, flag, optimizer.step, lambda: None, tuple, lambda _: None, (), 0)
+    if not groups:
+        return None
+    for base in bases:
+        gradients.set(base, None if isinstance(before[base], Maybe) else before[base])
+    return before
+
+
+def after_step(optimizer, args, kwargs):
+    """Restores the gradients that `before_step` has hidden."""
+    staging = current()
+    for base, gradient in () if staging is None else staging.stepping.pop(id(optimizer), {}).items():
+        staging.gradients.set(base, gradient)
 
 
 def _is_lazy(optimizer):
@@ -53,6 +87,7 @@ def _is_lazy(optimizer):
     return hasattr(optimizer, "_init_group")
 
 
+@torch.no_grad()
 def prepare(staging, optimizer):
     """Creates the state of an optimizer that has not taken a step."""
     staging.prepared.add(id(optimizer))

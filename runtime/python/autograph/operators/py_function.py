@@ -2,15 +2,16 @@
 
 import torch
 
-from ..capture import views
+from ..capture import gradients, views
 from ..capture.staging import current
-from ..record.types import BOOL, FLOAT, INT, TensorType
+from ..record.types import BOOL, FLOAT, INT, TensorType, is_differentiable
+from . import tape
 
 
 def py_function(function, inputs=(), types=()):
     """Calls a Python function each time the graph runs, with the values of `inputs`. `types` are the types of its
     results, one or a list: a text such as `f32[4,?]`, `int`, `float` or `bool` (or the class), a tensor, or a dtype (of
-    a number)."""
+    a number). Torch's autograd differentiates the function by its tensors."""
     staging = current()
     if staging is None:
         return function(*inputs)
@@ -22,9 +23,39 @@ def py_function(function, inputs=(), types=()):
         return (result,) if single else tuple(result) if result_types else ()
 
     operands = [staging.operand(value) for value in inputs]
-    values = staging.call_python(callback, operands, result_types)
-    results = [staging.wrap(value) for value in values]
+    needed = [_needs_gradient(staging, value) for value in inputs]
+    if torch.is_grad_enabled() and any(needed) and any(_is_differentiable(type) for type in result_types):
+        results = _differentiable(staging, callback, inputs, operands, needed, result_types)
+    else:
+        values = staging.call_python(tape.outside(callback), operands, result_types)
+        results = [staging.wrap(value) for value in values]
     return results[0] if single else results
+
+
+def _differentiable(staging, callback, inputs, operands, needed, types):
+    """The results, with the derivative that torch's autograd records while the function is called."""
+    callback = tape.outside(tape.recorded(callback, needed))
+    with torch.no_grad():  # the derivative is that of `taped`
+        *values, record = staging.call_python(callback, operands, [*types, _TAPE])
+        results, record = [staging.wrap(value) for value in values], staging.wrap(record)
+    tensors = [result for result, type in zip(results, types) if _is_differentiable(type)]
+    leaves = [value for value, need in zip(inputs, needed) if need]
+    taped = iter(torch.ops.autograph.taped(tensors, leaves, record))
+    return [next(taped) if _is_differentiable(type) else result for result, type in zip(results, types)]
+
+
+def _needs_gradient(staging, value):
+    """Whether a derivative by a value may be needed: what a loop carries may get a history in a later iteration."""
+    if not isinstance(value, torch.Tensor) or not is_differentiable(value.dtype):
+        return False
+    return staging.depth > 0 or gradients.requires_grad(staging, value)
+
+
+def _is_differentiable(type):
+    return isinstance(type, TensorType) and is_differentiable(type.dtype)
+
+
+_TAPE = TensorType(torch.float32, (0,), torch.device("cpu"))
 
 
 _NUMBERS = {int: INT, float: FLOAT, bool: BOOL, "int": INT, "float": FLOAT, "bool": BOOL}

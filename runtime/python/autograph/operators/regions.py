@@ -1,5 +1,8 @@
 """Traces a block of converted code into a region, and undoes its changes to Python state."""
 
+import functools
+import inspect
+import types
 from contextlib import contextmanager
 
 import torch
@@ -7,14 +10,15 @@ from torch.utils import _pytree as pytree
 
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
-from ..capture.objects import MISSING
-from ..capture.staging import is_staged, is_staged_tensor
+from ..capture.places import MISSING, Attribute, Contents, Items
+from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
 from ..errors import AutographError, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
-from . import specs
+from . import attributes, specs
+from .changes import line_of_change
 from .values import List, build, lower, spec_of
 
 
@@ -33,6 +37,18 @@ class Block:
 def trace(staging, body, get_state, set_state, values, install=None):
     """Runs `body` with these values of the variables in a new region. Its changes are recorded in the block, and
     undone."""
+    block = _traced(staging, body, get_state, set_state, values, install)
+    found = [cell for cell in block.changed if isinstance(cell, Contents)]
+    if found:
+        span = line_of_change(found, lambda: _traced(staging, body, get_state, set_state, values, install))
+        raise StagingError(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
+    return block
+
+
+REMEDY = ", which a graph cannot do; change it outside, or use a tensor, a number, a list or a dictionary"
+
+
+def _traced(staging, body, get_state, set_state, values, install):
     staging.objects.block(body)
     with staging.record.new_region() as region:
         block = Block(region)
@@ -71,6 +87,46 @@ def at_end(staging, block):
                 set_cell_state(cell, state)
 
 
+_PLAIN_SETTERS = types.MemberDescriptorType, attributes.Conditional
+
+
+def _has_setter(get_state, name):
+    """Whether assigning an attribute, such as `a.b`, calls code of the user."""
+    root, _, path = name.partition(".")
+    if not path or "[" in name or "(" in name:
+        return False
+    cells = dict(zip(get_state.__code__.co_freevars, get_state.__closure__ or ()))
+    try:
+        owner = cells[root].cell_contents if root in cells else get_state.__globals__[root]
+        *path, attribute = path.split(".")
+        for step in path:
+            owner = inspect.getattr_static(owner, step)
+    except (AttributeError, KeyError, ValueError):
+        return False
+    kind = type(owner)
+    descriptor = inspect.getattr_static(kind, attribute, None)
+    if hasattr(type(descriptor), "__set__") and not isinstance(descriptor, _PLAIN_SETTERS):
+        return True
+    return kind.__setattr__ not in (object.__setattr__, torch.nn.Module.__setattr__, type.__setattr__)
+
+
+def _check_setters(names, get_state, set_state, state):
+    """The state of a statement is assigned more often than in Python, which a setter must not notice."""
+    staging = current()
+    staging.objects.block(get_state)
+    before = staging.objects.snapshot()
+    set_state(state)
+    changed = staging.objects.changed(before)
+    if changed:
+        for place, old in changed.items():
+            staging.objects.restore(place, old)
+        assigned = ", ".join(f"`{name}`" for name in names if "." in name)
+        message = f"assigning {assigned} runs code that changes {next(iter(changed))}"
+        raise StagingError(
+            f"{message}, which a staged condition or loop cannot do; call a method instead", spans.current()
+        )
+
+
 class _Keep:
     """Assigning this to an element of a tensor has no effect."""
 
@@ -82,6 +138,8 @@ def variables(names, get_state, set_state):
     """The state without elements of tensors (`x[i]` for a tensor `x`): writes to them are in-place writes to the
     tensor, which are tracked separately."""
     first, second = get_state(), get_state()
+    if any(map(functools.partial(_has_setter, get_state), names)):
+        _check_setters(names, get_state, set_state, first)
     elements = {
         index
         for index, name in enumerate(names)
@@ -222,7 +280,15 @@ def cell_value(cell, state):
         contents = List()
         contents.restore(state)
         return contents
+    if state is MISSING and isinstance(cell, Attribute):
+        state = cell.inherited()
+        if not isinstance(state, _IMMUTABLE):
+            state = MISSING
     return Undefined(str(cell)) if state is MISSING else state
+
+
+#: Values of attributes of classes that an attribute of an object can start from: `self.n += 1`.
+_IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 def cell_spec(staging, cell, state):
@@ -245,7 +311,22 @@ def store_cell(staging, cell, spec, values):
         cell._changing()
         cell.restore(value.state())
     else:
+        if isinstance(cell, Items) and isinstance(value, List) and value.value is not None:
+            message = f"how many items {cell} has is only known when the graph runs"
+            raise StagingError(
+                f"{message}; collect them in a list that is made by `[]` in the function", spans.current()
+            )
         cell.restore(MISSING if isinstance(value, Undefined) else value)
+        attributes.watch(staging, cell, value)
+
+
+def same_state(a, b):
+    """Whether two states of a cell are the same objects."""
+    if type(a) in (list, tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(same_state, a, b))
+    if type(a) is type(b) is dict:
+        return list(a) == list(b) and all(map(same_state, a.values(), b.values()))
+    return a is b
 
 
 def description(cell):

@@ -11,6 +11,10 @@ def mark(index):
     return f"\ue000{index}\ue001"
 
 
+def exist(text):
+    return "\ue000" in text
+
+
 def split(text):
     """The literal parts of a text, and the indexes of the values between them."""
     parts = _MARK.split(text)

@@ -18,6 +18,11 @@ def has_random(region):
     return any(_is_random(operator_of(node.op)) for node in _nodes(region, set()))
 
 
+def overwrites(region):
+    """Whether a region, or a function called in it, has a write that autograd does not record."""
+    return any(node.op == OVERWRITTEN for node in _nodes(region, set()))
+
+
 def _is_random(operator):
     return operator is not None and torch.Tag.nondeterministic_seeded in operator.tags
 
@@ -30,6 +35,16 @@ def _nodes(region, seen):
         for inner in [node.op.function.region] if isinstance(node.op, Call) else node.regions:
             if inner not in seen:
                 yield from _nodes(inner, seen)
+
+
+def is_used(record, value):
+    """Whether a node uses a value."""
+    region, found = record.region, set()
+    while region is not None:
+        for node in region.nodes:
+            _add_operands(node, found)
+        region = region.parent
+    return value in found
 
 
 def depend_on(record, inputs, outputs):
@@ -46,6 +61,8 @@ def depend_on(record, inputs, outputs):
 
 def _stops_gradient(node):
     """Whether gradients do not propagate through a node."""
+    if isinstance(node.op, Gradient):
+        return not node.op.create_graph
     return node.op == _DETACH or not node.grad and is_aten(node.op)
 
 

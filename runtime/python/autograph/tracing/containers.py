@@ -1,9 +1,11 @@
 """Lists and dictionaries among the arguments: staged code changes copies, and a run changes those of the caller."""
 
-from ..capture.objects import CONTAINERS, same_items
+import collections
+
+from ..capture.places import same_items
 from ..operators.values import List
 
-_KINDS = (List, *CONTAINERS)
+_KINDS = (List, list, dict, collections.defaultdict, collections.OrderedDict)
 
 
 def containers_in(value):

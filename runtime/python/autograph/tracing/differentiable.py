@@ -2,7 +2,8 @@
 
 The graph and its gradient are partitioned into a forward graph, which saves what the backward graph needs, and a
 backward graph. A function that computes gradients itself is rarely differentiated again: its backward graph is built
-on demand, and recomputes the forward pass with the same random numbers.
+on demand, and recomputes the forward pass with the same random numbers. So do derivatives of higher order
+(`create_graph=True`): each is a graph of its own, and again a node of autograd.
 """
 
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import StagingError
-from ..record.queries import has_gradient, has_random
+from ..record.queries import has_gradient
 from ..record.types import gradient_type, is_differentiable
 from . import graphs
 
@@ -31,16 +32,17 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx, trace, structure, *tensors):
         ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
+        ctx.inputs = _Inputs(trace, tensors)
         ctx.gradient = trace.gradient(partitioned, ctx.needed)
-        written = {id(capture) for capture in trace.writes}
         kept = range(len(tensors)) if ctx.gradient is None else ctx.gradient.kept
-        plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
-        saved = [
-            t.clone() if index in kept and id(capture) in written and isinstance(t, torch.Tensor) else t
-            for index, (t, capture) in enumerate(zip(plain, trace.captures))
-        ]
+        plain = saved = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
+        if trace.writes:
+            written = {id(capture) for capture in trace.writes}
+            saved = [
+                t.clone() if index in kept and id(capture) in written and isinstance(t, torch.Tensor) else t
+                for index, (t, capture) in enumerate(zip(plain, trace.captures))
+            ]
         if ctx.gradient is None:
-            ctx.random = torch.get_rng_state() if has_random(trace.staging.record.entry) else None
             ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
             ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in saved))
             outputs = trace.plan.run(plain)
@@ -48,10 +50,15 @@ class Differentiable(torch.autograd.Function):
             # Torch checks that saved tensors are not modified before the backward pass.
             ctx.save_for_backward(*(saved[index] for index in kept if isinstance(saved[index], torch.Tensor)))
             outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
+        ctx.unused = [index for index, flag in trace.uses if outputs[flag] is False]
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
+        if trace.overwrites:
+            leaves = _apart(leaves)
         structure.append(ctx.structure)
         flags = trace.gradient(differentiable_outputs, ctx.needed)
-        has = [flag for flag, output in zip(flags, outputs) for _ in pytree.tree_leaves(output)]
+        has = []
+        for flag, output in zip(flags, outputs):
+            has += [flag] * (1 if isinstance(output, torch.Tensor) else len(pytree.tree_leaves(output)))
         ctx.mark_non_differentiable(
             *(
                 leaf
@@ -62,8 +69,9 @@ class Differentiable(torch.autograd.Function):
         return tuple(leaves)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, *seeds):
+        if torch.is_grad_enabled():  # create_graph=True
+            return (None, None, *_differentiable(ctx, seeds))
         tensors, seeds = ctx.saved_tensors, pytree.tree_unflatten(seeds, ctx.structure)
         if ctx.gradient is not None:
             gradient = ctx.gradient
@@ -72,23 +80,135 @@ class Differentiable(torch.autograd.Function):
             gradient = ctx.trace.gradient(Joint, ctx.needed)
             inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
             inputs += [seeds[index] for index in gradient.outputs]
-            with _random_numbers(ctx.random):
+            with _random_numbers(ctx.inputs.random):
                 found = gradient.plan.run(inputs)[len(ctx.trace.operands) :]
         gradients = [None] * len(ctx.needed)
         for index, value in zip(gradient.inputs, found):
             gradients[index] = value
-        return (None, None, *gradients)
+        return (None, None, *_used(ctx, gradients))
+
+
+class MadeLeaf(torch.autograd.Function):
+    """The history of a result that is computed from a leaf which the function makes. A gradient ends there, since
+    nothing else can see that leaf."""
+
+    @staticmethod
+    def forward(ctx, end, result):
+        return result()
+
+    @staticmethod
+    def backward(ctx, seed):
+        return None, None
+
+
+def with_history(outputs, indexes):
+    """The outputs, of which these require a gradient even if no input does, as in eager torch."""
+    end = torch.empty(0, requires_grad=True)
+
+    def of(leaf):
+        if not isinstance(leaf, torch.Tensor) or leaf.requires_grad or not is_differentiable(leaf.dtype):
+            return leaf
+        with torch.enable_grad():
+            return MadeLeaf.apply(end, lambda: leaf)
+
+    outputs = list(outputs)
+    for index in indexes:
+        outputs[index] = pytree.tree_map(of, outputs[index])
+    return outputs
+
+
+def _apart(leaves):
+    """The outputs, without one tensor in two places: a tensor and the one that it was detached from share memory, but have
+    histories of their own."""
+    seen, found = set(), []
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
+            leaf = torch.empty(0, dtype=leaf.dtype, device=leaf.device).set_(leaf)
+        seen.add(id(leaf))
+        found.append(leaf)
+    return found
+
+
+def _used(ctx, gradients):
+    """The gradients, without those of inputs that the run has not used."""
+    for index in ctx.unused:
+        gradients[index] = None
+    return gradients
+
+
+class _Inputs:
+    """The inputs of a run, for derivatives of higher order."""
+
+    __slots__ = ("_name", "_tensors", "_versions", "random")
+
+    def __init__(self, trace, tensors):
+        self._name = trace.staging.name
+        # A tensor that is written gets a history that leads here, so it must not be kept.
+        self._tensors = None if trace.writes else tensors
+        self._versions = [t._version if isinstance(t, torch.Tensor) else None for t in tensors]
+        drawn = trace.staging.drawn.values()
+        self.random = _random_state(drawn) if trace.is_random or drawn else None
+
+    def unchanged(self):
+        if self._tensors is None:
+            message = f"`{self._name}` changes a tensor in place, so its gradient cannot be differentiated"
+            raise StagingError(f"{message}\nhelp: return the new value instead")
+        for tensor, version in zip(self._tensors, self._versions):
+            if version is not None and tensor._version != version:
+                message = f"an input of `{self._name}` was changed in place after the call, and is needed for a gradient"
+                raise RuntimeError(message)
+        return self._tensors
+
+
+def _differentiable(ctx, seeds):
+    """The gradients of the inputs, with a history."""
+    level = ctx.trace.gradient(Level, (ctx.needed,))
+    seeds = pytree.tree_unflatten(seeds, ctx.structure)
+    seeds = [seeds[index] for index in level.outputs]
+    return _used(ctx, level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds))
+
+
+class Derivative(torch.autograd.Function):
+    """A run of a `Level`."""
+
+    @staticmethod
+    def forward(ctx, level, random, *inputs):
+        ctx.level, ctx.random = level, random
+        ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in inputs))
+        ctx.others = [None if isinstance(t, torch.Tensor) else t for t in inputs]
+        with _random_numbers(random):
+            return tuple(level.plan.run([t.detach() if isinstance(t, torch.Tensor) else t for t in inputs]))
+
+    @staticmethod
+    def backward(ctx, *seeds):
+        inputs = [t if t is not None else o for t, o in zip(ctx.saved_tensors, ctx.others)]
+        steps = (*ctx.level.steps, tuple(ctx.needs_input_grad[2:]))
+        level = ctx.level.trace.gradient(Level, steps)
+        return (None, None, *level.gradients(inputs, ctx.random, list(seeds)))
+
+
+def _random_state(drawn):
+    """The state of torch's random number generator, and of those of Python and NumPy that a graph draws from."""
+    return torch.get_rng_state(), [(generator, generator.state()) for generator in drawn]
 
 
 @contextmanager
 def _random_numbers(state):
-    """Restores a state of the random number generator temporarily."""
+    """Restores the states of random number generators temporarily."""
     if state is None:
         yield
         return
-    with torch.random.fork_rng(devices=[]):
-        torch.set_rng_state(state)
-        yield
+    torch_state, drawn = state
+    now = [(generator, generator.state()) for generator, _ in drawn]
+    for generator, state in drawn:
+        generator.restore(state)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(torch_state)
+            yield
+    finally:
+        for generator, state in now:
+            generator.restore(state)
 
 
 class _Gradient:
@@ -122,6 +242,25 @@ class Joint(_Gradient):
     def __init__(self, trace, needed):
         super().__init__(trace, needed, omits_prints=True)
         self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions)
+
+
+class Level:
+    """A derivative of a trace. For each order, `steps` has which inputs of the order before need a gradient. Its inputs
+    are those of the order before, followed by the gradients of the results of that order."""
+
+    def __init__(self, trace, steps):
+        self.trace, self.steps = trace, steps
+        self.graph, self.exceptions, self.outputs, self._found = graphs.derivative_graph(
+            trace.staging, trace.operands, trace.captures, steps
+        )
+        self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions) if any(self._found) else None
+
+    def gradients(self, inputs, random, seeds):
+        """For each input of the order before, its gradient or None."""
+        if self.plan is None:
+            return [None] * len(self._found)
+        values = iter(Derivative.apply(self, random, *inputs, *seeds))
+        return [next(values) if exists else None for exists in self._found]
 
 
 class Partitioned(_Gradient):

@@ -7,11 +7,14 @@ from .lowering import Lowering, graph_name
 
 
 def graph(staging, results, written):
-    """The graph of a trace, and the exceptions that it raises by name. `written` has for each result the index of the
-    parameter whose new value it is, or None if it is returned."""
+    """The graph of a trace, the exceptions that it raises by name, and the indexes of the results that are computed from
+    leaves which the function makes. `written` has for each result the index of the parameter whose new value it is, or
+    None if it is returned."""
     lowering = _entry(staging)
     lowering.graph.finish([lowering.operand(result) for result in results], written)
-    return lowering.graph, lowering.exceptions
+    leaves = [lowering.values[leaf] for leaf in staging.made_leaves if leaf in lowering.values]
+    flags = lowering.graph.computed_from(leaves) if leaves else ()
+    return lowering.graph, lowering.exceptions, [index for index, flag in enumerate(flags) if flag]
 
 
 def gradient_graph(staging, results, outputs, inputs, omits_prints):
@@ -22,6 +25,30 @@ def gradient_graph(staging, results, outputs, inputs, omits_prints):
     lowered = [*map(lowering.operand, results), *(value for value in gradients if value is not None)]
     lowering.graph.finish(lowered, [None] * len(lowered))
     return lowering.graph, lowering.exceptions, [value is not None for value in gradients]
+
+
+def derivative_graph(staging, operands, captures, steps):
+    """The graph that returns a derivative, of the order `len(steps)`. Also the exceptions that it raises, the indexes of
+    the operands that the first order differentiates, and for each input of the last order whether it has a gradient."""
+    lowering = _entry(staging, omits_prints=True)
+    types = [capture.param.type for capture in captures]
+    params = [lowering.operand(capture.param) for capture in captures]
+    results = [(lowering.operand(o), gradient_type(getattr(o, "type", None))) for o in operands]
+    first = [index for index, (_, type) in enumerate(results) if type is not None]
+    results = [results[index] for index in first]
+    found = []
+    for order, needed in enumerate(steps):
+        names = [f"seed{order}.{index}" for index in range(len(results))]
+        seeds = [lowering.graph.parameter(type, name, argument=name) for (_, type), name in zip(results, names)]
+        inputs = [index for index, need in enumerate(needed) if need and gradient_type(types[index]) is not None]
+        again = order + 1 < len(steps)
+        gradients = lowering.differentiate([v for v, _ in results], seeds, [params[i] for i in inputs], None, again)
+        present = [(index, value) for index, value in zip(inputs, gradients) if value is not None]
+        found = [any(index == i for i, _ in present) for index in range(len(needed))]
+        params, types = [*params, *seeds], [*types, *(type for _, type in results)]
+        results = [(value, gradient_type(types[index])) for index, value in present]
+    lowering.graph.finish([value for value, _ in results], [None] * len(results))
+    return lowering.graph, lowering.exceptions, first, found
 
 
 def _entry(staging, omits_prints=False, seeds=()):

@@ -9,8 +9,25 @@ from operator import is_
 
 import torch
 
-from ..capture.objects import LARGEST, MISSING, Attribute, Cell, Element, Global, Held
+from ..capture import contents
+from ..capture.heap import DEFINITIONS, Attributes, ClassAttributes, Slots
+from ..capture.objects import LARGEST
+from ..capture.places import (
+    MAPPINGS,
+    MISSING,
+    SEQUENCES,
+    Attribute,
+    Cell,
+    Contents,
+    Element,
+    Global,
+    Held,
+    SlotAttribute,
+    Snapshot,
+    items_of,
+)
 from ..capture.staging import is_staged
+from ..operators.values import List
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _OF_MODULES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
@@ -39,24 +56,25 @@ class Guards:
         self._modules(objects.modules, {key[0] for key in self._taken})
         for scope, name in objects.globals_read.values():
             self.take(Global(scope, name), scope.get(name, MISSING))
-        for key, place in list(objects.places.items()):
-            if key not in objects.outer:
+        for entry in list(objects.entries.values()):
+            if not entry.is_outer:
                 continue
-            if key[1] == "__dict__":
-                self._attributes(place)
-            elif isinstance(place, Cell):
-                self.take(place, place.state())
+            if isinstance(entry, Attributes):
+                self._attributes(entry)
+            elif isinstance(getattr(entry, "place", None), Cell):
+                self.take(entry.place, entry.place.state())
+        for value in objects.defaults:
+            if _is_structure(value) or contents.kind_of(type(value)) is not None:
+                self.take(Held(value), value)
 
-    def _attributes(self, owner):
+    def _attributes(self, entry):
+        owner, state = entry.owner, entry.state
         names = self.staging.objects.names_of(owner)
-        for name in list(owner.__dict__):
-            if name in names and not (isinstance(owner, torch.nn.Module) and name in _OF_MODULES):
-                self.take(Attribute(owner, name), owner.__dict__[name])
-        for kind in type(owner).__mro__[:-1]:
-            for name in names & kind.__dict__.keys() - owner.__dict__.keys():
-                value = kind.__dict__[name]
-                if value is None or isinstance(value, (*_PLAIN, torch.Tensor)):
-                    self.take(Element(Held(kind.__dict__), name), value)
+        for name in names & state.keys() if isinstance(entry, (ClassAttributes, Slots)) else state:
+            if name not in names or isinstance(owner, torch.nn.Module) and name in _OF_MODULES:
+                continue
+            if not (isinstance(entry, ClassAttributes) and isinstance(state[name], DEFINITIONS)):
+                self.take(entry.place(name), state[name])
 
     def _modules(self, modules, kept):
         for module in {id(m): m for root in modules for m in root.modules()}.values():
@@ -87,18 +105,27 @@ class Guards:
             return
         if isinstance(value, torch.Tensor):
             self._tensor(place, value)
+        elif isinstance(value, Snapshot):
+            self.values.append((place, value))
         elif depth < DEPTH and _is_structure(value) and len(value) <= LARGEST:
             self._structure(place, value, depth)
-        elif isinstance(place, (Attribute, Global)):
+        elif isinstance(place, (Attribute, Global)) and not isinstance(place, SlotAttribute):
             scope = place.owner.__dict__ if isinstance(place, Attribute) else place.scope
             self.slots.append((scope, place.name, value, place))
         else:
             self.values.append((place, value))
+        kind = contents.kind_of(type(value))
+        if kind is not None and not kind.is_drawn and (id(value), None) not in self._taken:
+            self.expect(Contents(value, kind), Snapshot(kind, kind.read(value)))
 
     def expect_number(self, place, kind):
         """Expects a number at a place. Its value is a parameter of the graph."""
         self._taken.add(place.key())
         self.numbers.append((place, kind))
+
+    def expect_object(self, place, value):
+        """Expects this very object at a place."""
+        self.values.append((place, value))
 
     def skip(self, key):
         """Adds no guard for this place."""
@@ -109,13 +136,14 @@ class Guards:
         self._structure(Held(container), value, 0)
 
     def _structure(self, place, value, depth):
-        keys = list(value) if isinstance(value, dict) else range(len(value))
+        items = items_of(value) if isinstance(value, (*MAPPINGS, *SEQUENCES)) else value
+        keys = list(items) if isinstance(items, dict) else range(len(items))
         if not isinstance(place, Held) and (id(value), None) in self._taken:  # the container is changed in place
             self.values.append((place, value))
             return
         self.shapes.append((place, _form(value)))
         for key in keys:
-            self.take(Element(place, key), value[key], depth + 1)
+            self.take(Element(place, key), items[key], depth + 1)
 
     def _tensor(self, place, tensor):
         capture = self.staging.captures.get(id(tensor))
@@ -161,7 +189,7 @@ class Guards:
 
 
 def _form(container):
-    return type(container), list(container) if isinstance(container, dict) else len(container)
+    return type(container), list(items_of(container)) if isinstance(container, dict) else len(container)
 
 
 def _is_like(now, tensor, kind):
@@ -170,7 +198,8 @@ def _is_like(now, tensor, kind):
 
 def _is_structure(value):
     kind = type(value)
-    return kind in (list, tuple, dict) or isinstance(value, tuple) and hasattr(kind, "_fields")
+    is_container = issubclass(kind, (*SEQUENCES, *MAPPINGS)) and not isinstance(value, List)
+    return is_container or kind is tuple or isinstance(value, tuple) and hasattr(kind, "_fields")
 
 
 def _kind(tensor):
@@ -180,4 +209,6 @@ def _kind(tensor):
 def _equal(a, b):
     if a is b:
         return True
+    if isinstance(a, Snapshot):
+        return isinstance(b, Snapshot) and a.same(b)
     return type(a) is type(b) and isinstance(a, _PLAIN) and (a == b or a != a and b != b)

@@ -6,8 +6,8 @@ import torch
 from ..errors import StagingError
 
 
-def check(name, captures, tensors, written):
-    """Raises an error if an input shares memory with one that the graph of `name` writes to."""
+def check(name, place, captures, tensors, written):
+    """Raises an error if an input shares memory with one that the graph of `name`, defined at `place`, writes to."""
     storages = {}
     for capture, tensor in zip(captures, tensors):
         if isinstance(tensor, torch.Tensor) and tensor.numel():
@@ -21,7 +21,8 @@ def check(name, captures, tensors, written):
                     raise StagingError(
                         f"`{name}` changes {_description(capture)} in place, which shares memory with "
                         f"{_description(other)}: "
-                        "pass a copy of one of them: `.clone()`"
+                        "pass a copy of one of them: `.clone()`",
+                        place,
                     )
 
 

@@ -1,94 +1,391 @@
-"""Builds the return value of a staged function from the results of its graph."""
+"""Builds the return value of a staged function, and the values that it assigns outside, from the results of its graph.
 
-import copy
-import dataclasses
+Every object that leaves the trace is walked. Each stand-in is replaced by the result that it stands for, in new objects
+of the same classes; an object that cannot be made again is an error.
+"""
+
+import collections
+import enum
+import functools
+import types
+import weakref
 
 import torch
-from torch.utils import _pytree as pytree
 
-from ..capture import scalars, texts
-from ..capture.staging import is_staged
-from ..capture.unbound import Maybe, UndefinedReturnValue
+from ..capture import contents, scalars, texts
+from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
+from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
+from ..errors import StagingError
+from ..operators.ranges import Iterable
 from ..operators.values import List, unpacked
+from ..record.nodes import Value
+from ..record.queries import depend_on
+from .standins import holds_stand_ins
 
-
-def _dict_like(original, items):
-    """A dictionary of the same class as another one, with other items."""
-    result = copy.copy(original)
-    result.clear()
-    for key, value in items:
-        result[key] = value
-    return result
-
-
-def _object_like(value, state):
-    result = object.__new__(type(value))
-    result.__dict__.update(state)
-    return result
+_SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_LIBRARIES = ("builtins", "torch", "numpy", "autograph")
 
 
 class Result:
-    """The return value of a function: the operands that the graph returns, and a function that builds the value from
-    them. Arguments and tensors from outside are returned themselves."""
+    """The operands that the graph returns, and a function that builds a value from them. Arguments, tensors and other
+    objects from outside are returned themselves. An object that is reached twice is built once."""
 
-    def __init__(self, staging, value, containers):
+    def __init__(self, staging, value, containers, outer_lists, span):
         self.operands = []
+        self.leaves = []  # values of leaves that the function creates
+        self._gradients = []  # operands that are their gradients
+        self.lists = []  # lists from outside that the value refers to
+        self._outer_lists = outer_lists
+        self._staging = staging
+        self._span = span  # where the function is defined
         self._arguments = {id(container.copy): id(container) for container in containers}
-        self._build = self._of(staging, value)
+        self._builders = {}  # id of an object -> its builder
+        self._kept = []
+        self._build = self._of(value)
+        self._staging = self._builders = self._kept = self._outer_lists = None
 
     def value(self, values, outside):
         return self._build(values, outside)
 
-    def _add(self, operand):
+    def _slot(self, operand):
         self.operands.append(operand)
-        return len(self.operands) - 1
+        index = len(self.operands) - 1
+        return lambda values, outside: values[index]
 
-    def _of(self, staging, value):
+    def _of(self, value):
+        staging = self._staging
         argument = self._arguments.get(id(value))
         if argument is not None:
             return lambda values, outside: outside[argument]
         if isinstance(value, torch.Tensor):
-            view = staging.view_of(value)
-            if not view.chain and view.base.source is not None:
-                source = id(view.base.source)
-                return lambda values, outside: outside[source]
-            return self._slot(staging.value_of(value))
-        if scalars.is_staged(value):
+            return self._tensor(value)
+        if scalars.is_staged(value) or isinstance(value, _SYMBOLS):
             return self._slot(scalars.lower(staging, value))
-        if type(value) is str:
+        if isinstance(value, str):
             text = texts.assembled(staging, value)
             return (lambda values, outside: value) if text is value else self._slot(text)
         if isinstance(value, Maybe):
             flag = self._slot(scalars.lower(staging, value.flag))
-            inner = self._of(staging, value.value)
+            inner = self._of(value.value)
             nothing = None if isinstance(value.absent, UndefinedReturnValue) else value.absent
             return lambda values, outside: inner(values, outside) if flag(values, outside) else nothing
+        if isinstance(value, Iterable):
+            raise StagingError("a range or iterable of the graph leaves the function; return a list of it", self._span)
+        if isinstance(value, tuple):
+            return self._tuple(value)
+        found = self._builders.get(id(value))
+        if found is None:
+            self._kept.append(value)
+            found = self._object(value)
+        return found
+
+    def _tensor(self, value):
+        view = self._staging.view_of(value)
+        if not view.chain and view.base.source is not None:
+            source = id(view.base.source)
+            return lambda values, outside: outside[source]
+        kinds = (torch.nn.Parameter, torch.nn.Buffer)
+        if not isinstance(value, kinds) and not view.chain and view.base in self._staging.leaves:
+            return self._leaf(value, view.base)
+        slot = self._slot(self._staging.value_of(value))
+        for kind in kinds:
+            if isinstance(value, kind):
+                requires_grad = value.requires_grad
+                return lambda values, outside: _as_kind(kind, slot(values, outside), requires_grad)
+        return slot
+
+    def _tuple(self, value):
+        builders = [self._of(item) for item in value]
+        kind = type(value)
+        if not builders:
+            return lambda values, outside: value
+        if kind is tuple or kind is torch.Size or kind.__module__ == "torch.return_types":
+            return lambda values, outside: kind([build(values, outside) for build in builders])
+        if hasattr(value, "_fields"):
+            return lambda values, outside: kind(*[build(values, outside) for build in builders])
+        return lambda values, outside: tuple.__new__(kind, [build(values, outside) for build in builders])
+
+    def _object(self, value):
+        kind = type(value)
         if isinstance(value, List):
+            original = self._outer_lists.originals.get(id(value))
+            if original is not None:
+                self.lists.append(original)
+                return lambda values, outside: original
             if value.value is not None:
-                slot = self._slot(value.value)
-                return lambda values, outside, spec=value.spec: unpacked(spec, list(slot(values, outside)))
-            return self._children(staging, list, list(value))
-        if type(value) in (list, tuple) or type(value).__module__ == "torch.return_types":
-            return self._children(staging, type(value), value)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return self._children(staging, lambda items, kind=type(value): kind(*items), value)
-        if isinstance(value, dict):
-            keys = list(value)
-            inner = self._children(staging, list, list(value.values()))
-            return lambda values, outside: _dict_like(value, zip(keys, inner(values, outside)))
-        if dataclasses.is_dataclass(value) and not isinstance(value, type) and self._holds_staged(value):
-            inner = self._of(staging, vars(value))
-            return lambda values, outside: _object_like(value, inner(values, outside))
+                slot, spec = self._slot(value.value), value.spec
+                return self._made(value, lambda *run: unpacked(spec, list(slot(*run))))
+            return self._items(value, list)
+        if id(value) in self._staging.outside:
+            return lambda values, outside: value
+        if isinstance(value, (*SEQUENCES, *MAPPINGS)):
+            return self._items(value, kind)
+        if isinstance(value, (set, frozenset)) and self._is_new(value):
+            elements = [self._of(element) for element in value]
+            return self._made(value, lambda *run: kind([build(*run) for build in elements]))
+        if isinstance(value, Snapshot):
+            return self._snapshot(value)
+        if isinstance(value, types.MethodType) and self._is_new(value):
+            owner, function = self._of(value.__self__), self._of(value.__func__)
+            return lambda *run: types.MethodType(function(*run), owner(*run))
+        if isinstance(value, functools.partial) and self._is_new(value):
+            parts = [self._of(part) for part in (value.func, list(value.args), dict(value.keywords))]
+            return lambda *run: _partial(kind, *(part(*run) for part in parts))
+        if isinstance(value, BaseException) and self._is_new(value):
+            return self._exception(value)
+        if isinstance(value, weakref.ref) and value() is not None and self._is_new(value()):
+            referent = self._of(value())
+            return lambda *run: weakref.ref(referent(*run))
+        if isinstance(value, slice) and self._is_new(value):
+            bounds = [self._of(bound) for bound in (value.start, value.stop, value.step)]
+            return lambda *run: slice(*(bound(*run) for bound in bounds))
+        if isinstance(value, types.FunctionType):
+            return self._function(value) if value.__closure__ and self._is_new(value) else lambda *run: value
+        if not isinstance(value, (type, types.ModuleType)) and self._is_new(value):
+            if contents.kind_of(kind) is None and _is_plain_class(kind):
+                return self._instance(value)
+            name = getattr(value, "__qualname__", None) or getattr(kind, "__qualname__", str(kind))
+            what = "the generator" if isinstance(value, types.GeneratorType) else "an object of the class"
+            message = f"{what} `{name}` leaves the function and holds values of the graph, so no run can make it again"
+            raise StagingError(f"{message}; return the tensors themselves, or a list", self._span)
         return lambda values, outside: value
 
-    def _holds_staged(self, value):
-        leaves = pytree.tree_leaves(vars(value))
-        return any(is_staged(leaf) or isinstance(leaf, (torch.Tensor, List)) for leaf in leaves)
+    def _is_new(self, value):
+        """Whether each run has to make an object again: it holds values of the graph, or it is an object of a user's
+        class that the function has made."""
+        is_users = str(type(value).__module__).partition(".")[0] not in _LIBRARIES and hasattr(value, "__dict__")
+        is_users = is_users and not isinstance(value, (types.FunctionType, enum.Enum))
+        is_users = is_users and id(value) not in self._staging.objects.existing
+        return is_users or _is_drawn(value) or holds_stand_ins(value, self._staging.outside)
 
-    def _slot(self, operand):
-        index = self._add(operand)
-        return lambda values, outside: values[index]
+    def _leaf(self, value, base):
+        """A tensor that the function has created with `requires_grad=True`."""
+        staging = self._staging
+        self.leaves.append(staging.value_of(value))
+        tensor, gradient = self._slot(staging.value_of(value)), staging.gradients.values.get(base)
+        if gradient is None:
+            return lambda values, outside: tensor(values, outside).requires_grad_()
+        first = len(self.operands)
+        gradient = self._of(gradient)
+        self._gradients += self.operands[first:]
 
-    def _children(self, staging, kind, items):
-        builders = [self._of(staging, item) for item in items]
-        return lambda values, outside: kind([build(values, outside) for build in builders])
+        def build(values, outside):
+            leaf = tensor(values, outside).requires_grad_()
+            leaf.grad = gradient(values, outside)
+            return leaf
+
+        return build
+
+    def check_leaves(self, staging):
+        """Torch could not lead a gradient from one result to another."""
+        for leaf in self.leaves:
+            known = {leaf, *self._gradients}
+            others = [operand for operand in self.operands if isinstance(operand, Value) and operand not in known]
+            if any(depend_on(staging.record, [leaf], others)):
+                message = "a tensor that requires a gradient is created here, and returned beside values computed from it"
+                help = "create it outside of the staged function"
+                place = next((node.span for node in leaf.region.nodes if leaf in node.outputs), None)
+                raise StagingError(f"{message}\nhelp: {help}", place)
+
+    def _made(self, value, make, fill=None):
+        """A builder that makes an object once in each run. `fill` is called when the object can be found by others."""
+        key = "made", id(value)
+
+        def build(values, outside):
+            if key not in outside:
+                outside[key] = made = make(values, outside)
+                if fill is not None:
+                    fill(made, values, outside)
+            return outside[key]
+
+        self._builders[id(value)] = build
+        return build
+
+    def _items(self, value, kind):
+        """A list, deque or dictionary, with the attributes that an object of a subclass has."""
+        if kind in (list, dict):
+            return self._plain(value, kind)
+        parts = []
+        is_mapping = isinstance(value, dict)
+
+        def make(*run):
+            made = kind.__new__(kind)
+            if isinstance(value, collections.defaultdict):
+                made.default_factory = value.default_factory
+            elif isinstance(value, collections.deque):
+                collections.deque.__init__(made, (), value.maxlen)
+            return made
+
+        def fill(made, *run):
+            items, attributes = (part(*run) for part in parts)
+            if is_mapping:
+                base = collections.OrderedDict if isinstance(made, collections.OrderedDict) else dict
+                for key, item in items:
+                    base.__setitem__(made, key, item)
+            else:
+                (list if isinstance(made, list) else collections.deque).extend(made, items)
+            if attributes:
+                made.__dict__.update(attributes)
+
+        build = self._made(value, make, fill)
+        items = items_of(value)
+        parts.append(self._sequence([self._of(item) for item in (items.items() if is_mapping else items)]))
+        parts.append(self._named(getattr(value, "__dict__", {}) if kind is not list else {}))
+        return build
+
+    def _plain(self, value, kind):
+        builders, key = [], ("made", id(value))
+
+        def build(values, outside):
+            made = outside.get(key)
+            if made is None:
+                made = outside[key] = kind()
+                if kind is list:
+                    made += [build(values, outside) for build in builders]
+                else:
+                    made.update([(name, build(values, outside)) for name, build in builders])
+            return made
+
+        self._builders[id(value)] = build
+        if kind is list:
+            builders += [self._of(item) for item in items_of(value)]
+        else:
+            if not all(map(self._is_plain_key, value)):
+                return self._keyed(value)
+            builders += [(name, self._of(item)) for name, item in value.items()]
+        return build
+
+    def _is_plain_key(self, name):
+        if type(name) is str:
+            return texts.assembled(self._staging, name) is name
+        return type(name) in (int, float, bool, type(None))
+
+    def _keyed(self, value):
+        """A dictionary with keys that may be values of the graph, or hold some."""
+        pairs = []
+
+        def fill(made, *run):
+            made.update([(name(*run), item(*run)) for name, item in pairs])
+
+        build = self._made(value, lambda *run: {}, fill)
+        pairs += [(self._of(name), self._of(item)) for name, item in value.items()]
+        return build
+
+    def _instance(self, value):
+        """An object of a class that is written in Python: its attributes."""
+        kind, parts = type(value), []
+
+        def fill(made, *run):
+            attributes, slots = (part(*run) for part in parts)
+            if attributes:
+                made.__dict__.update(attributes)
+            for name, item in slots.items():
+                _slots(kind)[name].__set__(made, item)
+
+        build = self._made(value, lambda *run: object.__new__(kind), fill)
+        parts.append(self._named(getattr(value, "__dict__", {})))
+        parts.append(self._named({name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}))
+        return build
+
+    def _exception(self, value):
+        kind, arguments, attributes = type(value), self._of(value.args), self._named(value.__dict__)
+
+        def make(*run):
+            made = kind.__new__(kind, *arguments(*run))
+            made.args = arguments(*run)
+            made.__dict__.update(attributes(*run))
+            return made
+
+        return self._made(value, make)
+
+    def _function(self, function):
+        """A function with variables of an enclosing function. Functions that share a variable still do."""
+        cells = [self._cell(cell) for cell in function.__closure__]
+        defaults = self._of(function.__defaults__)
+        keywords = self._of(function.__kwdefaults__)
+
+        def make(*run):
+            closure = tuple(cell(*run) for cell in cells)
+            made = types.FunctionType(
+                function.__code__, function.__globals__, function.__name__, defaults(*run), closure
+            )
+            made.__kwdefaults__ = keywords(*run)
+            made.__qualname__, made.__module__, made.__doc__ = (
+                function.__qualname__, function.__module__, function.__doc__,
+            )  # fmt: skip
+            made.__dict__.update(function.__dict__)
+            return made
+
+        return self._made(function, make)
+
+    def _cell(self, cell):
+        if id(cell) in self._builders:
+            return self._builders[id(cell)]
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return lambda *run: cell
+        if id(value) in self._staging.outside or not holds_stand_ins(cell, self._staging.outside):
+            return lambda *run: cell
+        self._kept.append(cell)
+        parts = []
+
+        def fill(made, *run):
+            made.cell_contents = parts[0](*run)
+
+        build = self._made(cell, lambda *run: types.CellType(), fill)
+        parts.append(self._of(value))
+        return build
+
+    def _snapshot(self, value):
+        """The contents of a set from outside; those of other objects hold no values of the graph."""
+        if not isinstance(value.data, set):
+            return lambda values, outside: value
+        elements = [self._of(element) for element in value.data]
+        return lambda *run: Snapshot(value.kind, {build(*run) for build in elements})
+
+    def _sequence(self, builders):
+        return lambda *run: [build(*run) for build in builders]
+
+    def _named(self, state):
+        builders = {name: self._of(item) for name, item in state.items()}
+
+        def build(*run):
+            made = {name: build(*run) for name, build in builders.items()}
+            return {name: item for name, item in made.items() if not isinstance(item, Undefined)}
+
+        return build
+
+
+def _as_kind(kind, tensor, requires_grad):
+    if kind is torch.nn.Parameter:
+        return torch.nn.Parameter(tensor.detach(), requires_grad)
+    return torch.nn.Buffer(tensor)
+
+
+def _partial(kind, function, args, keywords):
+    return kind(function, *args, **keywords)
+
+
+def _is_plain_class(kind):
+    """Whether `object.__new__` makes objects of a class: all their state is in attributes."""
+    return kind.__new__ is object.__new__ or kind.__basicsize__ == _Example.__basicsize__
+
+
+class _Example:
+    pass
+
+
+def _is_drawn(value):
+    """Iterators and generators are used up by whoever gets them."""
+    return contents.kind_of(type(value)) in (contents.ITERATORS, contents.GENERATORS)
+
+
+@functools.lru_cache(maxsize=None)
+def _slots(kind):
+    return {
+        name: member
+        for base in reversed(kind.__mro__)
+        for name, member in base.__dict__.items()
+        if isinstance(member, types.MemberDescriptorType)
+    }

@@ -29,8 +29,9 @@ def shapes(leaves):
 
 
 def flat(key):
-    """The parts of a key, for a message."""
-    return [part for element in key if isinstance(element, tuple) for part in element]
+    """The parts of a key, for a message. The first tuple has the structure, the ambient state and the leaves."""
+    (structure, settings, *leaves), *rest = [element for element in key if isinstance(element, tuple)]
+    return [structure, f"the settings of torch {settings}", *leaves, *(part for element in rest for part in element)]
 
 
 class Identity:

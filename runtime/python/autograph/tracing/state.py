@@ -1,6 +1,8 @@
 """Changes of Python state by a staged function, which are applied after each run."""
 
-from ..capture.objects import MISSING, Element, Held, Items
+from ..capture.places import MISSING, Element, Held, Items
+from ..capture.unbound import Undefined
+from ..operators.values import List
 
 
 class Change:
@@ -11,18 +13,18 @@ class Change:
         self.value = value
 
     def apply(self, value):
-        self.place.restore(value)
+        self.place.restore(MISSING if isinstance(value, Undefined) else value)
 
 
 class Growth(Change):
     """Items appended to a list. The change does not depend on the items before them."""
 
     def apply(self, value):
-        self.place.container.extend(value)
+        self.place.extend(value)
 
 
-def state_of(staging, changed, new, guards):
-    """The changes of places, given their states before and after the trace. The states before become guards."""
+def state_of(staging, changed, guards):
+    """The changes of places, given for each its states before and after the trace. The states before become guards."""
     numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number}
 
     def change(place, before, value):
@@ -34,24 +36,27 @@ def state_of(staging, changed, new, guards):
         return Change(place, value)
 
     changes = []
-    for (place, before), value in zip(changed.items(), new):
+    for place, (before, value) in changed.items():
         if isinstance(place, Items):
-            changes += _items(place.key(), place, before, value, guards, change)
+            changes += _items(staging, place, before, value, guards, change)
         else:
             changes.append(change(place, before, value))
     return changes
 
 
-def _items(key, place, before, value, guards, change):
+def _items(staging, place, before, value, guards, change):
     """The changes of a list or dictionary: of single elements if possible, otherwise of the whole container."""
     container = place.container
-    guards.skip(key)
-    if isinstance(before, list):
-        if len(value) > len(before) and all(a is b for a, b in zip(before, value)):
+    guards.skip(place.key())
+    if isinstance(value, List) and value.value is not None:
+        keys = None
+    elif isinstance(before, list):
+        grows = len(value) > len(before) and all(a is b for a, b in zip(before, value))
+        if grows and getattr(container, "maxlen", None) is None and staging.objects.only_grows(container):
             return [Growth(place, list(value)[len(before) :])]
         keys = range(len(before)) if len(value) == len(before) else None
     else:
-        keys = value if set(before) <= set(value) else None
+        keys = value if list(before) == list(value)[: len(before)] else None
     if keys is None:
         guards.expect_items(container, before)
         return [Change(place, value)]

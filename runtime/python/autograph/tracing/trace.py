@@ -1,22 +1,27 @@
 """Traces: runs a function once to get its graph, and runs the graph for calls."""
 
+import inspect
 import threading
 
 import torch
 
 from ..capture import scalars
-from ..capture.objects import Items
+from ..capture.contents import share_memory
+from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Unreachable
+from ..errors import Drawn, StagingError, Unreachable, Unroll
 from ..interception.patches import recording, tracing
-from ..operators import calls
+from ..operators import attributes, calls
+from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
+from ..record.queries import has_random, overwrites
 from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .guards import Guards
+from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
 from .tracebacks import at_places
@@ -29,15 +34,20 @@ class Trace:
     """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
-        recursive = {}
+        recursive, unrolled, draws = {}, set(), False
         while True:
             try:
-                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, recursive)
+                again = recursive, unrolled, draws
+                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
+            except Drawn:
+                draws = True
             except Recursion as found:
                 recursive[found.code] = found.widened
+            except Unroll as found:
+                unrolled.add(found.code)
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive):
-        self.staging = staging = Staging(name_of(python_function), recursive)
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws):
+        self.staging = staging = Staging(name_of(python_function), recursive, unrolled)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
@@ -51,68 +61,108 @@ class Trace:
                 staging.objects.watch(leaf)
             fakes.append(leaf)
         staging.objects.watch(python_function)
+        staging.objects.watch_generators()
+        if draws:
+            staging.objects.heap.compare_all()
         args, kwargs = copies(unflatten(fakes, structure))
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
+        self.lists = lists = OuterLists(staging)
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))
-            result = stage(staging, python_function, args, kwargs, optimizers)
-            changed = staging.objects.changed_outside(before)
-            new = [place.state() for place in changed]
+            lists.install()
+            try:
+                result = stage(staging, python_function, args, kwargs, optimizers)
+            except Exception:
+                _check_draws(staging)
+                raise
+            _check_draws(staging)
+            changed = lists.changes(staging.objects.changed_outside(before))
         finally:
-            for place, state in staging.objects.changed_outside(before).items():
-                place.restore(state)
+            _restore(staging, before)
+        contents = [place for place in changed if isinstance(place, Contents)]
+        message = _unrepeatable(staging, contents)
+        if message is not None:
+            span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
+            _restore(staging, before)
+            raise StagingError(message, span)
         self.guards = Guards(staging)
-        self.state = state_of(staging, changed, new, self.guards)
+        self.state = state_of(staging, changed, self.guards)
         self.guards.read()
-        self._finish(result)
+        self.place = place_of(python_function)
+        self._finish(result, self.place)
         self.guards.done()
 
-    def _finish(self, result):
+    def _finish(self, result, span):
         staging = self.staging
         with recording(staging), torch.no_grad():
             gradients = {b.source: g for b, g in staging.gradients.values.items() if b.source is not None}
             self.gradients = list(gradients)
             self.changed = [container for container in self.containers if container.is_changed()]
-            contents = [container.contents() for container in self.changed]
-            value = result, [change.value for change in self.state], list(gradients.values()), contents
-            self.result = Result(staging, value, self.containers)
+            contents = tuple(container.contents() for container in self.changed)
+            value = result, tuple(change.value for change in self.state), tuple(gradients.values()), contents
+            self.result = Result(staging, value, self.containers, self.lists, span)
+            self.result.check_leaves(staging)
+            for container in self.result.lists:
+                for place in self.lists.holders[id(container)]:
+                    self.guards.expect_object(place, container)
+            self.lists = None
             operands = list(self.result.operands)
             self.writes = []
             for capture in staging.captures_in_order():
                 if capture.fake is None:
                     continue
                 base = capture.fake.__dict__["_ag_view"].base
-                if base.value is not capture.param:
+                if base.value is not capture.param and base.value is not staging.unwritten.get(base):
                     self.writes.append(capture)
                     operands.append(base.value)
-        captures = staging.captures_in_order()
+            captures = staging.captures_in_order()
+            #: The inputs that are used on some paths only, and the results that say whether they are.
+            self.uses = []
+            for base, used in staging.uses.values.items():
+                if scalars.is_staged(used):
+                    self.uses.append((captures.index(base.source), len(operands)))
+                    operands.append(scalars.lower(staging, used))
         written = [None] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
             written[position] = captures.index(capture)
         self.operands = operands
         self._gradients = {}
-        self.graph, exceptions = graphs.graph(staging, operands, written)
+        self.graph, exceptions, computed = graphs.graph(staging, operands, written)
+        #: The outputs that have a history although no input requires a gradient.
+        self.histories = [index for index in computed if operands[index] not in self.result.leaves]
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
+        self.is_random = has_random(staging.record.entry)
+        self.overwrites = overwrites(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.gradient_guards = list(staging.gradients.guards.values())
+        self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
+        self.hooks = list(staging.gradients.hooks.values())
         for _, capture in self.arguments:
             capture.tensor = None
 
     def gradient(self, kind, needed):
         """`kind(self, needed)`, cached; `kind` builds gradient graphs by these inputs."""
-        with TRACING:
-            key = kind, needed
-            if key not in self._gradients:
-                self._gradients[key] = kind(self, needed)
-            return self._gradients[key]
+        key = kind, needed
+        if key not in self._gradients:
+            with TRACING:
+                if key not in self._gradients:
+                    self._gradients[key] = kind(self, needed)
+        return self._gradients[key]
+
+    def without_uses(self):
+        """The graph with only the results of the function."""
+        operands = self.operands[: len(self.operands) - len(self.uses)]
+        return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
 
     def broken(self):
         """Whether the current state of Python violates a guard; and the places whose values have changed."""
         if any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
+            return True, []
+        if self.hooks and any(hook.is_changed() for hook in self.hooks):
             return True, []
         return self.guards.broken()
 
@@ -120,18 +170,26 @@ class Trace:
         """Runs the graph with these arguments."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
         if self.writes:
-            overlap.check(self.staging.name, self.captures, tensors, self.writes)
+            overlap.check(self.staging.name, self.place, self.captures, tensors, self.writes)
+        for capture, flag in self.flags:
+            if flag:
+                self._input(capture, leaves).requires_grad_()
         try:
             needed = differentiable.is_needed(tensors)
-            outputs = iter(differentiable.run(self, tensors) if needed else self.plan.run(tensors))
+            outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
         except Exception as error:
             raise at_places(error) from error.__cause__
+        if self.histories:
+            outputs = differentiable.with_history(outputs, self.histories)
+        outputs = iter(outputs)
         outside = dict(zip(map(id, self.captures), tensors))
         values = [next(outputs) for _ in self.result.operands]
         written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
         outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
         result, states, gradients, contents = self.result.value(values, outside)
         self._write(written)
+        for capture, flag in self.flags:
+            outside[id(capture)].requires_grad_(flag)
         with torch.no_grad():
             for capture, value in zip(self.gradients, gradients):
                 outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
@@ -158,6 +216,38 @@ class Trace:
         return capture.current_value()
 
 
+def _check_draws(staging):
+    """Compares the random number generators, at the end of a trace. If it had regions, it has to start again."""
+    heap = staging.objects.heap
+    if heap.has_missed():
+        heap.compare_all()
+        if heap.clock > 1:
+            raise Drawn
+
+
+def _restore(staging, before):
+    """Undoes the changes of a trace to Python state."""
+    for place, state in staging.objects.changed_outside(before).items():
+        staging.objects.restore(place, state)
+    staging.objects.heap.sync()
+
+
+def _unrepeatable(staging, contents):
+    """Why a run cannot change these objects as the trace did; None if it can."""
+    for place in contents:
+        tensors = [*(capture.tensor for capture in staging.captures.values()), *staging.constants]
+        tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
+        if share_memory(place.kind, place.object, tensors):
+            return f"this changes {place}, which shares memory with a tensor; make the tensor with `torch.tensor`"
+        if staging.objects.is_spoiled(place):
+            message = f"this changes {place} from outside the function, which cannot be repeated in each run"
+            return f"{message}; take the value outside and pass it as an argument"
+        if id(place.object) in staging.drawn:  # the graph draws after the trace has
+            message = f"this changes {place}, from which the function also draws numbers"
+            return f"{message}; draw this value outside and pass it as an argument"
+    return None
+
+
 def stage(staging, python_function, args, kwargs, optimizers=()):
     """Runs the function on fake tensors and records all operations. The state of these optimizers is created first."""
     try:
@@ -167,6 +257,14 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
             return calls.call(python_function, args, kwargs)
     except Unreachable:
         return None
+    finally:
+        attributes.remove(staging)
+
+
+def place_of(function):
+    """The span of the first line of a function; None if it has no code."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
 
 
 def name_of(function):

@@ -1,6 +1,7 @@
 """Tracebacks that show the user's code: no frame of this package, of torch or of converted code."""
 
 import os
+import sys
 import types
 
 import torch
@@ -38,6 +39,17 @@ def _rename(error):
     """Replaces `FakeTensor` by `Tensor` in the message."""
     if any(isinstance(arg, str) and "FakeTensor" in arg for arg in error.args):
         error.args = tuple(arg.replace("FakeTensor", "Tensor") if isinstance(arg, str) else arg for arg in error.args)
+
+
+def line_outside(frame=None):
+    """The line of the user that is running, as a span: the innermost one in the stack."""
+    frame = frame or sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not spans.is_converted_text(code.co_filename) and not code.co_filename.startswith(_HIDDEN):
+            return code.co_filename, frame.f_lineno, 0, frame.f_lineno, 0
+        frame = frame.f_back
+    return None
 
 
 def at_places(error):

@@ -1,0 +1,280 @@
+"""The Python state that is watched while a function is traced, and its differences between two times.
+
+The heap has an entry for each object. `sync` compares each entry with the object and logs the states that it replaces,
+so the difference since a mark is what was logged since. Objects that are reachable from a changed entry get entries of
+their own.
+
+Random number generators are seldom drawn from while tracing, and take long to compare. So they are compared at the end
+of a trace only; if one has changed, and there were regions, the function is traced again, with `compare_all`.
+"""
+
+import types
+from operator import is_
+from typing import NamedTuple
+
+from .places import MISSING, Attribute, ClassAttribute, SlotAttribute, Snapshot, same_items
+
+_SAME = object()
+
+#: What modules and classes define; it is not state.
+DEFINITIONS = (
+    types.ModuleType, types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod,
+    types.MemberDescriptorType, type,
+)  # fmt: skip
+
+
+class Mark(NamedTuple):
+    """A time: a position in the log, and how many marks there were before."""
+
+    position: int
+    clock: int
+
+
+class Entry:
+    """`born` is the mark at which the entry was added; `is_outer` is whether the object was reachable from outside the
+    function when the trace began."""
+
+    __slots__ = ("state", "born", "is_outer")
+
+    def refresh(self):
+        """The previous state if it has changed since, otherwise `_SAME`."""
+        before, now = self.state, self.now()
+        if now is _SAME:
+            return _SAME
+        self.state = now
+        return before
+
+
+class Variable(Entry):
+    """A cell or a global variable."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place):
+        self.place = place
+        self.state = place.state()
+
+    def now(self):
+        state = self.place.state()
+        return _SAME if state is self.state else state
+
+    def children(self):
+        return (self.state,)
+
+    def differences(self, before, found):
+        if before is not self.state:
+            found[self.place] = before
+
+
+class Attributes(Entry):
+    """The attributes of an object in its `__dict__`, without those that are `hidden`."""
+
+    __slots__ = ("owner", "hidden", "places")
+    place_of = Attribute
+
+    def __init__(self, owner, hidden=frozenset()):
+        self.owner = owner
+        self.hidden = hidden
+        self.places = {}
+        self.state = self._read()
+
+    def _read(self):
+        state = dict(self.owner.__dict__)
+        for name in self.hidden & state.keys():
+            del state[name]
+        return state
+
+    def now(self):
+        now = self._read() if self.hidden else self.owner.__dict__
+        return _SAME if self._is_same(now) else dict(now)
+
+    def current(self):
+        is_whole = not self.hidden and type(self) in (Attributes, ClassAttributes, ModuleVariables)
+        return self.owner.__dict__ if is_whole else self._read()
+
+    def _is_same(self, now):
+        before = self.state
+        return len(before) == len(now) and all(map(is_, before.values(), now.values())) and before.keys() == now.keys()
+
+    def children(self):
+        return self.state.values()
+
+    def place(self, name):
+        found = self.places.get(name)
+        if found is None:
+            found = self.places[name] = self.place_of(self.owner, name)
+        return found
+
+    def differences(self, before, found):
+        now = self.state
+        for name in {**before, **now}:
+            state = before.get(name, MISSING)
+            if now.get(name, MISSING) is not state:
+                found[self.place(name)] = state
+
+
+class ClassAttributes(Attributes):
+    __slots__ = ()
+    place_of = ClassAttribute
+
+
+class ModuleVariables(Attributes):
+    """The variables of a module. What an `import` adds while tracing stays: modules, classes and functions."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, owner, names):
+        self.names = names  # those that the code names; grows
+        super().__init__(owner)
+
+    def children(self):
+        return [
+            value for name, value in self.state.items() if name in self.names and not isinstance(value, DEFINITIONS)
+        ]
+
+    def differences(self, before, found):
+        for name, value in self.state.items():
+            if name not in before and (isinstance(value, DEFINITIONS) or name.startswith("__")):
+                continue
+            if before.get(name, MISSING) is not value:
+                found[self.place(name)] = before.get(name, MISSING)
+        for name in before.keys() - self.state.keys():
+            found[self.place(name)] = before[name]
+
+
+class Slots(Attributes):
+    """The attributes of an object in slots."""
+
+    __slots__ = ("slots",)
+
+    def __init__(self, owner, slots):
+        self.slots = slots
+        super().__init__(owner)
+
+    def _read(self):
+        state = {}
+        for name, slot in self.slots.items():
+            try:
+                state[name] = slot.__get__(self.owner)
+            except AttributeError:
+                pass
+        return state
+
+    def now(self):
+        now = self._read()
+        return _SAME if self._is_same(now) else now
+
+    def place_of(self, owner, name):
+        return SlotAttribute(owner, name, self.slots[name])
+
+
+class Container(Entry):
+    """The items of a list, deque or dictionary. They are not entries themselves if there are many (`is_data`)."""
+
+    __slots__ = ("place", "is_data")
+
+    def __init__(self, place, is_data):
+        self.place = place
+        self.is_data = is_data
+        self.state = place.state()
+
+    def now(self):
+        return _SAME if same_items(self.state, self.place.container) else self.place.state()
+
+    def children(self):
+        if self.is_data:
+            return ()
+        return self.state.values() if isinstance(self.state, dict) else self.state
+
+    def differences(self, before, found):
+        if not same_items(before, self.state):
+            found[self.place] = before
+
+
+class StagedList(Entry):
+    """The items of a `List`, which records its own changes."""
+
+    __slots__ = ("list",)
+
+    def __init__(self, list_):
+        self.list = list_
+        self.state = list(list.__iter__(list_))
+
+    def now(self):
+        return _SAME if same_items(self.state, self.list) else list(list.__iter__(self.list))
+
+    def children(self):
+        return self.state
+
+    def differences(self, before, found):
+        pass
+
+
+class Opaque(Entry):
+    """The contents of an object that is not written in Python."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place):
+        self.place = place
+        self.state = place.state()
+
+    def now(self):
+        kind, data = self.place.kind, self.place.kind.read(self.place.object)
+        return _SAME if kind.same(self.state.data, data) else Snapshot(kind, data)
+
+    def children(self):
+        return self.place.kind.children(self.place.object)
+
+    def differences(self, before, found):
+        if not before.same(self.state):
+            found[self.place] = before
+
+
+class Heap:
+    def __init__(self, watch):
+        """`watch(values)` adds entries for objects."""
+        self.entries = {}  # (id of the object, name) -> entry
+        self.log = []  # (entry, previous state)
+        self.clock = 0
+        self._watch = watch
+        self._slow = {}  # entries that `sync` leaves out; None once it compares all
+
+    def add(self, key, entry, born, is_outer):
+        entry.born, entry.is_outer = born, is_outer
+        is_slow = self._slow is not None and isinstance(entry, Opaque) and entry.place.kind.is_slow
+        (self._slow if is_slow else self.entries)[key] = entry
+
+    def compare_all(self):
+        """From now on, `sync` compares all entries."""
+        self.entries.update(self._slow or {})
+        self._slow = None
+
+    def has_missed(self):
+        """Whether an entry that `sync` leaves out has changed."""
+        return any(entry.now() is not _SAME for entry in (self._slow or {}).values())
+
+    def sync(self):
+        for entry in list(self.entries.values()):
+            before = entry.refresh()
+            if before is not _SAME:
+                self.log.append((entry, before))
+                self._watch(entry.children())
+
+    def mark(self):
+        """The present."""
+        self.sync()
+        self.clock += 1
+        return Mark(len(self.log), self.clock)
+
+    def changed(self, mark):
+        """The places of objects from before a mark whose state differs since, with the state at the mark."""
+        self.sync()
+        first = {}
+        for entry, before in self.log[mark.position :]:
+            if entry.born < mark.clock:
+                first.setdefault(entry, before)
+        found = {}
+        for entry, before in first.items():
+            entry.differences(before, found)
+        return found

@@ -1,0 +1,48 @@
+"""Hooks that users register on leaves: a gradient inside of the function calls them each time the graph runs."""
+
+from ..conversion import spans
+from ..errors import StagingError
+from ..record.types import TensorType
+
+
+class Hooks:
+    """The hooks of a tensor from outside. Whether there are any is part of the trace; which ones each run looks up."""
+
+    def __init__(self, capture):
+        self._capture = capture
+        self.exist = bool(self._current())
+
+    def _current(self):
+        return self._capture.current_value()._backward_hooks
+
+    def is_changed(self):
+        return bool(self._current()) != self.exist
+
+    def __call__(self, gradient):
+        for hook in list(self._current().values()):
+            result = hook(gradient)
+            gradient = gradient if result is None else result
+        return (gradient,)
+
+
+def called(staging, view, gradient):
+    """The gradient that the hooks of a tensor make of it."""
+    capture = view.base.source
+    if capture is None or view.chain:
+        return gradient
+    tensor = capture.tensor
+    if getattr(tensor, "_post_accumulate_grad_hooks", None):
+        raise _refusal("a hook that runs after a gradient was accumulated", "`.grad`")
+    if capture.path is not None:
+        if tensor._backward_hooks:
+            raise _refusal(f"a hook of the argument `{capture.path}`", "the gradient")
+        return gradient
+    hooks = staging.gradients.hooks.setdefault(capture, Hooks(capture))
+    if not hooks.exist:
+        return gradient
+    type = TensorType(gradient.dtype, gradient.__dict__["_ag_view"].value.type.dims, gradient.device)
+    return staging.fresh(staging.call_python(hooks, [staging.value_of(gradient)], [type])[0])
+
+
+def _refusal(what, of):
+    return StagingError(f"{what} cannot be staged\nhelp: change {of} after the gradient is computed", spans.current())

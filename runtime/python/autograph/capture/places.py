@@ -1,0 +1,287 @@
+"""Places: variables, attributes, elements and contents of Python objects, which staged code may change.
+
+`state()` is what is at a place, and `restore(state)` puts it back. The key of a place identifies it across traces.
+"""
+
+import collections
+from operator import is_
+
+MISSING = object()
+
+#: Containers whose items a graph can hold; so can those of their subclasses.
+SEQUENCES = (list, collections.deque)
+MAPPINGS = (collections.OrderedDict, dict)
+
+
+class Attribute:
+    """`owner.name`."""
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner, name):
+        self.owner = owner
+        self.name = name
+
+    def key(self):
+        return id(self.owner), self.name
+
+    def state(self):
+        return self.owner.__dict__.get(self.name, MISSING)
+
+    def restore(self, state):
+        if state is MISSING:
+            self.owner.__dict__.pop(self.name, None)
+        else:
+            self.owner.__dict__[self.name] = state
+
+    def inherited(self):
+        """What a read gives if the object has no attribute of its own; MISSING if nothing, or if that is computed."""
+        return _found_in(type(self.owner).__mro__, self.name)
+
+    def __str__(self):
+        return f"{type(self.owner).__name__}.{self.name}"
+
+
+def _found_in(classes, name):
+    for kind in classes:
+        if name in kind.__dict__:
+            found = kind.__dict__[name]
+            return MISSING if hasattr(type(found), "__get__") else found
+    return MISSING
+
+
+class SlotAttribute(Attribute):
+    """`owner.name`, stored in a slot."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self, owner, name, slot):
+        super().__init__(owner, name)
+        self.slot = slot
+
+    def state(self):
+        try:
+            return self.slot.__get__(self.owner)
+        except AttributeError:
+            return MISSING
+
+    def restore(self, state):
+        if state is not MISSING:
+            self.slot.__set__(self.owner, state)
+        elif self.state() is not MISSING:
+            self.slot.__delete__(self.owner)
+
+
+class ClassAttribute(Attribute):
+    """An attribute of a class."""
+
+    __slots__ = ()
+
+    def inherited(self):
+        return _found_in(self.owner.__mro__[1:], self.name)
+
+    def restore(self, state):
+        if state is not MISSING:
+            type.__setattr__(self.owner, self.name, state)
+        elif self.state() is not MISSING:
+            type.__delattr__(self.owner, self.name)
+
+    def __str__(self):
+        return f"{self.owner.__name__}.{self.name}"
+
+
+class Cell:
+    """A variable of an enclosing function."""
+
+    __slots__ = ("cell", "name")
+
+    def __init__(self, cell, name):
+        self.cell = cell
+        self.name = name
+
+    def key(self):
+        return id(self.cell), self.name
+
+    def state(self):
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def restore(self, state):
+        if state is not MISSING:
+            self.cell.cell_contents = state
+
+    def __str__(self):
+        return self.name
+
+
+class Global:
+    """A variable of a module."""
+
+    __slots__ = ("scope", "name")
+
+    def __init__(self, scope, name):
+        self.scope = scope
+        self.name = name
+
+    def key(self):
+        return id(self.scope), self.name
+
+    def state(self):
+        return self.scope.get(self.name, MISSING)
+
+    def restore(self, state):
+        if state is MISSING:
+            self.scope.pop(self.name, None)
+        else:
+            self.scope[self.name] = state
+
+    def __str__(self):
+        return self.name
+
+
+class Held:
+    """A fixed object."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object):
+        self.object = object
+
+    def key(self):
+        return id(self.object), None
+
+    def state(self):
+        return self.object
+
+
+class Element:
+    """`holder[name]` of a list, tuple or dictionary at a place."""
+
+    __slots__ = ("holder", "name")
+
+    def __init__(self, holder, name):
+        self.holder = holder
+        self.name = name
+
+    def key(self):
+        return *self.holder.key(), self.name
+
+    def state(self):
+        container = self.holder.state()
+        if isinstance(container, dict):
+            return dict.get(container, self.name, MISSING)
+        return container[self.name]
+
+    def restore(self, state):
+        container = self.holder.state()
+        _base(container).__setitem__(container, self.name, state)
+
+    def __str__(self):
+        return f"[{self.name!r}]"
+
+
+class Items:
+    """The items of a Python list, deque or dictionary; its state is a list or dictionary."""
+
+    __slots__ = ("container",)
+
+    def __init__(self, container):
+        self.container = container
+
+    def key(self):
+        return id(self.container), None
+
+    def state(self):
+        return items_of(self.container)
+
+    def restore(self, state):
+        container, base = self.container, _base(self.container)
+        if isinstance(container, list):
+            list.__setitem__(container, slice(None), list.__iter__(state) if type(state) is list else state)
+            return
+        if not isinstance(container, dict):
+            items = list(list.__iter__(state) if type(state) is list else state)
+            base.clear(container)
+            base.extend(container, items)
+            return
+        base.clear(container)
+        for key, value in state.items():
+            base.__setitem__(container, key, value)
+
+    def extend(self, items):
+        _base(self.container).extend(self.container, items)
+
+    def __str__(self):
+        return f"a {type(self.container).__name__}"
+
+
+def items_of(container):
+    """The items of a container as a list or dictionary, whatever methods its class overrides."""
+    base = _base(container)
+    if isinstance(container, dict):
+        return dict(base.items(container))
+    return list(base.__iter__(container))
+
+
+def _base(container):
+    """The built-in class that stores the items."""
+    kind = type(container)
+    if kind in _BASES:
+        return _BASES[kind]
+    found = next(base for base in (*MAPPINGS, *SEQUENCES) if issubclass(kind, base))
+    _BASES[kind] = found
+    return found
+
+
+_BASES = {}
+
+
+def same_items(old, new):
+    """Whether the items of a container are the same objects in the same order as before."""
+    base = _base(new)
+    if len(old) != base.__len__(new):
+        return False
+    if not old or not isinstance(old, dict):
+        return all(map(is_, old, base.__iter__(new)))
+    if not all(map(is_, old.values(), base.values(new))):
+        return False
+    return all(map(is_, old, base.__iter__(new))) or all(a is b or a == b for a, b in zip(old, base.__iter__(new)))
+
+
+class Contents:
+    """What an object of a class that is not written in Python contains: the elements of a set or an array, the
+    position of an iterator, the state of a random number generator. A graph cannot hold it."""
+
+    __slots__ = ("object", "kind")
+
+    def __init__(self, object, kind):
+        self.object = object
+        self.kind = kind
+
+    def key(self):
+        return id(self.object), None
+
+    def state(self):
+        return Snapshot(self.kind, self.kind.read(self.object))
+
+    def restore(self, state):
+        """Puts a state back if the class allows that."""
+        self.kind.restore(self.object, state.data)
+
+    def __str__(self):
+        return self.kind.describe(self.object)
+
+
+class Snapshot:
+    """The contents of an object at one time."""
+
+    __slots__ = ("kind", "data")
+
+    def __init__(self, kind, data):
+        self.kind = kind
+        self.data = data
+
+    def same(self, other):
+        return self.kind is other.kind and self.kind.same(self.data, other.data)

@@ -1,0 +1,50 @@
+"""Which leaves from outside a run uses. A leaf that is used on another path only has no gradient, as in eager torch.
+
+Using a leaf is a change of state: branches and loops merge it like any variable that they assign."""
+
+
+class Use:
+    """Whether one leaf has been used, as state that a region may change."""
+
+    __slots__ = ("uses", "base")
+
+    def __init__(self, uses, base):
+        self.uses = uses
+        self.base = base
+
+    def state(self):
+        return self.uses.of(self.base)
+
+    def restore(self, state):
+        self.uses.values[self.base] = state
+
+    def __str__(self):
+        return "the use of a tensor"
+
+
+class Uses:
+    """`values` has True, False or a staged boolean for the leaves that were used on some path."""
+
+    def __init__(self):
+        self.values = {}
+        self.cells = {}  # base -> Use
+
+    def of(self, base):
+        return self.values.get(base, False)
+
+    def note(self, base):
+        """A leaf is used here."""
+        self.values[base] = True
+
+    # Regions.
+
+    def snapshot(self):
+        return dict(self.values)
+
+    def changed(self, before):
+        """The leaves whose state a region changes, with their state before."""
+        return {
+            self.cells.setdefault(base, Use(self, base)): before.get(base, False)
+            for base, value in self.values.items()
+            if before.get(base, False) is not value
+        }

@@ -1,0 +1,84 @@
+"""Numbers drawn from the random number generators of Python and NumPy. The graph draws them when it runs."""
+
+import copy
+import functools
+import random
+import sys
+
+import torch
+
+from ..capture import contents, scalars
+from ..capture.places import Contents
+from ..capture.staging import current, is_staged
+from ..record.types import BOOL, FLOAT, INT
+from .values import List
+
+_EXAMPLES = {INT: 1, FLOAT: 1.0, BOOL: True}
+
+
+def is_draw(f):
+    """Whether a function is a method of a random number generator."""
+    owner = getattr(f, "__self__", None)
+    if owner is None or isinstance(owner, torch.Tensor):
+        return False
+    numpy = sys.modules.get("numpy")
+    return isinstance(owner, random.Random) or (
+        numpy is not None and isinstance(owner, (numpy.random.RandomState, numpy.random.Generator))
+    )
+
+
+def draw(f, args, keywords):
+    """Calls a method of a generator. If the generator exists outside of the function and the result is a number, the
+    graph calls it; otherwise Python does, while tracing."""
+    staging = current()
+    if id(f.__self__) not in staging.outside:
+        return f(*args, **keywords)
+    values = [_without_list(value) for value in (*args, *keywords.values())]
+    plain = values[: len(args)], dict(zip(keywords, values[len(args) :]))
+    kind = _kind(f, *plain) if all(map(_is_plain, values)) else None
+    if kind is None:
+        return f(*args, **keywords)
+    staging.drawn[id(f.__self__)] = Contents(f.__self__, contents.kind_of(type(f.__self__)))
+    staged = [index for index, value in enumerate(values) if is_staged(value)]
+
+    def callback(*operands):
+        actual = list(values)
+        for index, operand in zip(staged, operands):
+            actual[index] = operand
+        found = f(*actual[: len(args)], **dict(zip(keywords, actual[len(args) :])))
+        return () if kind == () else (scalars.PYTHON_CLASSES[kind[0]](found),)
+
+    functools.update_wrapper(callback, f, assigned=("__name__",), updated=())
+    operands = [staging.operand(values[index]) for index in staged]
+    found = staging.call_python(callback, operands, list(kind))
+    return staging.wrap(found[0]) if kind else None
+
+
+def _without_list(value):
+    """A `List` as a Python list."""
+    return list(value) if isinstance(value, List) and value.value is None else value
+
+
+def _is_plain(value):
+    if type(value) in (list, tuple, range):
+        return all(isinstance(item, (int, float)) for item in value)
+    return value is None or isinstance(value, (int, float, str)) or scalars.is_staged(value)
+
+
+def _kind(f, args, keywords):
+    """The types of the results: one number, or () for none. None for everything else."""
+    numpy = sys.modules.get("numpy")
+    generator = copy.deepcopy(f.__self__)
+    args = [_example(value) for value in args]
+    found = getattr(generator, f.__name__)(*args, **{name: _example(value) for name, value in keywords.items()})
+    if found is None:
+        return () if f.__name__ == "seed" else None
+    if isinstance(found, (bool, *((numpy.bool_,) if numpy else ()))):
+        return (BOOL,)
+    if isinstance(found, (int, *((numpy.integer,) if numpy else ()))):
+        return (INT,)
+    return (FLOAT,) if isinstance(found, float) else None
+
+
+def _example(value):
+    return _EXAMPLES[scalars.kind_of(value)] if scalars.is_staged(value) else copy.copy(value)

@@ -1,0 +1,69 @@
+"""The gradients of both results by all tensors that require one, for equal random seeds."""
+
+import contextlib
+
+import torch
+from torch.utils import _pytree as pytree
+
+
+def of_results(graph, eager, leaves):
+    """For each leaf, its index and the gradients of both results. The results have the same structure."""
+    outputs = [
+        (a, b)
+        for a, b in zip(pytree.tree_leaves(graph), pytree.tree_leaves(eager))
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.requires_grad and b.requires_grad
+    ]
+    inputs = [leaf for *_, leaf in leaves]
+    try:
+        theirs = _gradients([b for _, b in outputs], inputs)
+    except RuntimeError:  # some result has no gradient in eager Python: the function itself has used up its history
+        outputs = [pair for pair in outputs if _has_gradient(pair[1], inputs)]
+        theirs = _gradients([b for _, b in outputs], inputs)
+    edges = [edge for _, edge, _ in leaves]
+    theirs = _by_originals(theirs, edges)
+    mine = _gradients([a for a, _ in outputs], edges)
+    for index, pair in enumerate(zip(mine, theirs)):
+        yield index, *pair
+
+
+def _by_originals(gradients, edges):
+    """The gradients of eager Python by the caller's tensors. The copies are independent of each other, but a tensor of
+    the caller may be computed from another: what flows into it flows on."""
+    if all(isinstance(edge, torch.Tensor) for edge in edges):
+        return gradients
+    known = [(edge, gradient) for edge, gradient in zip(edges, gradients) if gradient is not None]
+    if not known:
+        return gradients
+    ends, seeds = zip(*known)
+    with _without_hooks(edges):
+        return torch.autograd.grad(ends, edges, seeds, retain_graph=True, allow_unused=True)
+
+
+def _has_gradient(output, inputs):
+    try:
+        _gradients([output], inputs)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _gradients(outputs, inputs):
+    if not outputs or not inputs:
+        return []
+    generator = torch.Generator().manual_seed(0)
+    seeds = [torch.rand(output.shape, generator=generator, dtype=torch.float64).to(output) for output in outputs]
+    with _without_hooks(inputs):
+        return torch.autograd.grad(outputs, inputs, seeds, retain_graph=True, allow_unused=True)
+
+
+@contextlib.contextmanager
+def _without_hooks(tensors):
+    """The hooks of the user do not run for a gradient that the user has not asked for."""
+    hooks = [(t._backward_hooks, dict(t._backward_hooks)) for t in tensors if getattr(t, "_backward_hooks", None)]
+    for known, _ in hooks:
+        known.clear()
+    try:
+        yield
+    finally:
+        for known, before in hooks:
+            known.update(before)

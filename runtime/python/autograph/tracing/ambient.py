@@ -1,0 +1,53 @@
+"""Ambient state: settings of torch that are in effect when a function is called. They are part of the key of a trace.
+
+This is the only list of them. Most are read at once, as one number: gradients enabled, inference mode, anomaly mode,
+default dtype, deterministic algorithms, which kernels may be used (oneDNN, cuDNN, kinds of attention). Autocast, the
+default device, modes and transforms follow here; they are seldom active."""
+
+import torch
+from torch.autograd import forward_ad
+from torch.utils._device import DeviceContext
+
+from .._runtime import ambient
+from ..errors import StagingError
+from .tracebacks import line_outside
+
+
+def key():
+    """The ambient state as part of a key."""
+    found = ambient()
+    if found & 1 or forward_ad._current_level >= 0:
+        return (found, *_casts(), *_modes(), *_transforms())
+    return found
+
+
+def _casts():
+    enabled = [
+        (kind, torch.get_autocast_dtype(kind))
+        for kind in torch._C._autocast_supported_devices()
+        if torch.is_autocast_enabled(kind)
+    ]
+    return [torch.is_autocast_cache_enabled(), *enabled] if enabled else []
+
+
+def _modes():
+    """The default device. Modes of the user would see the operations of the trace, but not those of the graph."""
+    for index in range(torch._C._len_torch_function_stack()):
+        mode = torch._C._get_function_stack_at(index)
+        if not isinstance(mode, DeviceContext):
+            raise _refusal(f"the mode `{type(mode).__name__}` is active, and a graph does not call it")
+        yield "device", str(mode.device)
+    for index in range(torch._C._len_torch_dispatch_stack()):
+        mode = torch._C._get_dispatch_stack_at(index)
+        raise _refusal(f"the mode `{type(mode).__name__}` is active, and a graph does not call it")
+
+
+def _transforms():
+    if forward_ad._current_level >= 0:
+        raise _refusal("a level of forward-mode derivatives is active, and a graph has no tangents")
+    return [str(interpreter.key()) for interpreter in torch._C._functorch.get_interpreter_stack() or ()]
+
+
+def _refusal(reason):
+    help = "call it outside, or call `ag.run_functions_eagerly()` before"
+    return StagingError(f"a staged function cannot be called here: {reason}\nhelp: {help}", line_outside())

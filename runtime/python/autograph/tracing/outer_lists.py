@@ -1,0 +1,94 @@
+"""Lists that exist outside of a function, in attributes, variables, lists and dictionaries.
+
+While the function is traced, one `List` with the same items replaces a list wherever it is held, so that it can grow in
+staged code and keeps its identity. A run changes the list itself.
+"""
+
+from ..capture import heap
+from ..capture.places import MISSING, Element, Held, Items
+from ..operators.values import List
+
+
+class OuterLists:
+    def __init__(self, staging):
+        objects = staging.objects
+        self.lists = {}  # id of a list -> the list
+        self.before = {}  # id of a list -> its items before the trace
+        self.twins = {}  # id of a list -> its `List`
+        self.originals = {}  # id of a `List` -> the list
+        self.holders = {}  # id of a list -> the places that hold it
+        for entry in objects.entries.values():
+            if isinstance(entry, heap.Container) and entry.is_outer and type(entry.place.container) is list:
+                container = entry.place.container
+                if id(container) not in objects.pinned:
+                    self.lists[id(container)] = container
+                    self.before[id(container)] = entry.state
+        self.objects = objects
+
+    def install(self):
+        for number, container in self.lists.items():
+            twin = self.twins[number] = List(container)
+            self.originals[id(twin)] = container
+        for twin in self.twins.values():
+            for index, item in enumerate(twin):
+                if id(item) in self.twins:
+                    list.__setitem__(twin, index, self.twins[id(item)])
+        for place, value in list(self._held()):
+            self.holders.setdefault(id(value), []).append(place)
+            place.restore(self.twins[id(value)])
+
+    def _held(self):
+        """The places that hold these lists, and the lists."""
+        for entry in list(self.objects.entries.values()):
+            if isinstance(entry, heap.Variable):
+                places = [(entry.place, entry.place.state())]
+            elif isinstance(entry, heap.Attributes):
+                places = [(entry.place(name), value) for name, value in entry.current().items()]
+            elif isinstance(entry, heap.Container) and id(entry.place.container) not in self.lists:
+                container, items = entry.place.container, entry.place.state()
+                pairs = items.items() if isinstance(items, dict) else enumerate(items)
+                places = [(Element(Held(container), name), value) for name, value in pairs]
+            else:
+                continue
+            yield from ((place, value) for place, value in places if id(value) in self.twins)
+
+    def original(self, value):
+        """A value, list of items or dictionary of items with the lists themselves."""
+        if type(value) is dict:
+            return {key: self.original_of(item) for key, item in value.items()}
+        if type(value) is list:
+            return [self.original_of(item) for item in value]
+        return self.original_of(value)
+
+    def original_of(self, value):
+        return self.originals.get(id(value), value) if type(value) is List else value
+
+    def changes(self, changed):
+        """The changed places with their states before and after the trace: without the replacement of lists, and with
+        the changes of these lists."""
+        found = {}
+        for place, before in changed.items():
+            if place.key()[0] in self.lists and isinstance(place, Items):
+                continue
+            before, after = self.original(before), self.original(place.state())
+            if not _same(before, after):
+                found[place] = before, after
+        for number, twin in self.twins.items():
+            before = self.before[number]
+            if twin.value is not None:
+                found[Items(self.lists[number])] = before, twin.copy()
+                continue
+            after = [self.original_of(item) for item in list.__iter__(twin)]
+            if not _same(before, after):
+                found[Items(self.lists[number])] = before, after
+        return found
+
+
+def _same(before, after):
+    if type(before) is not type(after) or before is MISSING or after is MISSING:
+        return before is after
+    if type(before) is dict:
+        return list(before) == list(after) and all(a is b for a, b in zip(before.values(), after.values()))
+    if type(before) is list:
+        return len(before) == len(after) and all(a is b for a, b in zip(before, after))
+    return before is after

@@ -1,0 +1,177 @@
+"""Attributes that objects have on some paths only, and attributes that start from one of the class."""
+
+import pytest
+import torch
+
+import autograph as ag
+from oracle import assert_equal, t
+
+CALLS = (t(1, 2), t(-3, 1), t(2, 2))
+
+
+class Counter:
+    n = 0
+
+    def add(self):
+        self.n += 1
+
+
+class Holder:
+    def put(self, x):
+        self.h = x
+
+
+class Base:
+    k = 1
+
+
+class Derived(Base):
+    pass
+
+
+def starts_from_the_class(x):
+    c = Counter()
+    if x.sum() > 0:
+        c.add()
+    i = t(0)
+    while i < 2:
+        c.add()
+        i = i + 1
+    return x * c.n, c.n
+
+
+def set_in_a_loop(x):
+    c, i = Holder(), t(0)
+    while i < 3:
+        if i > 0:
+            x = x + c.h
+        c.put(x * i)
+        i = i + 1
+    return c.h * 2, c.h
+
+
+def set_in_both_branches(x):
+    c = Holder()
+    if x.sum() > 0:
+        c.put(x)
+    else:
+        c.put(x * 2)
+    return c.h + 1
+
+
+def read_where_it_may_not_exist(x):
+    c = Holder()
+    if x.sum() > 0:
+        c.put(x)
+    return c.h * 2
+
+
+def asked_for(x):
+    c = Holder()
+    if x.sum() > 0:
+        c.put(x * 1)
+    if hasattr(c, "h"):
+        x = x * 2
+    return x, hasattr(c, "h"), getattr(c, "h", x * 5)
+
+
+
+
+def outcome(function, x):
+    try:
+        return "returned", function(x)
+    except AttributeError as error:
+        return "raised", str(error)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [starts_from_the_class, set_in_a_loop, set_in_both_branches, read_where_it_may_not_exist, asked_for],
+)
+@pytest.mark.parametrize("verify", [False, True])
+def test_attributes_of_new_objects(function, verify):
+    staged = ag.function(function, verify=verify)
+    for x in CALLS:
+        assert_equal(outcome(staged, x), outcome(function, x))
+    assert "h" not in vars(Holder)
+
+
+def test_objects_that_are_returned_lack_attributes_on_some_paths():
+    def made(x):
+        c = Holder()
+        if x.sum() > 0:
+            c.put(x * 1)
+        return c
+
+    staged = ag.function(made)
+    for x in CALLS:
+        assert_equal(vars(staged(x)), vars(made(x)))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_attributes_of_objects_from_outside(first):
+    class Layer(torch.nn.Module):
+        steps = 0
+
+        def forward(self, x):
+            if x.sum() > 0:
+                self.steps += 1
+                self.last = x * 2
+                x = x + self.last
+            return x * self.steps
+
+    found = []
+    for decorate in (lambda f: f, ag.function):
+        layer = Layer()
+        run = decorate(layer.forward)
+        results = [(run(x), layer.steps, vars(layer).get("last")) for x in (*CALLS[first:], *CALLS)]
+        found.append(results)
+    assert_equal(*found)
+    assert "last" not in vars(Layer)
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_attributes_of_classes_start_from_those_of_their_bases(verify):
+    def f(x):
+        if x.sum() > 0:
+            Derived.k += 1
+        return x * Derived.k
+
+    found = []
+    for decorate in (lambda f: f, lambda f: ag.function(f, verify=verify)):
+        run = decorate(f)
+        results = [run(x) for x in CALLS]
+        found.append((results, Base.k, Derived.k))
+        if "k" in vars(Derived):
+            del Derived.k
+    assert_equal(*found)
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_new_attributes_of_functions(verify):
+    def make():
+        def count():
+            count.calls = getattr(count, "calls", 0) + 1
+            return count.calls
+
+        return lambda x: x * count()
+
+    staged, eager = ag.function(make(), verify=verify), make()
+    for x in CALLS:
+        assert_equal(staged(x), eager(x))
+
+
+def test_slots_in_shadow_mode():
+    class Slotted:
+        __slots__ = ("n",)
+
+    box = Slotted()
+    box.n = 1
+
+    @ag.function(verify=True)
+    def f(x):
+        if x.sum() > 0:
+            box.n = box.n + 1
+        return x * box.n
+
+    assert [f(x).tolist() for x in CALLS] == [[2, 4], [-6, 2], [6, 6]]

@@ -1,0 +1,67 @@
+"""Strings with values that are only known when the graph runs."""
+
+import autograph as ag
+import pytest
+import torch
+from oracle import assert_same, t
+
+
+def test_comparisons():
+    def f(x, n):
+        k = 0
+        while k < n:
+            k += 1
+        name = f"step {k}"
+        if str(k) == "3":
+            x = x + 1
+        if name == "step 4":
+            x = x + 10
+        if "step 5" == name or "2" > str(k):
+            x = x + 100
+        if "{}/{}".format(k, 1) != "3/1" and name + "!" == "step 4!":
+            x = x * 2
+        return x, name
+
+    def run(x, n):
+        return f(x, int(n))
+
+    staged = ag.function(f)
+    for n in range(7):
+        found, expected = staged(t(1), torch.tensor(n)), run(t(1), n)
+        assert torch.equal(found[0], expected[0]) and found[1] == expected[1], n
+
+
+CONTENTS = {
+    "length": lambda text: len(text),
+    "item": lambda text: text[0],
+    "key": lambda text: {"3": 1}[text],
+    "get": lambda text: {"3": 1}.get(text),
+    "number": lambda text: int(text),
+    "set": lambda text: text in {"3"},
+    "part": lambda text: "3" in text,
+    "method": lambda text: text.zfill(4),
+    "iteration": lambda text: [c for c in text],
+}
+
+
+@pytest.mark.parametrize("read", CONTENTS.values(), ids=CONTENTS)
+@pytest.mark.parametrize(
+    "text", [lambda n: str(n.item()), lambda n: f"a {n.item()}", lambda n: "-".join(["a", str(n.item())])]
+)
+def test_what_depends_on_the_contents_is_refused(read, text):
+    def f(x, n):
+        return x, read(text(n))
+
+    with pytest.raises(ag.StagingError, match="Python needs the text"):
+        ag.function(f)(t(1), torch.tensor(3))
+
+
+def test_format_specifications(capsys):
+    def f(x):
+        number = x.sum().item()
+        print(f"{number:>10.3f}|{number!r}", f"{x[0]:.1f}", "a" + f"{number:{6}.1f}")
+        return f"{number:.2f}{'%'}"
+
+    assert_same(f, (t(1.5, 2),), (t(-3, 0),))
+    out = capsys.readouterr().out.splitlines()  # eager, staged, eager, staged
+    assert out[0] == out[1] and out[2] == out[3]
