@@ -7,14 +7,23 @@
 //! ```
 //!
 //! Imports inside functions apply to the whole file. A later import of the same name replaces an earlier
-//! one. Module aliases such as `tensorflow.compat.v2` and `tensorflow.python.keras` resolve to one
+//! one, except in the handler of a `try` that imports it: the handler runs only if that import fails.
+//!
+//! ```python
+//! try:
+//!     import tf_keras as keras     # keras.Model   -> tf_keras.Model
+//! except ImportError:
+//!     import keras
+//! ```
+//!
+//! Module aliases such as `tensorflow.compat.v2` and `tensorflow.python.keras` resolve to one
 //! canonical name, so that rules compare against a single name.
 
 use std::borrow::Cow;
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use rustc_hash::FxHashMap;
 
 /// The imported names of a file.
@@ -95,6 +104,32 @@ impl Imports {
 #[derive(Default)]
 struct Collector {
     imports: Imports,
+    /// Names that the `try` of the current handler imports.
+    tried: Vec<Name>,
+}
+
+impl Collector {
+    fn bind(&mut self, local: Name, target: Name) {
+        if !self.tried.contains(&local) {
+            self.imports.names.insert(local, target);
+        }
+    }
+
+    /// Visits a `try`, whose handlers keep the names that its body imports.
+    fn visit_try(&mut self, node: &ast::StmtTry) {
+        let mut body = Self { tried: self.tried.clone(), ..Self::default() };
+        body.visit_body(&node.body);
+        let outside = self.tried.len();
+        self.tried.extend(body.imports.names.keys().cloned());
+        self.imports.names.extend(body.imports.names);
+        self.imports.modules.extend(body.imports.modules);
+        for ast::ExceptHandler::ExceptHandler(handler) in &node.handlers {
+            self.visit_body(&handler.body);
+        }
+        self.tried.truncate(outside);
+        self.visit_body(&node.orelse);
+        self.visit_body(&node.finalbody);
+    }
 }
 
 impl StatementVisitor<'_> for Collector {
@@ -110,7 +145,7 @@ impl StatementVisitor<'_> for Collector {
                             (top.clone(), top)
                         }
                     };
-                    self.imports.names.insert(local, target);
+                    self.bind(local, target);
                     self.imports.modules.push(module);
                 }
             }
@@ -125,10 +160,11 @@ impl StatementVisitor<'_> for Collector {
                     let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
                     let separator = if base.is_empty() || base.ends_with('.') { "" } else { "." };
                     let target = canonical(&format!("{base}{separator}{}", alias.name));
-                    self.imports.names.insert(local, target);
+                    self.bind(local, target);
                 }
                 self.imports.modules.push(Name::new(base));
             }
+            Stmt::Try(node) => self.visit_try(node),
             _ => statement_visitor::walk_stmt(self, statement),
         }
     }

@@ -6,6 +6,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
 use super::{outlives, snippet};
+use ag_staging::reached_from;
 
 declare_rule! {
     /// ## What it does
@@ -15,7 +16,8 @@ declare_rule! {
     /// ## Why is this bad?
     /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock and the
     /// random number become constants of the compiled function, the counter is not incremented again, and
-    /// `print` shows a tracer.
+    /// `print` shows a tracer. A function that only `jax.vmap` traces runs at each call, but once for all rows: they
+    /// share the random number.
     ///
     /// ## Example
     /// ```python
@@ -94,11 +96,15 @@ fn check(ctx: &FunctionContext) {
     if ctx.creates_objects() {
         return;
     }
+    let at_each_call = reached_from::is_traced_at_each_call(ctx.db, ctx.stage);
     for expression in ctx.expressions() {
         let Expr::Call(call) = expression else { continue };
-        if let Some((message, help)) = effect(ctx, call) {
+        if let Some((message, help)) = effect(ctx, call, at_each_call) {
             ctx.report(&JAX_IMPURE, expression, message).help(help).emit();
         }
+    }
+    if at_each_call {
+        return;
     }
     for statement in ctx.statements() {
         let Stmt::AugAssign(assign) = statement else { continue };
@@ -136,7 +142,7 @@ fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
     })
 }
 
-fn effect(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
+fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Option<(String, &'static str)> {
     if ctx.resolve(&call.func).is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "print") {
         let value = call.arguments.args.iter().find_map(|value| printed(ctx, value))?;
         return Some((
@@ -146,17 +152,26 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'stat
     }
     let name = ctx.resolve(&call.func)?;
     if CLOCKS.contains(&name.as_str()) {
-        return Some((
-            format!("`{name}` runs once, while tracing; its result is a constant of the compiled function"),
-            "measure outside the jitted function",
-        ));
+        return (!at_each_call).then(|| {
+            (
+                format!(
+                    "`{name}` runs once, while tracing; its result is a constant of the compiled function"
+                ),
+                "measure outside the jitted function",
+            )
+        });
     }
     let (module, function) = name.rsplit_once('.')?;
-    (matches!(module, "random" | "numpy.random") && DRAWS.contains(&function)).then(|| {
-        (
+    let draws = matches!(module, "random" | "numpy.random") && DRAWS.contains(&function);
+    draws.then(|| match at_each_call {
+        true => (
+            format!("`{name}` runs once for all rows that `jax.vmap` maps, which share its result"),
+            "use `jax.random` with a key for each row",
+        ),
+        false => (
             format!("`{name}` runs once, while tracing; its result is a constant of the compiled function"),
             "use `jax.random` with a key that the caller passes",
-        )
+        ),
     })
 }
 

@@ -41,13 +41,16 @@ use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin};
 use super::{FileContext, FunctionContext, Rule};
 use ag_db::diagnostic::{Anchor, Severity};
-use ag_flow::DefKind;
+use ag_flow::{Def, DefKind};
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_index::index::FileIndex;
 use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
+
+/// Maximum length of a chain of assignments that is followed back.
+const MAX_STEPS: usize = 4;
 
 /// The functions whose calls are checked.
 const CHECKED: [&str; 30] = [
@@ -135,7 +138,7 @@ fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static st
 /// The severity if Python needs the value of `expression`, a Tensor.
 fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
-    let concrete = concrete || may_be_concrete(ctx, expression);
+    let concrete = concrete || may_be_concrete(ctx, expression, MAX_STEPS);
     let certain = !concrete && !handles_tracers(ctx, expression.range());
     let severity = if certain { Severity::Error } else { Severity::Info };
     // `vmap` traces only values that depend on a mapped argument. Which arguments are mapped is known only in the
@@ -150,27 +153,53 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
 }
 
 /// Whether a value is computed only from parameters annotated as arrays, in a function that is called with unknown
-/// arguments.
-fn may_be_concrete(ctx: &FunctionContext, expression: &Expr) -> bool {
+/// arguments. At most `steps` names are followed to their values:
+///
+/// ```python
+/// def shifted(grid, offset: Array):
+///     dx, dy = offset
+///     if dx < 0: …                     # no error if `offset` is a NumPy array
+/// ```
+fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
         let mut traced = operands.filter(|operand| ctx.fact(operand).may_be_tensor()).peekable();
-        traced.peek().is_some() && traced.all(|operand| may_be_concrete(ctx, operand))
+        traced.peek().is_some() && traced.all(|operand| may_be_concrete(ctx, operand, steps))
     };
     match expression {
         Expr::Name(name) => {
+            let is_concrete_argument = || {
+                ctx.root().is_none()
+                    && ctx.parameter(&name.id).is_some_and(|parameter| parameter.source == Source::Annotation)
+                    && !path_certainty::receives_tensor(ctx, &name.id)
+            };
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
-            ctx.root().is_none()
-                && !definitions.is_empty()
-                && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
-                && ctx.parameter(&name.id).is_some_and(|parameter| parameter.source == Source::Annotation)
-                && !path_certainty::receives_tensor(ctx, &name.id)
+            !definitions.is_empty()
+                && definitions.iter().all(|definition| match definition.kind {
+                    DefKind::Parameter(_) => is_concrete_argument(),
+                    DefKind::Undefined => true,
+                    DefKind::Assign if steps > 0 => assigned(ctx, definition).is_some_and(|value| {
+                        !ctx.fact(value).may_be_tensor() || may_be_concrete(ctx, value, steps - 1)
+                    }),
+                    _ => false,
+                })
         }
-        Expr::UnaryOp(operation) => may_be_concrete(ctx, &operation.operand),
-        Expr::Subscript(subscript) => may_be_concrete(ctx, &subscript.value),
+        Expr::UnaryOp(operation) => may_be_concrete(ctx, &operation.operand, steps),
+        Expr::Subscript(subscript) => may_be_concrete(ctx, &subscript.value, steps),
         Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::Compare(compare) => all(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
         _ => false,
     }
+}
+
+/// The right side of an assignment; of `a, b = pair` all of it.
+fn assigned<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr> {
+    ctx.value_of(definition).or_else(|| {
+        let mut assignments = ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt);
+        let binds = |assign: &ast::StmtAssign| {
+            assign.targets.iter().any(|target| target.range().contains_range(definition.range))
+        };
+        assignments.find(|assign| binds(assign)).map(|assign| &*assign.value)
+    })
 }
 
 /// Whether the value is certainly a tracer: every operation is traced, whatever its operands are.

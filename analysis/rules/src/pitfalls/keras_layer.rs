@@ -177,11 +177,11 @@ impl<'a> Class<'_, 'a> {
             self.options(init);
         }
         let is_abstract = matches!(init.body.last(), Some(Stmt::Raise(_)));
-        // `Layer.__init__(self)`
+        // `Layer.__init__(self)`; `self.__dict__.update(…)` copies what the constructor of another layer has set.
         let expressions = expressions::of_function(init);
         let calls = expressions.iter().any(|expression| match expression {
             Expr::Name(name) => name.id.as_str() == "super",
-            Expr::Attribute(attribute) => attribute.attr.as_str() == "__init__",
+            Expr::Attribute(attribute) => matches!(attribute.attr.as_str(), "__init__" | "__dict__"),
             _ => false,
         });
         if calls || is_abstract {
