@@ -3,7 +3,8 @@
 //! A new run has the same assumptions in each round as the last run if it starts from the same state, and if the
 //! edited functions have the same calls, arguments, results, roots and attributes in each round. Then the results of
 //! all other functions remain valid, except for locations in the edited functions. So an update infers only the types
-//! of the edited functions, once under the assumptions of each round.
+//! of the edited functions, once under the assumptions of each round. A quick run infers them under those of the last
+//! round, and leaves the others to a complete run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -125,17 +126,10 @@ impl Run<'_> {
         // Backwards: the oracle still has the annotated source of the last round.
         let mut attributes = vec![Vec::new(); cache.rounds.len()];
         for (at, round) in cache.rounds.iter().enumerate().rev() {
-            let is_known = |scope: &Scope| round.answers.contains_key(scope);
-            let mut asked: Vec<Scope> = update.edited.iter().copied().filter(is_known).collect();
-            if !asks_all_rounds {
-                asked.retain(|scope| match asked_later.insert(*scope) {
-                    true => true,
-                    false => {
-                        update.unknown.push((at, *scope));
-                        false
-                    }
-                });
-            }
+            let known = update.edited.iter().copied().filter(|scope| round.answers.contains_key(scope));
+            let (asked, unknown): (Vec<Scope>, Vec<Scope>) =
+                known.partition(|scope| asks_all_rounds || asked_later.insert(*scope));
+            update.unknown.extend(unknown.into_iter().map(|scope| (at, scope)));
             if asked.is_empty() && methods.is_empty() {
                 continue;
             }
