@@ -59,8 +59,8 @@ pub struct FileIndex {
     pub lambda_count: usize,
     /// It may have comments that address the checker.
     pub may_have_directives: bool,
-    /// It has no text, perhaps because it cannot be read.
-    pub is_empty: bool,
+    /// It has no code, perhaps because it cannot be read.
+    pub is_blank: bool,
     /// The text is nested too deeply to walk its tree; all other fields are empty.
     pub too_deep: bool,
 }
@@ -140,7 +140,7 @@ impl FileIndex {
             definitions,
             imports,
             may_have_directives: directives::may_occur(text),
-            is_empty: text.is_empty(),
+            is_blank: text.trim().is_empty(),
             ..Self::default()
         };
         let mut index = walk::fill(index, text, parsed.suite());

@@ -183,7 +183,7 @@ pub struct LambdaFlow {
 pub struct FlowCode {
     pub nodes: u32,
     pub constraints: Vec<Constraint>,
-    pub calls: Vec<Call>,
+    pub calls: Vec<Arc<Call>>,
     /// The calls that apply decorators.
     pub decorators: Vec<u32>,
     pub lambdas: IndexVec<LambdaIndex, LambdaFlow>,

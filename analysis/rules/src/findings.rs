@@ -44,7 +44,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
     };
     let index = file_index(db, document);
     // Most texts are not needed again.
-    if index.is_empty
+    if index.is_blank
         && let Some(error) = text(db, document).read_error()
     {
         return engine("AG901", TextRange::default(), error.to_string()).into_iter().collect();

@@ -177,9 +177,9 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
                 && definitions.iter().all(|definition| match definition.kind {
                     DefKind::Parameter(_) => is_concrete_argument(),
                     DefKind::Undefined => true,
-                    DefKind::Assign if steps > 0 => assigned(ctx, definition).is_some_and(|value| {
-                        !ctx.fact(value).may_be_tensor() || may_be_concrete(ctx, value, steps - 1)
-                    }),
+                    DefKind::Assign if steps > 0 => {
+                        assigned(ctx, definition).is_some_and(|value| is_concrete(ctx, value, steps - 1))
+                    }
                     _ => false,
                 })
         }
@@ -188,6 +188,16 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
         Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::Compare(compare) => all(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
         _ => false,
+    }
+}
+
+/// The same of a value that may be no array: a literal, or a display of such values.
+fn is_concrete(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
+    match value {
+        _ if ctx.fact(value).may_be_tensor() => may_be_concrete(ctx, value, steps),
+        Expr::Tuple(tuple) => tuple.elts.iter().all(|element| is_concrete(ctx, element, steps)),
+        Expr::List(list) => list.elts.iter().all(|element| is_concrete(ctx, element, steps)),
+        _ => value.is_literal_expr(),
     }
 }
 

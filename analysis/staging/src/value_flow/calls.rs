@@ -1,5 +1,7 @@
 //! Calls of values: arguments flow to parameters, and results to the call.
 
+use std::sync::Arc;
+
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::index::ParameterKind;
 use ag_index::value_flow::{Call, Node, Operation, Owner, Part, SiteIndex};
@@ -14,7 +16,7 @@ use crate::hierarchy::ClassId;
 const OF_CALLABLE_OBJECTS: [&str; 3] = ["__call__", "call", "forward"];
 
 impl Solver<'_> {
-    pub(super) fn call_at(&self, document: DocumentIndex, call: u32) -> Option<Call> {
+    pub(super) fn call_at(&self, document: DocumentIndex, call: u32) -> Option<Arc<Call>> {
         self.flows[document].code.calls.get(call as usize).cloned()
     }
 

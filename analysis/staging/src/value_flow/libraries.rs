@@ -406,7 +406,7 @@ impl Solver<'_> {
         keeps: Keeps,
         within: bool,
     ) {
-        let Some(call) = self.flows[document].code.calls.get(position as usize).cloned() else { return };
+        let Some(call) = self.call_at(document, position) else { return };
         let (result, site) = (self.cell(document, call.result), (document, call.site));
         let (callee, returned) = match value {
             Value::Function { document: defined, function, .. } => {

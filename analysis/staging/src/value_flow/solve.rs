@@ -10,10 +10,10 @@ use ag_index::roots;
 use ag_index::value_flow::{FileFlow, Node, Operation, Owner, Part, SiteIndex, file_flow};
 use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::name::Name;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::libraries::{LOOPS, OF_ELEMENTS, RECORD};
-use super::values::{Cell, Field, Missing, Object, Origin, Use, Value, Values};
+use super::values::{Cell, Distinct, Field, Missing, Object, Origin, Use, Value, Values};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
@@ -27,10 +27,8 @@ pub(super) struct Solver<'a> {
     pub(super) hierarchy: &'a Hierarchy,
     pub(super) first: IndexVec<DocumentIndex, Cell>,
     pub(super) values: Vec<Values>,
-    successors: Vec<Vec<Cell>>,
-    uses: Vec<Vec<Use>>,
-    pub(super) edges: FxHashSet<(Cell, Cell)>,
-    pub(super) known_uses: FxHashSet<(Cell, Use)>,
+    pub(super) successors: Vec<Distinct<Cell>>,
+    pub(super) uses: Vec<Distinct<Use>>,
     /// Uses of values that are propagated already.
     meetings: VecDeque<(Use, Value)>,
     /// A cell for each of its values that is not propagated yet.
@@ -76,8 +74,6 @@ pub(super) fn solve(
         values: Vec::new(),
         successors: Vec::new(),
         uses: Vec::new(),
-        edges: FxHashSet::default(),
-        known_uses: FxHashSet::default(),
         meetings: VecDeque::new(),
         queue: VecDeque::new(),
         objects: Vec::new(),
@@ -110,8 +106,8 @@ pub(super) fn solve(
 impl<'a> Solver<'a> {
     fn grow(&mut self, cells: usize) {
         self.values.resize_with(cells, Values::default);
-        self.successors.resize_with(cells, Vec::new);
-        self.uses.resize_with(cells, Vec::new);
+        self.successors.resize_with(cells, Distinct::default);
+        self.uses.resize_with(cells, Distinct::default);
     }
 
     pub(super) fn new_cell(&mut self) -> Cell {
@@ -175,12 +171,11 @@ impl<'a> Solver<'a> {
     }
 
     pub(super) fn values_of(&self, cell: Cell) -> Vec<Value> {
-        self.values[cell as usize].list.clone()
+        self.values[cell as usize].list.to_vec()
     }
 
     pub(super) fn edge(&mut self, from: Cell, to: Cell) {
-        if from != to && self.edges.insert((from, to)) {
-            self.successors[from as usize].push(to);
+        if from != to && self.successors[from as usize].insert(to) {
             // The other values follow when they are taken out of the queue.
             for position in 0..self.values[from as usize].done {
                 let value = self.values[from as usize].list[position];
@@ -193,10 +188,9 @@ impl<'a> Solver<'a> {
     }
 
     pub(super) fn on(&mut self, cell: Cell, use_: Use) {
-        if !self.known_uses.insert((cell, use_)) {
+        if !self.uses[cell as usize].insert(use_) {
             return;
         }
-        self.uses[cell as usize].push(use_);
         // The other values meet the use when they are taken out of the queue.
         for position in 0..self.values[cell as usize].done {
             let value = self.values[cell as usize].list[position];

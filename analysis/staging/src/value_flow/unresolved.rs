@@ -71,7 +71,7 @@ impl Solver<'_> {
                     let receiver = self.instance_of(*class);
                     let use_ = Use::Bind { receiver, to, site: Some((document, *site)) };
                     if let Some(attribute) = self.own_attribute(*class, name)
-                        && !self.known_uses.contains(&(attribute, use_))
+                        && !self.uses[attribute as usize].has(&use_)
                     {
                         self.on(attribute, use_);
                         found = true;
@@ -119,7 +119,7 @@ impl Solver<'_> {
                 let Some(Some(function)) = call.positional.first() else { continue };
                 if self.values[self.cell(document, call.callee) as usize].list.is_empty() {
                     let (from, to) = (self.cell(document, *function), self.cell(document, call.result));
-                    found |= !self.edges.contains(&(from, to));
+                    found |= !self.successors[from as usize].has(&to);
                     self.edge(from, to);
                 }
             }

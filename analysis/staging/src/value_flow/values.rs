@@ -1,5 +1,8 @@
 //! Values, and where they are kept.
 
+use std::hash::Hash;
+use std::ops::Deref;
+
 use ag_index::ids::{ClassIndex, DocumentIndex, FunctionIndex};
 use ag_index::value_flow::{LambdaIndex, Operation, SiteIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -220,32 +223,64 @@ impl Use {
     }
 }
 
+/// A list without duplicates, in the order in which they were added.
+#[derive(Debug)]
+pub(super) struct Distinct<T> {
+    list: Vec<T>,
+    /// The same, if there are many.
+    known: Option<Box<FxHashSet<T>>>,
+}
+
+impl<T> Default for Distinct<T> {
+    fn default() -> Self {
+        Self { list: Vec::new(), known: None }
+    }
+}
+
+impl<T> Deref for Distinct<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.list
+    }
+}
+
+impl<T: Copy + Eq + Hash> Distinct<T> {
+    pub(super) fn has(&self, item: &T) -> bool {
+        match &self.known {
+            Some(known) => known.contains(item),
+            None => self.list.contains(item),
+        }
+    }
+
+    /// Whether the item is new.
+    pub(super) fn insert(&mut self, item: T) -> bool {
+        const FEW: usize = 12;
+        if self.has(&item) {
+            return false;
+        }
+        self.list.push(item);
+        match &mut self.known {
+            Some(known) => drop(known.insert(item)),
+            None if self.list.len() > FEW => self.known = Some(Box::new(self.list.iter().copied().collect())),
+            None => {}
+        }
+        true
+    }
+}
+
 /// The values of a cell.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    pub(super) list: Vec<Value>,
+    pub(super) list: Distinct<Value>,
     /// So many of them are propagated.
     pub(super) done: usize,
-    /// The same, if there are many.
-    known: FxHashSet<Value>,
 }
 
 impl Values {
     /// Whether the value is new.
     pub(super) fn insert(&mut self, value: Value) -> bool {
-        const FEW: usize = 12;
-        let is_known =
-            if self.list.len() <= FEW { self.list.contains(&value) } else { self.known.contains(&value) };
-        if is_known || self.list.len() >= MAX_VALUES {
-            return false;
-        }
-        self.list.push(value);
-        match self.list.len() {
-            length if length == FEW + 1 => self.known.extend(&self.list),
-            length if length > FEW => drop(self.known.insert(value)),
-            _ => {}
-        }
-        true
+        self.list.len() < MAX_VALUES && self.list.insert(value)
     }
 }
 

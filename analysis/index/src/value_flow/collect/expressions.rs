@@ -1,5 +1,7 @@
 //! The constraints of expressions.
 
+use std::sync::Arc;
+
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -293,7 +295,7 @@ impl<'a> Collector<'a> {
         let site = self.site(call.range());
         let attribute = call.arguments.args.get(1).and_then(Expr::as_string_literal_expr);
         let attribute = attribute.map(|literal| Name::new(literal.value.to_str()));
-        self.flow.code.calls.push(Call {
+        self.flow.code.calls.push(Arc::new(Call {
             site,
             callee,
             positional,
@@ -302,7 +304,7 @@ impl<'a> Collector<'a> {
             mappings,
             result,
             attribute,
-        });
+        }));
         Some(result)
     }
 

@@ -1,5 +1,7 @@
 //! The constraints of statements, of the definitions of functions and classes, and of assignments.
 
+use std::sync::Arc;
+
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -195,7 +197,7 @@ impl<'a> Collector<'a> {
         let result = self.node();
         let site = self.site(decorator.range());
         self.flow.code.decorators.push(self.flow.code.calls.len() as u32);
-        self.flow.code.calls.push(Call {
+        self.flow.code.calls.push(Arc::new(Call {
             site,
             callee,
             positional: vec![Some(value)],
@@ -204,7 +206,7 @@ impl<'a> Collector<'a> {
             mappings: Vec::new(),
             result,
             attribute: None,
-        });
+        }));
         result
     }
 
