@@ -227,8 +227,8 @@ STATE, LOG, QUEUE, ARRAY = Counter(), [], collections.deque([0, 1], maxlen=2), n
 
 '''
 
-#: Statements over objects, containers, iterators, generators, closures and random numbers. A graph can hold what the
-#: first change; the others can be refused below a staged condition.
+#: Statements over objects, containers, iterators, generators, closures and random numbers. A graph can hold the objects
+#: that `HELD` changes. The statements in `OPAQUE` can be refused below a staged condition.
 HELD = (
     "c.add()", "c.add(j)", "STATE.add()", "c.add_to_all()", "Counter.total += 1", "bump(d)", "bump(d, k)", "d['n'] += 1", "up()",
     "slots.n += 1", "holder[0].add(3)", "c.inner = b * 1", "STATE.inner = b.detach() * 1", "c.log.append(s)", "LOG.append(s)",

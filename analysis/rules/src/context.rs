@@ -100,8 +100,8 @@ impl<'a> FunctionContext<'a> {
         expressions::id(expression).and_then(|id| self.types.facts.get(id)).unwrap_or(&UNKNOWN)
     }
 
-    /// The fact about the value that a definition binds, before the transfer functions of staging; for `x += e`
-    /// only that `x` is bound.
+    /// The fact about the value that a definition binds, before the transfer functions of staging. It is unknown for
+    /// `x += e`.
     pub fn fact_of(&self, definition: &Def) -> &'a Fact {
         let fact = match definition.kind {
             DefKind::Parameter(position) => self.types.parameters.get(position.into()),

@@ -5,7 +5,7 @@ use ag_graph::ir::{Graph, Op, Operator};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// An operation. Python makes each of them once.
+/// An operation of a graph. Python code creates it once and reuses it.
 #[pyclass(name = "Op", frozen, eq, hash, str, module = "autograph._runtime")]
 pub(super) struct PyOp {
     pub(super) op: Op,

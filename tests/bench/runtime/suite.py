@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 program = Path(sys.argv[1])
-# After this folder, because the workloads here have the same names as the programs in PEERS.
+# PEERS comes after this folder on the path, because the workloads here have the same names as the programs in PEERS.
 sys.path.insert(1, str(program.parent))
 
 import common  # noqa: E402

@@ -151,7 +151,7 @@ impl<'a> Collector<'a> {
         node
     }
 
-    /// The function around, lambdas and comprehensions left out.
+    /// The innermost function around the current scope. Lambdas and comprehensions do not count.
     fn function(&self) -> Option<FunctionIndex> {
         self.scopes.iter().rev().find_map(|frame| frame.function)
     }

@@ -1,6 +1,6 @@
 //! What Python does with a value by calling special methods of its class.
 
-/// An operation on a value. Which of its methods Python calls, the class decides.
+/// An operation on a value. The class of the value determines which methods Python calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `if a:`, `not a`
@@ -60,7 +60,7 @@ pub enum Operation {
     InstanceCheck,
     /// `class B(a):`
     Subclass,
-    /// A library gets the value, and may do any of these.
+    /// A library gets the value, and may perform any of these operations.
     Library,
 }
 

@@ -19,7 +19,8 @@ pub(super) fn staged_tests<'c, 'a>(
     })
 }
 
-/// The operands of `and` and `or` in a test whose own truth value is tested. Comparisons and negations are excluded.
+/// The expressions whose truth value a test evaluates: the test, or the operands of its `and` and `or`. Comparisons,
+/// negations and conditional expressions are excluded.
 pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     match test {
         Expr::BoolOp(operation) => operation.values.iter().flat_map(tested).collect(),

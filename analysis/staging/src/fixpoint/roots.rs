@@ -15,7 +15,7 @@ use ag_index::roots::{Reference, RootSite, RootTarget};
 use ag_syntax::unsupported;
 use ruff_python_ast::name::Name;
 
-/// Whether a function contains syntax that AutoGraph does not support, without optional features.
+/// Whether a function contains syntax that AutoGraph does not support when no optional features are enabled.
 #[salsa::tracked(returns(ref))]
 fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let imports = &file_index(db, function.document(db)).imports;
@@ -130,8 +130,8 @@ impl Fixpoint {
         methods.collect()
     }
 
-    /// Whether type inference should resolve the function of a root. With selective limits only if the name
-    /// refers to a function that tests values.
+    /// Whether type inference should resolve the function that a root names. With selective limits, it resolves only
+    /// functions that test values.
     pub(super) fn needs_inference(&self, index: &FileIndex, site: &RootSite) -> bool {
         let RootTarget::Reference(reference) = &site.target else { return false };
         !self.limits.selective

@@ -12,7 +12,7 @@ use super::values::{Cell, Field, Keeps, Origin, Use, Value};
 use super::{Callable, Stager};
 use crate::hierarchy::ClassId;
 
-/// What runs when an object is called; the first ones are Python's and those of layers.
+/// The methods that run when an object is called: `__call__` is Python's, the others are methods of layers.
 const OF_CALLABLE_OBJECTS: [&str; 3] = ["__call__", "call", "forward"];
 
 impl Solver<'_> {
@@ -86,7 +86,8 @@ impl Solver<'_> {
         }
     }
 
-    /// The arguments of a call from `skipped` on flow to the parameters of a function from `bound` on.
+    /// The arguments of a call flow to the parameters of a function, except the first `skipped` arguments and the first
+    /// `bound` parameters.
     pub(super) fn pass(
         &mut self,
         document: DocumentIndex,
@@ -234,7 +235,7 @@ impl Solver<'_> {
                 self.construct_with(attribute, instance, site);
             }
         }
-        // Equinox calls those of all bases.
+        // Equinox calls `__check_init__` of the class and of all its bases.
         let check = Name::new_static("__check_init__");
         for class in self.lookup_order(class).iter() {
             if let Some(attribute) = self.own_attribute(*class, &check) {
@@ -249,7 +250,7 @@ impl Solver<'_> {
         self.on(bound, Use::Invoke { to, site });
     }
 
-    /// `Class(…)` calls `__call__` of the metaclass, and operations on the class its other methods.
+    /// `Class(…)` calls `__call__` of the metaclass. Other operations on the class call other methods of the metaclass.
     pub(super) fn call_metaclass(
         &mut self,
         metaclass: Value,
@@ -314,7 +315,7 @@ impl Solver<'_> {
         })
     }
 
-    /// Python or a library calls the value without arguments that matter.
+    /// Python or a library calls the value. No arguments flow to its parameters.
     pub(super) fn invoke(&mut self, value: Value, to: Cell, site: (DocumentIndex, SiteIndex)) {
         let (callee, result) = match value {
             Value::Function { document, function, .. } => {

@@ -45,7 +45,7 @@ impl PossibleCalls {
         is_same.then(|| Self { flows, ..self.clone() })
     }
 
-    /// The calls and roots whose functions and expressions are still there. New ones are missing.
+    /// The calls and roots whose functions and expressions still exist. New calls and roots are not found.
     pub(crate) fn carried_over(
         &self,
         db: &dyn Db,
@@ -108,7 +108,7 @@ impl PossibleCalls {
     }
 }
 
-/// What of a file is still there after an edit.
+/// The parts of a file that still exist after an edit.
 struct Correspondence<'a> {
     before: &'a Version,
     after: &'a Version,
@@ -173,8 +173,8 @@ impl<'a> Correspondence<'a> {
         lambdas
     }
 
-    /// The sites of a function correspond, in order, if there are as many as before. Otherwise those correspond whose
-    /// expressions have not moved against the text around them.
+    /// The sites of a function correspond, in order, if there are as many as before. Otherwise a site corresponds
+    /// if its expression has not moved relative to the text around it.
     fn corresponding_sites(
         &self,
         before: &FileFlow,

@@ -48,7 +48,7 @@ const PLAIN: [&str; 28] = [
 ];
 /// A class that `namedtuple` makes.
 pub(super) const RECORD: &str = "collections.namedtuple.Record";
-/// Builtins that call special methods of their first argument; `isinstance` of its second.
+/// Builtins that call special methods of their first argument. `isinstance` calls those of its second argument.
 const SPECIAL: [(&str, Operation); 23] = [
     ("len", Operation::Length),
     ("abs", Operation::Absolute),
@@ -86,9 +86,10 @@ pub(super) const OF_ELEMENTS: [&str; 9] = [
     "tree_map_with_path",
     "map_with_path",
 ];
-/// Library functions that call functions, by their last names: `loop(body)`, called with `loop=jax.lax.scan`.
+/// Library functions that call functions, by their last names. They are also followed as values: `loop(body)`, where
+/// `loop` is `jax.lax.scan`.
 pub(super) const LOOPS: [&str; 6] = ["while_loop", "fori_loop", "scan", "cond", "switch", "associative_scan"];
-/// Calls without elements make containers that may be filled later.
+/// Classes of containers. An empty container may be filled later.
 const CONTAINERS: [&str; 8] = [
     "builtins.list",
     "builtins.dict",
@@ -112,11 +113,12 @@ const KEEPERS: [&str; 9] = [
     "atexit",
 ];
 
-/// What functions of these modules return holds what they are given. Otherwise this is so of classes,
-/// `Transformed(init, apply)`, and of functions with one argument, which may be decorators.
+/// The results of functions in these modules hold their arguments. In other modules, an instance of a class holds them:
+/// `Transformed(init, apply)`. A function with one argument may be a decorator: its result holds that argument if it is
+/// a function.
 const CARRIERS: [&str; 6] =
     ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
-/// What functions of these modules return holds nothing that they are given.
+/// The results of functions in these modules hold none of their arguments.
 const NUMERIC: [&str; 9] = [
     "numpy.",
     "jax.numpy.",
@@ -292,7 +294,8 @@ impl Solver<'_> {
         }
     }
 
-    /// JAX flattens objects of the class with functions that are given to a call.
+    /// `register_pytree_node(Class, flatten, unflatten)`: JAX calls these functions to flatten and restore objects
+    /// of the class.
     pub(super) fn registered(&mut self, value: Value, document: DocumentIndex, position: u32) {
         let Value::Class(class) = value else { return };
         let Some(call) = self.call_at(document, position) else { return };
@@ -313,8 +316,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Objects that a traced function gets or returns are flattened and restored while it is traced. Who is traced is not
-    /// known here, so this is noted for every function with such a parameter.
+    /// Objects that a traced function gets or returns are flattened and restored while it is traced. It is not known
+    /// here which functions are traced, so these calls are noted for every function with such a parameter.
     pub(super) fn note_pytrees(&mut self) {
         let is_pytree = |(_, name): &(_, Name)| name == FLATTENING[0];
         if self.pytrees.is_empty()
@@ -363,7 +366,7 @@ impl Solver<'_> {
             .collect()
     }
 
-    /// The arguments become the elements of a container, by their keywords: `dict(same=same)`.
+    /// The arguments become the elements of a container. Keywords are the keys: `dict(same=same)`.
     fn fill_record(&mut self, document: DocumentIndex, position: u32, call: &Call) {
         let object = self.object(Origin::Call(document, position, None), None);
         let container = Value::Container(object);
@@ -379,7 +382,7 @@ impl Solver<'_> {
         self.on(all, Use::Fill { container: object, to });
     }
 
-    /// A function of the cell gets the values of `from` for a parameter.
+    /// The values of `from` flow to the parameter of a function at this position.
     pub(super) fn applied(&mut self, value: Value, position: u8, from: Cell) {
         match value {
             Value::Function { document, function, bound } => {
@@ -397,7 +400,7 @@ impl Solver<'_> {
         }
     }
 
-    /// An argument of a library function. `within`: only functions are called, and the result is known.
+    /// An argument of a library function. With `within`, containers are not searched, and nothing flows to the result.
     pub(super) fn passed(
         &mut self,
         value: Value,
@@ -483,7 +486,7 @@ impl Solver<'_> {
         parameters.map(|(own, node)| (own.name.clone(), self.cell(document, *node))).collect()
     }
 
-    /// Of a value in the arguments of a decorator, the keys are names of parameters and the positions their positions:
+    /// Passes arguments from containers in a decorator to its function, by the names or the positions of parameters:
     /// `@parameters((sgd, 0.1), (adam, 0.2))`, `@named_parameters(dict(testcase_name="sgd", opt=sgd))`.
     pub(super) fn given(
         &mut self,

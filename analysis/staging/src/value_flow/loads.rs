@@ -12,12 +12,12 @@ use super::solve::Solver;
 use super::values::{Cell, Field, Missing, Origin, Use, Value};
 use crate::hierarchy::ClassId;
 
-/// Methods of lists, dictionaries and sets that put their arguments in.
+/// Methods of lists, dictionaries and sets that add their arguments to the container.
 const MUTATORS: [&str; 7] = ["append", "extend", "insert", "add", "update", "setdefault", "appendleft"];
-/// Methods of containers whose results are or have the elements.
+/// Methods of containers whose results are elements, or contain the elements.
 const READERS: [&str; 8] = ["items", "values", "get", "pop", "popitem", "copy", "popleft", "keys"];
 
-/// Attributes of staged and transformed functions that are functions too.
+/// Attributes of staged and transformed functions. They are functions themselves.
 const OF_FUNCTIONS: [&str; 10] = [
     "apply",
     "init",
@@ -31,10 +31,11 @@ const OF_FUNCTIONS: [&str; 10] = [
     "python_function",
 ];
 
-/// Methods of a function with derivatives of its own. JAX traces what they are given whenever it differentiates it.
+/// Methods that define the derivatives of a function. JAX traces their arguments whenever it differentiates the
+/// function.
 const DEFINERS: [&str; 9] =
     ["defjvp", "defjvps", "defvjp", "def_fwd", "def_bwd", "def_jvp", "def_vmap", "def_partition", "defvmap"];
-/// What they are, as a library function.
+/// The library function that stands for each of these methods.
 pub(super) const DEFINER: &str = "jax.custom_vjp.define";
 
 /// Decorators whose functions are called when the attribute is read.
@@ -43,7 +44,7 @@ const PROPERTIES: [&str; 4] = ["property", "cached_property", "abstractproperty"
 type Site = (DocumentIndex, SiteIndex);
 
 impl Solver<'_> {
-    /// The object for all instances of a class that has no object for each call.
+    /// The object that represents all instances of a class, unless each call of the class creates an object.
     pub(super) fn instance_of(&mut self, class: ClassId) -> Value {
         Value::Instance(self.object(Origin::Class(class), Some(class)))
     }
@@ -59,7 +60,7 @@ impl Solver<'_> {
                     return self.add(to, Value::Class(class));
                 }
                 let order = self.lookup_order(class);
-                // What methods of a base set on `self`, where nothing is known of its class.
+                // Attributes that methods of a base class assign on `self`, whose class is not known there.
                 for base in order.iter() {
                     if let Value::Instance(base) = self.instance_of(*base)
                         && base != object
@@ -114,7 +115,7 @@ impl Solver<'_> {
             Value::Module(module) => self.module_attribute(module, name, to),
             Value::Library(library) => {
                 let dotted = format!("{}.{}", self.names[library as usize], self.names[name as usize]);
-                // Longer names are results of results.
+                // Longer names belong to results of results, and are not followed.
                 if dotted.split('.').count() < 8 {
                     let library = self.library(&dotted);
                     self.add(to, library);
@@ -165,7 +166,7 @@ impl Solver<'_> {
         Some(self.object(Origin::Function(document, function), None))
     }
 
-    /// A value in the body of a class that an assignment to an attribute of its objects meets: a setter is called.
+    /// An assignment to an attribute of an object calls a setter or descriptor that the body of its class defines.
     pub(super) fn set(&mut self, value: Value, receiver: Value, from: Cell, site: Site) {
         if let Value::Instance(_) = value {
             let to = self.new_cell();
@@ -184,7 +185,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Loads of attributes that nothing sets: `__getattr__` makes them. Returns whether there are any.
+    /// Loads of attributes that nothing sets call `__getattr__`. Returns whether there are any.
     pub(super) fn load_missing(&mut self) -> bool {
         let missing = std::mem::take(&mut self.missing);
         let mut found = false;
@@ -270,7 +271,7 @@ impl Solver<'_> {
         })
     }
 
-    /// The functions that properties of a class derived from `property` were made of.
+    /// The getters of all properties that are instances of a class derived from `property`.
     pub(super) fn getters(&mut self, class: ClassId) -> Cell {
         let object = self.object(Origin::Class(class), Some(class));
         let name = self.number("fget");
@@ -344,7 +345,7 @@ impl Solver<'_> {
                 }
                 // NamedTuples and dataclasses
                 let fields = self.fields_of(class);
-                // `for i, layer in enumerate(layers)`: library functions return their elements in tuples.
+                // `for i, layer in enumerate(layers)`: library functions return elements of their arguments in tuples.
                 if matches!(field, Field::Position(_)) && fields.is_empty() {
                     self.add(to, value);
                 }
@@ -356,8 +357,8 @@ impl Solver<'_> {
                     }
                 }
             }
-            // `vmap(f), g = …`, `dict(a=f)["a"]`: library functions return what they are given in other forms. `Stack[int]`
-            // is `Stack`.
+            // `vmap(f), g = …`, `dict(a=f)["a"]`: library functions return their arguments in other structures.
+            // `Stack[int]` is `Stack`.
             Value::Function { .. } | Value::Lambda { .. } | Value::Class(_) => self.add(to, value),
             _ => {}
         }

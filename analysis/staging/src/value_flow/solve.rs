@@ -31,7 +31,7 @@ pub(super) struct Solver<'a> {
     pub(super) uses: Vec<Distinct<Use>>,
     /// Uses of values that are propagated already.
     meetings: VecDeque<(Use, Value)>,
-    /// A cell for each of its values that is not propagated yet.
+    /// Cells with values that are not propagated yet. A cell is queued once for each of these values.
     queue: VecDeque<Cell>,
     pub(super) objects: Vec<Object>,
     origins: FxHashMap<Origin, u32>,
@@ -40,7 +40,7 @@ pub(super) struct Solver<'a> {
     pub(super) orders: FxHashMap<ClassId, Arc<[ClassId]>>,
     pub(super) attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
     pub(super) special: FxHashMap<(ClassId, Operation), Arc<[Cell]>>,
-    /// Where a function that dispatches is defined, by its document and index.
+    /// The cell at the definition of each dispatching function, such as one decorated with `singledispatch`.
     pub(super) dispatchers: FxHashMap<(DocumentIndex, FunctionIndex), Cell>,
     passed_on: FxHashMap<u32, bool>,
     pub(super) missing: Vec<Missing>,
@@ -234,7 +234,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Whether a name outside the project flows on: what becomes of its arguments is known.
+    /// Whether a library function is propagated as a value: only if the analysis knows what it does with its arguments.
     fn is_passed_on(&mut self, number: u32) -> bool {
         if let Some(known) = self.passed_on.get(&number) {
             return *known;
@@ -295,7 +295,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What dispatches flows together with the functions that are registered.
+    /// Calls of a dispatching function may call the functions that are registered with it. So these flow to its cell.
     fn register(&mut self, value: Value, from: Cell) {
         if let Value::Function { document, function, .. } = value
             && let Some(dispatcher) = self.dispatchers.get(&(document, function)).copied()

@@ -1,5 +1,5 @@
-//! Values that no constraint tells, when all others are known: what an unknown decorator returns, and objects whose
-//! methods are those of an interface of the project.
+//! Values that no constraint determines. When all others are known, the analysis assumes the results of unknown
+//! decorators, and the methods of objects whose class is unknown, if the names belong to an interface of the project.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use super::solve::Solver;
 use super::values::{Use, class_id};
 use crate::hierarchy::ClassId;
 
-/// More classes that define a method say nothing of a call.
+/// If more classes define a method, its name does not identify an interface.
 const MAX_OVERRIDES: usize = 64;
-/// Methods and attributes of arrays and containers, too.
+/// Names that arrays and containers also define. They do not identify an interface.
 const OF_ARRAYS: [&str; 36] = [
     "all",
     "any",
@@ -53,8 +53,8 @@ const OF_ARRAYS: [&str; 36] = [
     "var",
 ];
 impl Solver<'_> {
-    /// Methods of objects of which nothing is known, if their names are those of abstract methods of one hierarchy: an
-    /// interface of the project. Returns whether there are any.
+    /// Resolves methods of objects about which nothing is known, if one hierarchy of classes has an abstract method of
+    /// the same name. Such a hierarchy is an interface of the project. Returns whether this adds anything.
     pub(super) fn load_abstract(&mut self) -> bool {
         let interfaces = self.interfaces();
         let mut found = false;
@@ -82,7 +82,7 @@ impl Solver<'_> {
         found
     }
 
-    /// The classes that define an abstract method, by its name, where all are derived from one that declares it.
+    /// For the name of each abstract method, the classes that define it. All must be derived from one of these.
     pub(super) fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
         let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
         for (document, index) in self.modules.indices.iter_enumerated() {
@@ -110,7 +110,7 @@ impl Solver<'_> {
         interfaces
     }
 
-    /// A decorator of which nothing is known returns the function. Returns whether there are any.
+    /// Assumes that an unknown decorator returns the function that it decorates. Returns whether this adds anything.
     pub(super) fn skip_decorators(&mut self) -> bool {
         let mut found = false;
         for document in self.flows.indices() {

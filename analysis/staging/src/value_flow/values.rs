@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::ClassId;
 
-/// A node with more values is a registry: what flows through it says nothing.
+/// A cell with more values is a registry: its values do not tell which function a call calls.
 const MAX_VALUES: usize = 64;
 
 /// A variable or expression of the project, a field, or an element.
@@ -68,7 +68,7 @@ pub(super) struct Missing {
     pub(super) site: (DocumentIndex, SiteIndex),
 }
 
-/// Which of its arguments the result of a library function holds.
+/// The kinds of arguments that the result of a library function holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Keeps {
     Nothing,
@@ -95,11 +95,11 @@ pub(super) enum Use {
         from: Cell,
         site: Option<(DocumentIndex, SiteIndex)>,
     },
-    /// A function that dispatches to those of `from`.
+    /// A dispatching function, with which the functions of `from` are registered.
     Register {
         from: Cell,
     },
-    /// An attribute of the class of `receiver` is assigned on it.
+    /// An attribute of the class of `receiver`, when `receiver.attribute` is assigned: a property or a descriptor.
     Set {
         receiver: Value,
         from: Cell,
@@ -134,12 +134,12 @@ pub(super) enum Use {
         document: DocumentIndex,
         call: u32,
     },
-    /// Python calls it without arguments that matter.
+    /// Python or a library calls the value. No arguments flow to its parameters.
     Invoke {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// An attribute of the class of `receiver` is read from it.
+    /// An attribute of the class of `receiver`, when `receiver.attribute` is read.
     Bind {
         receiver: Value,
         to: Cell,
@@ -167,19 +167,19 @@ pub(super) enum Use {
         document: DocumentIndex,
         call: u32,
     },
-    /// An argument of a library function, which may call it, and return it (`keeps`).
+    /// An argument of a library function, which may call it. `keeps` tells whether the result holds it.
     Passed {
         document: DocumentIndex,
         call: u32,
         keeps: Keeps,
         within: bool,
     },
-    /// A library function calls it with the elements of `from` at this position.
+    /// A library function calls the value, and passes the values of `from` at this position.
     Applied {
         position: u8,
         from: Cell,
     },
-    /// The function that a stager is given.
+    /// A function that is passed to a call that stages it, such as `jax.jit(f)`.
     Root {
         document: DocumentIndex,
         site: SiteIndex,
@@ -198,7 +198,7 @@ pub(super) enum Use {
         function: FunctionIndex,
         depth: u8,
     },
-    /// Values flow to the cell, except containers.
+    /// Values other than containers flow to the cell.
     Plain {
         to: Cell,
     },
@@ -227,7 +227,7 @@ impl Use {
 #[derive(Debug)]
 pub(super) struct Distinct<T> {
     list: Vec<T>,
-    /// The same, if there are many.
+    /// The items of `list` as a set, if there are many.
     known: Option<Box<FxHashSet<T>>>,
 }
 
@@ -273,7 +273,7 @@ impl<T: Copy + Eq + Hash> Distinct<T> {
 #[derive(Debug, Default)]
 pub(super) struct Values {
     pub(super) list: Distinct<Value>,
-    /// So many of them are propagated.
+    /// The number of values that are propagated: the first ones of `list`.
     pub(super) done: usize,
 }
 
@@ -284,7 +284,7 @@ impl Values {
     }
 }
 
-/// What an object is made by.
+/// What creates an object. There is one object for each origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     Class(ClassId),

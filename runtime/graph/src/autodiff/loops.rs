@@ -1,5 +1,5 @@
-//! Differentiates `while` and `for`: the backward loop runs as many iterations as the forward loop. Values
-//! that it needs are pushed onto stacks that the forward loop carries, and popped by the backward loop.
+//! Differentiates `while` and `for`: the backward loop runs as many iterations as the forward loop. The
+//! forward loop carries stacks and pushes the values that the backward loop needs; the backward loop pops them.
 
 use std::collections::HashMap;
 
@@ -115,8 +115,7 @@ impl Reverse<'_> {
         total.into()
     }
 
-    /// Stacks of the values that the backward loop needs of each iteration. It pops them at the start of its
-    /// body.
+    /// Stacks of the values from each iteration that the backward loop needs. The backward body pops them at its start.
     fn stacks(&mut self, node: &mut Node, backward: &mut Region, before: &mut Vec<Node>) -> Vec<Value> {
         let (body, first, _) = loop_layout(node);
         let index = node.regions[body].params.first().copied().filter(|_| first == 1);

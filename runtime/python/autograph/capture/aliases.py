@@ -61,7 +61,7 @@ class View:
 
 class Step:
     """One view operation: its operator, the arguments after the tensor, the type and sizes of its operand, and whether
-    autograd records it. `own_history` is for `detach`: where a write through it gave the detached tensor a history,
+    autograd records it. `own_history` is for `detach`: the span of a write that gave the detached tensor a history,
     which its base does not have."""
 
     __slots__ = ("op", "rest", "type", "sizes", "is_recorded", "own_history")
@@ -109,8 +109,8 @@ class Aliases:
         return view.value
 
     def _along(self, view):
-        """The values along the chain of a view: of the base, and after each step. Where the view is read does not matter
-        for its history, only where it was made."""
+        """The values along the chain of a view: of the base, and after each step. Whether a step has a history depends
+        on where the view was made, not on where it is read."""
         values, mode = [view.base.value], torch.is_grad_enabled()
         try:
             for index, step in enumerate(view.chain):
@@ -139,8 +139,8 @@ class Aliases:
             view.value, view.version = own, view.base.version
 
     def _own_history(self, view, value):
-        """The value, if it gives a detached tensor a history: `y = x.detach(); y += w`. The tensor itself keeps it until
-        its memory changes again."""
+        """The value, if it gives a detached tensor a history: `y = x.detach(); y += w`. The tensor keeps this value
+        until its memory changes again."""
         detached = [step for step in view.chain if step.op is _DETACH]
         if not detached or not torch.is_grad_enabled() or not is_differentiable(value.type.dtype):
             return None

@@ -29,7 +29,7 @@ class Kind:
         return ()
 
     def memory(self, value):
-        """The first address of the memory that tensors may share, and the one behind it; None if there is none."""
+        """The start and the end of the memory that tensors may share; None if there is none."""
 
     def describe(self, value):
         return f"a `{type(value).__name__}`"

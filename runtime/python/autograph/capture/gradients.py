@@ -62,7 +62,7 @@ def backward(staging, tensor, gradient=None, inputs=None):
 
 
 def set_leaf(staging, base, requires_grad):
-    """Changes `requires_grad` of a leaf. What is computed from a frozen tensor later has no gradient by it."""
+    """Changes `requires_grad` of a leaf. Values that are computed from a frozen tensor later have no gradient by it."""
     if not requires_grad:
         staging.leaves.discard(base)
         type = base.value.type

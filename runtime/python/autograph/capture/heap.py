@@ -1,8 +1,8 @@
 """The Python state that is watched while a function is traced, and its differences between two times.
 
 The heap has an entry for each object. `sync` compares each entry with the object and logs the states that it replaces,
-so the difference since a mark is what was logged since. Objects that are reachable from a changed entry get entries of
-their own.
+so the log since a mark is the difference since that mark. Objects that are reachable from a changed entry get their own
+entries.
 
 Random number generators are seldom drawn from while tracing, and take long to compare. So they are compared at the end
 of a trace only; if one has changed, and there were regions, the function is traced again, with `compare_all`.
@@ -16,7 +16,7 @@ from .places import MISSING, Attribute, ClassAttribute, SlotAttribute, Snapshot,
 
 _SAME = object()
 
-#: What modules and classes define; it is not state.
+#: Definitions of modules and classes. They are not state.
 DEFINITIONS = (
     types.ModuleType, types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod,
     types.MemberDescriptorType, type,
@@ -24,7 +24,7 @@ DEFINITIONS = (
 
 
 class Mark(NamedTuple):
-    """A time: a position in the log, and how many marks there were before."""
+    """A point in time: a position in the log, and the number of the mark."""
 
     position: int
     clock: int
@@ -262,13 +262,13 @@ class Heap:
                 self._watch(entry.children())
 
     def mark(self):
-        """The present."""
+        """A mark for the present state."""
         self.sync()
         self.clock += 1
         return Mark(len(self.log), self.clock)
 
     def changed(self, mark):
-        """The places of objects from before a mark whose state differs since, with the state at the mark."""
+        """The places that have changed since a mark, with their state at the mark. Newer objects are left out."""
         self.sync()
         first = {}
         for entry, before in self.log[mark.position :]:

@@ -6,7 +6,8 @@ from ..record.types import TensorType
 
 
 class Hooks:
-    """The hooks of a tensor from outside. Whether there are any is part of the trace; which ones each run looks up."""
+    """The hooks of a tensor from outside. A trace is valid for tensors with hooks, or for tensors without any. Each run
+    looks up which hooks there are."""
 
     def __init__(self, capture):
         self._capture = capture
@@ -26,7 +27,7 @@ class Hooks:
 
 
 def called(staging, view, gradient):
-    """The gradient that the hooks of a tensor make of it."""
+    """The gradient after the hooks of the tensor have been called with it."""
     capture = view.base.source
     if capture is None or view.chain:
         return gradient

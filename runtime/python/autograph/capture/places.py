@@ -8,7 +8,7 @@ from operator import is_
 
 MISSING = object()
 
-#: Containers whose items a graph can hold; so can those of their subclasses.
+#: Containers whose items a graph can hold. The same is true of their subclasses.
 SEQUENCES = (list, collections.deque)
 MAPPINGS = (collections.OrderedDict, dict)
 
@@ -35,7 +35,7 @@ class Attribute:
             self.owner.__dict__[self.name] = state
 
     def inherited(self):
-        """What a read gives if the object has no attribute of its own; MISSING if nothing, or if that is computed."""
+        """The value that a read returns if the object itself lacks the attribute; MISSING if undefined or computed."""
         return _found_in(type(self.owner).__mro__, self.name)
 
     def __str__(self):

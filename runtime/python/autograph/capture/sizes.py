@@ -97,7 +97,7 @@ class Sizes:
         return result
 
 
-#: By the name of the class of a symbolic expression.
+#: The operation for each class of symbolic expressions, by the name of the class.
 _OPERATIONS = {
     "Add": ops.ADD, "Mul": ops.MUL, "FloorDiv": ops.FLOORDIV, "CleanDiv": ops.FLOORDIV, "Mod": ops.MOD,
     "PythonMod": ops.MOD, "Max": ops.MAX, "Min": ops.MIN, "PowByNatural": ops.POW, "Pow": ops.POW,

@@ -53,7 +53,7 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
-#: A cache or a global variable of a library, which is not watched, has kept a tensor.
+#: An earlier trace left a tensor in a cache or a global variable of a library. The trace does not watch these.
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
@@ -101,8 +101,8 @@ class Staging:
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
         self.unwritten = {}  # base -> its value after a change that does not write to its memory
         self.called = None  # the function of torch that was called last
-        self.keeps_detach = True  # False while a derivative is captured: it may be differentiated again
-        self.checks_values = None  # the message of an operator that is checking a value of its operands
+        self.keeps_detach = True  # False: gradients pass `detach`, so a captured derivative can be differentiated
+        self.checks_values = None  # the message of an assertion, while an operator checks a value of its operands
         self.calls = 0  # the number of active calls of converted functions
         self.open_calls = {}  # code -> its active calls, outermost first
         self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
@@ -154,7 +154,8 @@ class Staging:
         return view
 
     def value_of(self, tensor, is_use=True):
-        """The current value of a tensor. Asking for the gradient by a leaf is no use of it."""
+        """The current value of a tensor. `is_use` is False if nothing is computed from it, for example if it
+        is an input of a gradient."""
         view = self.view_of(tensor)
         if not view.base.value.visible:
             raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
@@ -226,7 +227,7 @@ class Staging:
     def new_fake(self, size, stride, dtype, device):
         """A fake tensor; contiguous if `stride` is None."""
         if all(type(n) is int for n in (*size, *(stride or ()))):
-            # The same as under the mode, but faster: this runs for every variable of every region.
+            # The same result as in the fake mode below, but faster: this runs for every variable of every region.
             with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
                 return FakeTensor(self.fake_mode, _empty(size, stride, dtype, "meta"), device)
         with self.quiet():
@@ -262,7 +263,7 @@ class Staging:
         known = [base.value for base in self.leaves if base.value.visible]
         known += [self.aliases.read(view) for view in list(self.leaf_views) if view.base.value.visible]
         region = self.record.region
-        while region.parent is not None:  # what enters a branch or loop, or comes from its previous iteration
+        while region.parent is not None:  # values that enter a branch or loop, or come from its previous iteration
             known += [param for param in region.params if isinstance(param.type, TensorType)]
             region = region.parent
         return any(depend_on(self.record, known, [value]))
@@ -343,7 +344,7 @@ def _unsupported(tensor):
     return None if tensor.layout is torch.strided else f"a tensor of layout {tensor.layout}"
 
 
-#: A `FakeTensor` is a constant that torch created while tracing.
+#: The supported classes. A `FakeTensor` is a constant that torch created while tracing.
 _KINDS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 
 

@@ -16,14 +16,14 @@ from ..record.types import BOOL, STR
 
 
 def check(*values):
-    """Refuses texts where Python reads their contents."""
+    """Refuses a `Text` in an operation of Python that reads its contents."""
     for value in values:
         if isinstance(value, Text):
             _refused(value)
 
 
 def noticed(staging, result):
-    """A result of Python's string functions, as a `Text` if values of the graph are in it."""
+    """Returns a result of Python's string functions; as a `Text` if it contains values of the graph."""
     if type(result) is str and staging is not None and marks.exist(result):
         return Text.of(staging, result)
     return result

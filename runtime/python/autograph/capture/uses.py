@@ -1,4 +1,4 @@
-"""Which leaves from outside a run uses. A leaf that is used on another path only has no gradient, as in eager torch.
+"""Which leaves from outside a run uses. If only other paths use a leaf, it has no gradient, as in eager torch.
 
 Using a leaf is a change of state: branches and loops merge it like any variable that they assign."""
 

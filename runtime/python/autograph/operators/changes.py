@@ -6,13 +6,13 @@ from ..conversion import spans
 
 
 def line_of_change(contents, run):
-    """The span at which `run` changes one of these objects; that of the running code if it does not."""
+    """The span at which `run` changes one of these objects. If it changes none, the span of the running code."""
     finder = _Finder(contents)
     previous = sys.gettrace()
     sys.settrace(finder.enter)
     try:
         run()
-    except BaseException:  # what is wrong is known already
+    except BaseException:  # the error is already known
         pass
     finally:
         sys.settrace(previous)

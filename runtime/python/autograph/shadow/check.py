@@ -82,7 +82,7 @@ def _compare_errors(name, eager, error):
     if isinstance(error, AutographError):  # a refusal
         return
     if eager.error is None:
-        return  # an error is not silent
+        return  # eager Python raises no error; shadow mode reports silent differences only
     if not isinstance(error, type(eager.error)) and not isinstance(eager.error, type(error)):
         found, expected = (f"{type(e).__name__}: {e}" for e in (error, eager.error))
         raise VerificationError(f"`{name}` raised {found}, and eager Python {expected}", eager.returns.span) from error
@@ -115,7 +115,7 @@ def _compare_gradients(graph, eager, number, copies):
     tensor = copies.tensors.leaves[number][0]
     path = f"the gradient of the result by {_place_of(tensor, copies)}"
     if eager is None and graph is not None and not tensor.is_leaf and not graph.any():
-        return  # zeros on the way to a leaf
+        return  # the tensor is only a step on the way to a leaf, and its gradient is zero
     if (graph is None) != (eager is None):
         found = "None" if graph is None else "a tensor"
         raise Difference(path, f"{found} instead of {'None' if eager is None else 'a tensor'}")

@@ -9,7 +9,7 @@ import torch
 
 from .._runtime import Callable
 
-#: Relative and absolute tolerance of Python numbers, which are often elements of tensors: those of `float32`.
+#: Relative and absolute tolerance of Python numbers: as for `float32`, because they are often elements of tensors.
 TOLERANCE = 1.3e-6, 1e-5
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
 _HISTORY = re.compile(r",\s+(grad_fn=<\w*>|requires_grad=True)")
@@ -25,8 +25,8 @@ class Difference(Exception):
 
 
 class Comparison:
-    """Compares values of the graph with values of eager Python. Objects that exist once on one side exist once on the
-    other: `pairs` starts with the originals and their copies."""
+    """Compares values of the graph with values of eager Python. Each object of one side corresponds to one object of
+    the other side. `originals` and their copies in `memo` are the first pairs."""
 
     def __init__(self, originals, memo):
         self._to_eager = {id(original): id(memo[id(original)]) for original in originals if id(original) in memo}
@@ -59,7 +59,7 @@ class Comparison:
             raise Difference(path, f"{graph!r} instead of {eager!r}")
 
     def _parts(self, graph, eager, path):
-        """Compares all but the parts of two values of the same class, and yields the parts."""
+        """Compares two values of the same class, and yields pairs of their parts, which the caller compares."""
         if isinstance(graph, _OPAQUE):
             return
         if isinstance(graph, torch.Tensor):
@@ -88,8 +88,8 @@ class Comparison:
             yield from _attributes(graph, eager, path)
 
     def _same_object(self, graph, eager, path):
-        """Objects are the same where they are the same in eager Python. A tensor may be a new one instead: a staged
-        branch that gives one of two tensors gives a copy."""
+        """Two places must hold the same object exactly where they do in eager Python. A tensor may also be a copy: a
+        staged branch that selects one of two tensors returns a copy."""
         known = self._to_eager.setdefault(id(graph), id(eager))
         if known != id(eager):
             raise Difference(path, "one object in two places, where eager Python has two")
@@ -178,8 +178,8 @@ def _cells(graph, eager, path):
 
 
 def texts(graph, eager):
-    """Whether two printed texts are equal, but for rounding errors in numbers. The tensors that a graph prints have no
-    history."""
+    """Whether two printed texts are equal, except for rounding errors in numbers. The tensors that a graph prints have
+    no history."""
     eager = _HISTORY.sub("", eager)
     graph = _HISTORY.sub("", graph)
     if graph == eager:

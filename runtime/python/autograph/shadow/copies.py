@@ -32,7 +32,7 @@ _LIBRARIES = ("torch", "numpy", "builtins", "autograph", "abc", "typing", "colle
 
 
 class Slot:
-    """A variable that Python finds by name: of a dictionary (globals), a class, a cell or a function."""
+    """A variable in a dictionary (globals), a class, a cell or a function, where Python finds it by its name."""
 
     __slots__ = ("owner", "name", "original", "copy", "after")
 
@@ -92,7 +92,7 @@ class Copies:
         self._names = set()
 
     def finish(self):
-        """Copies the attributes of modules that the code names. They may lead to more code that names others."""
+        """Copies the attributes of modules that the code names, until code in these attributes names no others."""
         done = -1
         while done != len(self._names) + len(self._modules):
             done = len(self._names) + len(self._modules)
@@ -102,7 +102,7 @@ class Copies:
 
     @contextlib.contextmanager
     def in_place(self):
-        """Every slot holds its copy, and what it holds in the end is kept as `after`."""
+        """While this is active, every slot holds its copy. At the end, `after` is the value that the slot then has."""
         for slot in self.slots.values():
             slot.set(slot.copy)
         before = [(scope, set(_variables(scope))) for scope in self._scopes]
@@ -266,7 +266,7 @@ class Copies:
         if id(kind) in self._seen:
             return
         self._seen.add(id(kind))
-        if not _is_users_module(kind.__module__) or not kind.__flags__ & 1 << 9:  # a class of C has no variables
+        if not _is_users_module(kind.__module__) or not kind.__flags__ & 1 << 9:  # a C class has no variables
             return
         if isinstance(kind, enum.EnumMeta):
             return

@@ -16,7 +16,7 @@ def of_results(graph, eager, leaves):
     inputs = [leaf for *_, leaf in leaves]
     try:
         theirs = _gradients([b for _, b in outputs], inputs)
-    except RuntimeError:  # some result has no gradient in eager Python: the function itself has used up its history
+    except RuntimeError:  # in eager Python a result has no gradient any more: the function has freed its history
         outputs = [pair for pair in outputs if _has_gradient(pair[1], inputs)]
         theirs = _gradients([b for _, b in outputs], inputs)
     edges = [edge for _, edge, _ in leaves]
@@ -27,8 +27,8 @@ def of_results(graph, eager, leaves):
 
 
 def _by_originals(gradients, edges):
-    """The gradients of eager Python by the caller's tensors. The copies are independent of each other, but a tensor of
-    the caller may be computed from another: what flows into it flows on."""
+    """The gradients of eager Python by the caller's tensors. The copies are independent of each other. But a tensor of
+    the caller may be computed from another one, and then its gradient contributes to that of the other."""
     if all(isinstance(edge, torch.Tensor) for edge in edges):
         return gradients
     known = [(edge, gradient) for edge, gradient in zip(edges, gradients) if gradient is not None]
@@ -58,7 +58,7 @@ def _gradients(outputs, inputs):
 
 @contextlib.contextmanager
 def _without_hooks(tensors):
-    """The hooks of the user do not run for a gradient that the user has not asked for."""
+    """Disables the user's hooks, because the user has not asked for these gradients."""
     hooks = [(t._backward_hooks, dict(t._backward_hooks)) for t in tensors if getattr(t, "_backward_hooks", None)]
     for known, _ in hooks:
         known.clear()

@@ -9,8 +9,8 @@ class NotCopied(Exception):
 
 
 class Tensors:
-    """Copies tensors for one call. `leaves` has each tensor that requires a gradient, the place in its history by which
-    it is differentiated, and the tensor whose gradient is compared with its own."""
+    """Copies tensors for one call. `leaves` has three items for each tensor that requires a gradient: the tensor, the
+    place in its history at which it is differentiated, and the copy whose gradient is compared."""
 
     def __init__(self, copy):
         self._copy = copy  # copies any object
@@ -25,7 +25,7 @@ class Tensors:
         leaf = result
         if tensor.requires_grad:
             leaf.requires_grad_(True)
-            # An in-place write gives a tensor another history; the edge leads to the one that it has now.
+            # An in-place write replaces the history of a tensor. The edge keeps the history that the tensor has now.
             edge = tensor if tensor.is_leaf else torch.autograd.graph.get_gradient_edge(tensor)
             self.leaves.append((tensor, edge, leaf))
             if not tensor.is_leaf:

@@ -31,7 +31,8 @@ def _casts():
 
 
 def _modes():
-    """The default device. Modes of the user would see the operations of the trace, but not those of the graph."""
+    """The default device. Other modes are refused: they would see the operations of the trace, but not those of the
+    graph."""
     for index in range(torch._C._len_torch_function_stack()):
         mode = torch._C._get_function_stack_at(index)
         if not isinstance(mode, DeviceContext):

@@ -102,7 +102,7 @@ class MadeLeaf(torch.autograd.Function):
 
 
 def with_history(outputs, indexes):
-    """The outputs, of which these require a gradient even if no input does, as in eager torch."""
+    """The outputs. Those at `indexes` require a gradient even if no input does, as in eager torch."""
     end = torch.empty(0, requires_grad=True)
 
     def of(leaf):
@@ -118,8 +118,8 @@ def with_history(outputs, indexes):
 
 
 def _apart(leaves):
-    """The outputs, without one tensor in two places: a tensor and the one that it was detached from share memory, but have
-    histories of their own."""
+    """The outputs, as different tensors. A tensor and its detached copy share memory, but each has a history of its
+    own."""
     seen, found = set(), []
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
@@ -245,8 +245,8 @@ class Joint(_Gradient):
 
 
 class Level:
-    """A derivative of a trace. For each order, `steps` has which inputs of the order before need a gradient. Its inputs
-    are those of the order before, followed by the gradients of the results of that order."""
+    """A derivative of a trace. For each order, `steps` says which inputs of the previous order need a gradient. The
+    inputs of a level are those of the previous order, followed by the gradients of its results."""
 
     def __init__(self, trace, steps):
         self.trace, self.steps = trace, steps
@@ -256,7 +256,7 @@ class Level:
         self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions) if any(self._found) else None
 
     def gradients(self, inputs, random, seeds):
-        """For each input of the order before, its gradient or None."""
+        """For each input of the previous order, its gradient or None."""
         if self.plan is None:
             return [None] * len(self._found)
         values = iter(Derivative.apply(self, random, *inputs, *seeds))
@@ -273,8 +273,8 @@ class Partitioned(_Gradient):
 
 
 def differentiable_outputs(trace, needed):
-    """For each output, whether it has a gradient by these inputs: whether some path is free of `detach`, `no_grad` and
-    numbers."""
+    """For each output, whether it has a gradient by these inputs: a path from one of them must be without `detach`,
+    `no_grad` and numbers."""
     return trace.graph.followed([index for index, need in enumerate(needed) if need])
 
 

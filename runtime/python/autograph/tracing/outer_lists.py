@@ -1,7 +1,7 @@
 """Lists that exist outside of a function, in attributes, variables, lists and dictionaries.
 
-While the function is traced, one `List` with the same items replaces a list wherever it is held, so that it can grow in
-staged code and keeps its identity. A run changes the list itself.
+While the function is traced, a `List` with the same items replaces each of these lists in all places that hold it. So
+the list can grow in staged code and keeps its identity. A run changes the original list.
 """
 
 from ..capture import heap
@@ -53,7 +53,7 @@ class OuterLists:
             yield from ((place, value) for place, value in places if id(value) in self.twins)
 
     def original(self, value):
-        """A value, list of items or dictionary of items with the lists themselves."""
+        """Replaces each `List` by its original, in a value, a list of items or a dictionary of items."""
         if type(value) is dict:
             return {key: self.original_of(item) for key, item in value.items()}
         if type(value) is list:
@@ -64,8 +64,8 @@ class OuterLists:
         return self.originals.get(id(value), value) if type(value) is List else value
 
     def changes(self, changed):
-        """The changed places with their states before and after the trace: without the replacement of lists, and with
-        the changes of these lists."""
+        """The changed places with their states before and after the trace. The replacement of a list does not count;
+        changes of its items do."""
         found = {}
         for place, before in changed.items():
             if place.key()[0] in self.lists and isinstance(place, Items):

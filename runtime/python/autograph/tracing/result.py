@@ -1,7 +1,7 @@
 """Builds the return value of a staged function, and the values that it assigns outside, from the results of its graph.
 
 Every object that leaves the trace is walked. Each stand-in is replaced by the result that it stands for, in new objects
-of the same classes; an object that cannot be made again is an error.
+of the same classes; an object that cannot be recreated is an error.
 """
 
 import collections
@@ -177,7 +177,8 @@ class Result:
         return build
 
     def check_leaves(self, staging):
-        """Torch could not lead a gradient from one result to another."""
+        """Refuses a leaf that is returned together with values computed from it, because torch could not propagate a
+        gradient from one result to another."""
         for leaf in self.leaves:
             known = {leaf, *self._gradients}
             others = [operand for operand in self.operands if isinstance(operand, Value) and operand not in known]
@@ -188,7 +189,8 @@ class Result:
                 raise StagingError(f"{message}\nhelp: {help}", place)
 
     def _made(self, value, make, fill=None):
-        """A builder that makes an object once in each run. `fill` is called when the object can be found by others."""
+        """A builder that makes an object once in each run. `fill` completes the object after it is registered,
+        so that objects can refer to each other."""
         key = "made", id(value)
 
         def build(values, outside):
@@ -261,7 +263,7 @@ class Result:
         return type(name) in (int, float, bool, type(None))
 
     def _keyed(self, value):
-        """A dictionary with keys that may be values of the graph, or hold some."""
+        """A dictionary whose keys may be values of the graph, or contain values of the graph."""
         pairs = []
 
         def fill(made, *run):
@@ -299,7 +301,8 @@ class Result:
         return self._made(value, make)
 
     def _function(self, function):
-        """A function with variables of an enclosing function. Functions that share a variable still do."""
+        """A function with variables of an enclosing function. If two functions share such a variable, the new
+        functions share it too."""
         cells = [self._cell(cell) for cell in function.__closure__]
         defaults = self._of(function.__defaults__)
         keywords = self._of(function.__kwdefaults__)
@@ -338,7 +341,7 @@ class Result:
         return build
 
     def _snapshot(self, value):
-        """The contents of a set from outside; those of other objects hold no values of the graph."""
+        """The contents of an object from outside. Only the contents of a set may have values of the graph."""
         if not isinstance(value.data, set):
             return lambda values, outside: value
         elements = [self._of(element) for element in value.data]
@@ -377,7 +380,7 @@ class _Example:
 
 
 def _is_drawn(value):
-    """Iterators and generators are used up by whoever gets them."""
+    """Whether a value is an iterator or a generator, which can be consumed only once."""
     return contents.kind_of(type(value)) in (contents.ITERATORS, contents.GENERATORS)
 
 

@@ -24,7 +24,8 @@ class Growth(Change):
 
 
 def state_of(staging, changed, guards):
-    """The changes of places, given for each its states before and after the trace. The states before become guards."""
+    """The changes of places. `changed` maps each place to its states before and after the trace; guards expect the
+    states before it."""
     numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number}
 
     def change(place, before, value):

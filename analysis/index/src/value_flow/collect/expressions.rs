@@ -10,13 +10,13 @@ use super::{Collector, Frame, part_of};
 use crate::value_flow::{Call, Constraint, LambdaFlow, Node, Operation, Owner, Part};
 
 impl<'a> Collector<'a> {
-    /// A condition: the value of the expression, whose truth decides.
+    /// An expression whose truth value decides: a condition.
     pub(super) fn condition(&mut self, test: &'a Expr) {
         let value = self.value(test);
         self.operate(value, Operation::Truth, test.range());
     }
 
-    /// For the calls in an expression whose value does not matter.
+    /// Collects the calls in an expression whose own value does not matter.
     pub(super) fn evaluate(&mut self, expression: &'a Expr) {
         let _ = self.value(expression);
     }
@@ -69,7 +69,7 @@ impl<'a> Collector<'a> {
                     let part = if any { Part::Any } else { Part::Position(position) };
                     parts.extend(value.map(|value| (part, value)));
                 }
-                // `(2, 3)` holds nothing that matters; `[]` may be filled later.
+                // `(2, 3)` contains neither functions nor objects; `[]` may be filled later.
                 (elts.is_empty() || !parts.is_empty()).then(|| self.display(parts))
             }
             Expr::Dict(dict) => {
@@ -189,7 +189,7 @@ impl<'a> Collector<'a> {
             ast::Operator::BitAnd => (Operation::And, Operation::ReflectedAnd),
             _ => return None,
         };
-        // `inputs + (last,)`: where the elements of the second one are is not known.
+        // `inputs + (last,)`: the positions of the elements of the second tuple are not known.
         let joined = match (node.op, &*node.right) {
             (ast::Operator::Add, Expr::Tuple(_) | Expr::List(_)) => {
                 let element = self.element(right, Part::Any, node.right.range());
