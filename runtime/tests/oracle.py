@@ -1,7 +1,10 @@
-"""Compares staged and eager execution: results, changed arguments, exceptions and printed text."""
+"""Compares staged and eager execution: results, changed arguments, Python state, exceptions and printed text."""
 
 import copy
+import random
 
+import numpy as np
+import pytest
 import torch
 
 import autograph as ag
@@ -24,6 +27,33 @@ def assert_same(function, *argument_lists):
         found = outcome(staged, copy.deepcopy(args))
         assert_equal(found, expected)
     return staged
+
+
+def assert_same_state(make, calls):
+    """Asserts that calls in turn have the same results, and leave the same state, staged as eagerly.
+
+    `make` returns a new function, and optionally a function that reads the state."""
+    torch.testing.assert_close(*[_results_and_states(make, wrap, calls) for wrap in (ag.function, lambda f: f)])
+
+
+def _results_and_states(make, wrap, calls):
+    random.seed(1)
+    np.random.seed(1)
+    case = make()
+    function, *state = case if isinstance(case, tuple) else (case,)
+    function = wrap(function)
+    found = []
+    for x in calls:
+        results = (function(x), *(read() for read in state))
+        found.append(torch.utils._pytree.tree_map(lambda v: v.clone() if isinstance(v, torch.Tensor) else v, results))
+    return found
+
+
+def refusal(function, *args):
+    """The message with which staging refuses the function."""
+    with pytest.raises(ag.StagingError) as found:
+        ag.function(function)(*args)
+    return str(found.value)
 
 
 def assert_equal(found, expected):

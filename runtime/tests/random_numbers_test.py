@@ -1,0 +1,80 @@
+"""Random numbers and the time: each run reads them, as eager Python does."""
+
+import random
+import time
+
+import numpy as np
+import pytest
+import torch
+
+import autograph as ag
+from oracle import assert_same_state, t
+
+CALLS = (t(1, 1), t(4, 1), t(1, 1), t(3, 3))
+
+
+def random_numbers():
+    own, generator = random.Random(3), np.random.default_rng(0)
+
+    def f(x):
+        for _ in range(20):
+            x = torch.sin(x) + random.random() + np.random.rand()
+        if random.random() < 0.5:
+            x = x + random.randint(1, 10)
+        if x.sum() > 3:
+            x = x + random.uniform(0, 1) + own.gauss(0, 1)
+        return x * generator.random() + random.choice([1, 2, 3])
+
+    return f, lambda: (random.random(), own.random())
+
+
+def objects_chosen_at_random():
+    def f(x):
+        numbers = [1, 2, 3, 4]
+        np.random.shuffle(numbers)
+        return random.choice([torch.sin, torch.cos])(x) + numbers[0]
+
+    return f
+
+
+def generator_that_is_seeded():
+    def f(x):
+        random.seed(3)
+        return x * random.random()
+
+    return f
+
+
+@pytest.mark.parametrize("make", [random_numbers, objects_chosen_at_random, generator_that_is_seeded])
+def test_draws(make):
+    assert_same_state(make, CALLS)
+
+
+def test_gradients_with_random_numbers():
+    """A backward pass that recomputes the forward pass draws the same numbers, and draws none from the generators."""
+
+    def f(w, x):
+        y = (w * x * random.random()).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        return (g * g).sum() * np.random.rand()
+
+    def run(function):
+        random.seed(1)
+        np.random.seed(1)
+        w, x, found = t(1, 2).requires_grad_(), t(3, 4).requires_grad_(), []
+        for _ in range(3):
+            found += torch.autograd.grad(function(w, x), w)
+        return found, random.random(), np.random.rand()
+
+    torch.testing.assert_close(run(ag.function(f)), run(f))
+
+
+def test_the_time():
+    @ag.function
+    def f(x):
+        start = time.perf_counter()
+        return x + 1, start
+
+    (_, first), (_, second) = f(t(1)), f(t(1))
+    assert first < second and len(f.traces) == 1
+
