@@ -3,7 +3,6 @@
 use ag_db::Db;
 use ag_db::diagnostic::{Anchor, Span, Step};
 use ag_index::assumptions::Stage;
-use ag_index::dialect::RootKind;
 use ag_index::index::FunctionId;
 
 use crate::queries;
@@ -29,26 +28,4 @@ pub fn step(db: &dyn Db, stage: &Stage) -> Option<Step> {
         cause = caller.cause.as_ref()?;
     }
     None
-}
-
-/// Whether the function is traced again at each call, since only `jax.vmap` traces it:
-///
-/// ```python
-/// def rows(xs):
-///     return jax.vmap(clamp)(xs)       # not if `rows` is jitted, or reached from a jitted function
-/// ```
-pub fn is_traced_at_each_call(db: &dyn Db, stage: &Stage) -> bool {
-    let mut stage = stage;
-    for _ in 0..MAX_CALLERS {
-        if stage.mode != RootKind::JaxVmap {
-            return false;
-        }
-        let Some(Span { document, anchor, .. }) = &stage.cause else { return true };
-        let Anchor::Function(path) = anchor else { return true };
-        let Some(caller) = queries::stage(db, FunctionId::new(db, *document, path.clone())) else {
-            return true;
-        };
-        stage = caller;
-    }
-    false
 }

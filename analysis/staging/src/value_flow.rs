@@ -57,7 +57,7 @@ pub struct PossibleCall {
 
 /// What stages a function that is given to it as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stager {
+pub enum StagingFunction {
     /// A root of the document's index whose function is not known by name.
     Site(RootIndex),
     /// `def run(jit, f): jit(f)`, called with `jax.jit`.
@@ -69,7 +69,7 @@ pub enum Stager {
 pub struct PossibleRoot {
     pub document: DocumentIndex,
     pub site: SiteIndex,
-    pub stager: Stager,
+    pub staged_by: StagingFunction,
     pub function: Callable,
 }
 
@@ -95,8 +95,9 @@ impl PossibleCalls {
     pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
         let site = |document, site| (!is_edited(document)).then_some(site);
         let call = |caller: &Callable, call: &PossibleCall| (call.callee, site(caller.document, call.site));
-        let root =
-            |root: &PossibleRoot| (root.document, site(root.document, root.site), root.stager, root.function);
+        let root = |root: &PossibleRoot| {
+            (root.document, site(root.document, root.site), root.staged_by, root.function)
+        };
         self.calls.len() == other.calls.len()
             && self.calls.iter().zip(&other.calls).all(|((caller, calls), (other_caller, others))| {
                 caller == other_caller

@@ -37,6 +37,7 @@ impl Timing {
     pub(crate) fn never_wait() -> Self {
         Self { patience: Duration::ZERO, opening: Duration::ZERO, ..Self::default() }
     }
+
     /// Every project counts as large.
     pub(crate) fn complete_later() -> Self {
         Self { small: 0, idle: Duration::ZERO, ..Self::always_wait() }

@@ -6,7 +6,8 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing;
 use super::{outlives, snippet};
-use ag_staging::reached_from;
+use crate::callers;
+use ag_index::dialect::RootKind;
 
 declare_rule! {
     /// ## What it does
@@ -96,7 +97,7 @@ fn check(ctx: &FunctionContext) {
     if ctx.creates_objects() {
         return;
     }
-    let at_each_call = reached_from::is_traced_at_each_call(ctx.db, ctx.stage);
+    let at_each_call = is_traced_at_each_call(ctx);
     for expression in ctx.expressions() {
         let Expr::Call(call) = expression else { continue };
         if let Some((message, help)) = effect(ctx, call, at_each_call) {
@@ -140,6 +141,17 @@ fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
             && ctx.text(&*other.target) == ctx.text(&*change.target)
             && ctx.text(&*other.value) == ctx.text(&*change.value)
     })
+}
+
+/// Whether the function is traced again at each call, since only `jax.vmap` traces it:
+///
+/// ```python
+/// def rows(xs):
+///     return jax.vmap(clamp)(xs)       # not if `rows` is jitted, or reached from a jitted function
+/// ```
+fn is_traced_at_each_call(ctx: &FunctionContext) -> bool {
+    let callers = callers::of(ctx).map_while(|call| call.stage);
+    std::iter::once(ctx.stage).chain(callers).all(|stage| stage.mode == RootKind::JaxVmap)
 }
 
 fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Option<(String, &'static str)> {

@@ -13,7 +13,7 @@ use ag_index::oracle::Scope;
 use ag_index::value_flow::{Owner, SiteIndex};
 
 use crate::fixpoint::{Cause, Fixpoint, Staged};
-use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, Stager};
+use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, StagingFunction};
 
 /// The maximum length of a chain of possible calls.
 const MAX_DEPTH: u8 = 48;
@@ -139,15 +139,15 @@ impl Fixpoint {
 
     fn possible_root(&self, db: &dyn Db, root: &PossibleRoot) -> Option<Staged> {
         let cause = self.site_cause(db, root.document, root.site)?;
-        let staged = match root.stager {
-            Stager::Site(position) => {
+        let staged = match root.staged_by {
+            StagingFunction::Site(position) => {
                 let site = file_index(db, self.documents[root.document]).roots.get(position)?;
                 let signature = root.function.function().and_then(|code| {
                     self.index(db, Scope { document: root.function.document, code }).signature(code)
                 });
                 Staged { possible: true, ..Staged::at(&self.with_library(site), signature, cause) }
             }
-            Stager::Value(dialect, kind) => Staged {
+            StagingFunction::Value(dialect, kind) => Staged {
                 depth: 0,
                 dialect,
                 root: Some(kind),

@@ -9,7 +9,7 @@ use ruff_python_ast::name::Name;
 
 use super::solve::Solver;
 use super::values::{Cell, Field, Keeps, Origin, Use, Value};
-use super::{Callable, Stager};
+use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
 /// The methods that run when an object is called: `__call__` is Python's, the others are methods of layers.
@@ -370,21 +370,21 @@ impl Solver<'_> {
         value: Value,
         document: DocumentIndex,
         site: SiteIndex,
-        stager: Stager,
+        staged_by: StagingFunction,
         is_first: bool,
     ) {
         match value {
             Value::Function { document: defined, function, .. } => {
                 let function = Callable { document: defined, owner: Owner::Code(Code::Function(function)) };
-                self.note_root((document, site), stager, function);
+                self.note_root((document, site), staged_by, function);
             }
             Value::Lambda { document: defined, lambda, .. } => {
                 let function = Callable { document: defined, owner: Owner::Lambda(lambda) };
-                self.note_root((document, site), stager, function);
+                self.note_root((document, site), staged_by, function);
             }
             Value::Container(object) => {
                 let elements = self.field(object, Field::All);
-                self.on(elements, Use::Root { document, site, stager, is_first: false });
+                self.on(elements, Use::Root { document, site, staged_by, is_first: false });
             }
             Value::Instance(object) if is_first => {
                 let Some(class) = self.objects[object as usize].class else { return };
@@ -393,7 +393,7 @@ impl Solver<'_> {
                     if let Some(attribute) = self.class_attribute(class, name) {
                         let bound = self.new_cell();
                         self.on(attribute, Use::Bind { receiver: value, to: bound, site: None });
-                        self.on(bound, Use::Root { document, site, stager, is_first: false });
+                        self.on(bound, Use::Root { document, site, staged_by, is_first: false });
                     }
                 }
             }

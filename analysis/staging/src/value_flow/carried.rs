@@ -18,7 +18,7 @@ use ruff_index::{IndexSlice, IndexVec};
 use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
-use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
+use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, StagingFunction};
 use crate::difference::Version;
 
 /// A document with its versions before and after an edit.
@@ -79,15 +79,17 @@ impl PossibleCalls {
             }
         }
         let roots = self.roots.iter().filter_map(|root| {
-            let stager = match (root.stager, files.get(&root.document)) {
-                (Stager::Site(position), Some(file)) => Stager::Site(file.roots.get(position).copied()??),
-                (stager, _) => stager,
+            let staged_by = match (root.staged_by, files.get(&root.document)) {
+                (StagingFunction::Site(position), Some(file)) => {
+                    StagingFunction::Site(file.roots.get(position).copied()??)
+                }
+                (staged_by, _) => staged_by,
             };
             let (site, function) = (site(root.document, root.site)?, callable(root.function)?);
-            Some(PossibleRoot { document: root.document, site, stager, function })
+            Some(PossibleRoot { document: root.document, site, staged_by, function })
         });
         let mut roots: Vec<_> = roots.collect();
-        roots.sort_unstable_by_key(|root| (root.document, root.site, root.stager, root.function));
+        roots.sort_unstable_by_key(|root| (root.document, root.site, root.staged_by, root.function));
         Self { calls, roots, flows, is_stale: true, ..*self }
     }
 

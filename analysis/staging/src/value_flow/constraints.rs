@@ -9,7 +9,7 @@ use ruff_python_ast::name::Name;
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashMap;
 
-use super::Stager;
+use super::StagingFunction;
 use super::lookup::MAX_REEXPORTS;
 use super::solve::Solver;
 use super::values::{Field, Origin, Use, Value, class_id};
@@ -129,11 +129,11 @@ impl Solver<'_> {
             let Some(call) = by_range.get(&site.range).and_then(|at| flow.code.calls.get(*at)) else {
                 continue;
             };
-            let stager = Stager::Site(position);
+            let staged_by = StagingFunction::Site(position);
             let keywords = call.keywords.iter().map(|(_, node)| *node);
             for (at, node) in call.positional.iter().copied().flatten().chain(keywords).enumerate() {
                 let cell = self.cell(document, node);
-                self.on(cell, Use::Root { document, site: call.site, stager, is_first: at == 0 });
+                self.on(cell, Use::Root { document, site: call.site, staged_by, is_first: at == 0 });
             }
         }
     }

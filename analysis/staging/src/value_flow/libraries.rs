@@ -8,11 +8,10 @@ use ag_index::roots;
 use ag_index::value_flow::{Call, Operation, Owner};
 use ruff_python_ast::name::Name;
 
-use super::Callable;
-use super::Stager;
-use super::loads::DEFINER;
+use super::loads::DEFINE_DERIVATIVE;
 use super::solve::Solver;
 use super::values::{Cell, Field, Keeps, Origin, Use, Value};
+use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
 /// Builtins whose results are neither functions nor objects of the project.
@@ -101,7 +100,7 @@ const CONTAINERS: [&str; 8] = [
     "weakref.WeakValueDictionary",
 ];
 /// Library functions that keep a function and do not call it while code is traced.
-const KEEPERS: [&str; 9] = [
+const STORING: [&str; 9] = [
     "callback",
     "py_function",
     "numpy_function",
@@ -116,10 +115,10 @@ const KEEPERS: [&str; 9] = [
 /// The results of functions in these modules hold their arguments. In other modules, an instance of a class holds them:
 /// `Transformed(init, apply)`. A function with one argument may be a decorator: its result holds that argument if it is
 /// a function.
-const CARRIERS: [&str; 6] =
+const HOLD_ARGUMENTS: [&str; 6] =
     ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
 /// The results of functions in these modules hold none of their arguments.
-const NUMERIC: [&str; 9] = [
+const HOLD_NOTHING: [&str; 9] = [
     "numpy.",
     "jax.numpy.",
     "jax.random.",
@@ -188,14 +187,14 @@ impl Solver<'_> {
                 _ => {}
             }
         }
-        if name == DEFINER {
+        if name == DEFINE_DERIVATIVE {
             for node in
                 call.positional.iter().copied().flatten().chain(call.keywords.iter().map(|(_, node)| *node))
             {
                 let function = self.cell(document, node);
-                let stager = Stager::Value(Dialect::Jax, RootKind::ControlFlowBody);
+                let staged_by = StagingFunction::Value(Dialect::Jax, RootKind::ControlFlowBody);
                 self.edge(function, result);
-                self.on(function, Use::Root { document, site: call.site, stager, is_first: true });
+                self.on(function, Use::Root { document, site: call.site, staged_by, is_first: true });
             }
             return;
         }
@@ -225,7 +224,7 @@ impl Solver<'_> {
             self.edge(class, result);
             return self.on(class, Use::Registered { document, call: position });
         }
-        if KEEPERS.iter().any(|keeper| last.contains(keeper)) {
+        if STORING.iter().any(|part| last.contains(part)) {
             return;
         }
         if matches!(name, "functools.partial" | "jax.tree_util.Partial" | "equinox.Partial") {
@@ -248,8 +247,8 @@ impl Solver<'_> {
             self.edge(function, result);
             match kind {
                 Some(kind) => {
-                    let stager = Stager::Value(dialect, kind);
-                    self.on(function, Use::Root { document, site: call.site, stager, is_first: true });
+                    let staged_by = StagingFunction::Value(dialect, kind);
+                    self.on(function, Use::Root { document, site: call.site, staged_by, is_first: true });
                 }
                 None => self.on(
                     function,
@@ -262,10 +261,12 @@ impl Solver<'_> {
         let all =
             call.positional.iter().copied().flatten().chain(keywords).chain(call.mappings.iter().copied());
         let starred = call.starred.map(|(_, node)| node);
-        let carries = CARRIERS.iter().any(|prefix| name.starts_with(prefix))
+        let carries = HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix))
             || last.starts_with(|first: char| first.is_uppercase());
         let keeps = match () {
-            () if NUMERIC.iter().any(|prefix| name.starts_with(prefix)) || OF_ELEMENTS.contains(&last) => {
+            () if HOLD_NOTHING.iter().any(|prefix| name.starts_with(prefix))
+                || OF_ELEMENTS.contains(&last) =>
+            {
                 Keeps::Nothing
             }
             () if carries => Keeps::All,

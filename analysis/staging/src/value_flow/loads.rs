@@ -33,10 +33,10 @@ const OF_FUNCTIONS: [&str; 10] = [
 
 /// Methods that define the derivatives of a function. JAX traces their arguments whenever it differentiates the
 /// function.
-const DEFINERS: [&str; 9] =
+const DERIVATIVE_METHODS: [&str; 9] =
     ["defjvp", "defjvps", "defvjp", "def_fwd", "def_bwd", "def_jvp", "def_vmap", "def_partition", "defvmap"];
 /// The library function that stands for each of these methods.
-pub(super) const DEFINER: &str = "jax.custom_vjp.define";
+pub(super) const DEFINE_DERIVATIVE: &str = "jax.custom_vjp.define";
 
 /// Decorators whose functions are called when the attribute is read.
 const PROPERTIES: [&str; 4] = ["property", "cached_property", "abstractproperty", "lazy_property"];
@@ -94,9 +94,9 @@ impl Solver<'_> {
                     self.edge(field, to);
                 }
                 // `f.defvjp(forward, backward)`
-                if DEFINERS.contains(&self.names[name as usize].as_str()) {
-                    let definer = self.library(DEFINER);
-                    self.add(to, definer);
+                if DERIVATIVE_METHODS.contains(&self.names[name as usize].as_str()) {
+                    let define = self.library(DEFINE_DERIVATIVE);
+                    self.add(to, define);
                 }
                 if OF_FUNCTIONS.contains(&self.names[name as usize].as_str()) {
                     self.add(to, value);

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::libraries::{LOOPS, OF_ELEMENTS, RECORD};
 use super::values::{Cell, Distinct, Field, Missing, Object, Origin, Use, Value, Values};
-use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, Stager};
+use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, StagingFunction};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
 /// A bound on the work, in values that are used. Calls that are not found by then are missing.
@@ -30,7 +30,7 @@ pub(super) struct Solver<'a> {
     pub(super) successors: Vec<Distinct<Cell>>,
     pub(super) uses: Vec<Distinct<Use>>,
     /// Uses of values that are propagated already.
-    meetings: VecDeque<(Use, Value)>,
+    pending: VecDeque<(Use, Value)>,
     /// Cells with values that are not propagated yet. A cell is queued once for each of these values.
     queue: VecDeque<Cell>,
     pub(super) objects: Vec<Object>,
@@ -47,7 +47,7 @@ pub(super) struct Solver<'a> {
     /// The functions that flatten and restore the objects of a class, by the class that is registered.
     pub(super) pytrees: FxHashMap<ClassId, Cell>,
     calls: FxHashMap<(Callable, Callable), SiteIndex>,
-    roots: FxHashMap<(DocumentIndex, Stager, Callable), SiteIndex>,
+    roots: FxHashMap<(DocumentIndex, StagingFunction, Callable), SiteIndex>,
     steps: usize,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn solve(
         values: Vec::new(),
         successors: Vec::new(),
         uses: Vec::new(),
-        meetings: VecDeque::new(),
+        pending: VecDeque::new(),
         queue: VecDeque::new(),
         objects: Vec::new(),
         origins: FxHashMap::default(),
@@ -191,19 +191,19 @@ impl<'a> Solver<'a> {
         if !self.uses[cell as usize].insert(use_) {
             return;
         }
-        // The other values meet the use when they are taken out of the queue.
+        // The use is applied to the other values when they are taken out of the queue.
         for position in 0..self.values[cell as usize].done {
             let value = self.values[cell as usize].list[position];
-            if use_.matters_to(value) {
-                self.meetings.push_back((use_, value));
+            if use_.has_effect_on(value) {
+                self.pending.push_back((use_, value));
             }
         }
     }
 
     fn run(&mut self) {
         while self.steps < MAX_STEPS {
-            if let Some((use_, value)) = self.meetings.pop_front() {
-                self.meet(use_, value);
+            if let Some((use_, value)) = self.pending.pop_front() {
+                self.apply(use_, value);
                 continue;
             }
             let Some(cell) = self.queue.pop_front() else { return };
@@ -214,22 +214,22 @@ impl<'a> Solver<'a> {
             if let Value::Library(name) = value
                 && !self.is_passed_on(name)
             {
-                self.meet_all(cell, value);
+                self.apply_all(cell, value);
                 continue;
             }
             for position in 0..self.successors[cell as usize].len() {
                 let to = self.successors[cell as usize][position];
                 self.add(to, value);
             }
-            self.meet_all(cell, value);
+            self.apply_all(cell, value);
         }
     }
 
-    fn meet_all(&mut self, cell: Cell, value: Value) {
+    fn apply_all(&mut self, cell: Cell, value: Value) {
         for position in 0..self.uses[cell as usize].len() {
             let use_ = self.uses[cell as usize][position];
-            if use_.matters_to(value) {
-                self.meetings.push_back((use_, value));
+            if use_.has_effect_on(value) {
+                self.pending.push_back((use_, value));
             }
         }
     }
@@ -251,7 +251,7 @@ impl<'a> Solver<'a> {
         is_passed_on
     }
 
-    fn meet(&mut self, use_: Use, value: Value) {
+    fn apply(&mut self, use_: Use, value: Value) {
         self.steps += 1;
         if self.steps.is_multiple_of(1 << 12) {
             self.db.unwind_if_revision_cancelled();
@@ -278,8 +278,8 @@ impl<'a> Solver<'a> {
                 self.passed(value, document, call, keeps, within);
             }
             Use::Applied { position, from } => self.applied(value, position, from),
-            Use::Root { document, site, stager, is_first } => {
-                self.root(value, document, site, stager, is_first);
+            Use::Root { document, site, staged_by, is_first } => {
+                self.root(value, document, site, staged_by, is_first);
             }
             Use::GivenWithin { document, function, depth } => {
                 if let Value::Container(_) = value {
@@ -318,10 +318,10 @@ impl<'a> Solver<'a> {
     pub(super) fn note_root(
         &mut self,
         (document, site): (DocumentIndex, SiteIndex),
-        stager: Stager,
+        staged_by: StagingFunction,
         function: Callable,
     ) {
-        let known = self.roots.entry((document, stager, function)).or_insert(site);
+        let known = self.roots.entry((document, staged_by, function)).or_insert(site);
         *known = site.min(*known);
     }
 
@@ -337,9 +337,14 @@ impl<'a> Solver<'a> {
         }
         let roots = self.roots.into_iter();
         possible.roots = roots
-            .map(|((document, stager, function), site)| PossibleRoot { document, site, stager, function })
+            .map(|((document, staged_by, function), site)| PossibleRoot {
+                document,
+                site,
+                staged_by,
+                function,
+            })
             .collect();
-        possible.roots.sort_unstable_by_key(|root| (root.document, root.site, root.stager, root.function));
+        possible.roots.sort_unstable_by_key(|root| (root.document, root.site, root.staged_by, root.function));
         possible
     }
 }

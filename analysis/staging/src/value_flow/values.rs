@@ -183,7 +183,7 @@ pub(super) enum Use {
     Root {
         document: DocumentIndex,
         site: SiteIndex,
-        stager: super::Stager,
+        staged_by: super::StagingFunction,
         is_first: bool,
     },
     /// Test runners pass the values to the function.
@@ -205,8 +205,8 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Whether the value has an effect. Most values that are passed to libraries have none.
-    pub(super) fn matters_to(self, value: Value) -> bool {
+    /// Whether the use of the value has an effect. Most values that are passed to libraries have none.
+    pub(super) fn has_effect_on(self, value: Value) -> bool {
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
             Self::Passed { keeps: Keeps::All, within: false, .. } => true,

@@ -11,6 +11,12 @@ MISSING = object()
 #: Containers whose items a graph can hold. The same is true of their subclasses.
 SEQUENCES = (list, collections.deque)
 MAPPINGS = (collections.OrderedDict, dict)
+_HEAP_TYPE = 1 << 9
+
+
+def is_heap_type(kind):
+    """Whether a class was made at run time, so that its attributes can be assigned (CPython's `Py_TPFLAGS_HEAPTYPE`)."""
+    return bool(kind.__flags__ & _HEAP_TYPE)
 
 
 class Attribute:

@@ -6,7 +6,7 @@ exist."""
 import types
 
 from ..capture import scalars
-from ..capture.places import MISSING, Attribute, ClassAttribute, SlotAttribute
+from ..capture.places import MISSING, Attribute, ClassAttribute, SlotAttribute, is_heap_type
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined
 from ..conversion import spans
@@ -61,15 +61,12 @@ def watch(staging, place, value):
     if isinstance(kind.__dict__.get(place.name), Conditional):
         return
     is_plain = not isinstance(place, (SlotAttribute, ClassAttribute)) and not isinstance(place.owner, types.FunctionType)
-    if not is_plain or place.name in kind.__dict__ or not kind.__flags__ & _HEAP_TYPE:
+    if not is_plain or place.name in kind.__dict__ or not is_heap_type(kind):
         message = f"`{place}` is assigned on some paths only, so whether it exists is not known while tracing"
         raise StagingError(f"{message}\nhelp: assign it before", spans.current())
     staging.objects.hide(kind, place.name)
     type.__setattr__(kind, place.name, Conditional(place.name, place.inherited()))
     staging.conditional_attributes.append((kind, place.name))
-
-
-_HEAP_TYPE = 1 << 9
 
 
 def remove(staging):

@@ -17,7 +17,8 @@ import weakref
 import torch
 
 from .._runtime import Callable
-from ..capture.objects import MISSING, reads_of
+from ..capture.objects import reads_of
+from ..capture.places import MISSING, is_heap_type
 from ..conversion.converter import is_user_code
 from .tensors import NotCopied, Tensors
 
@@ -266,7 +267,7 @@ class Copies:
         if id(kind) in self._seen:
             return
         self._seen.add(id(kind))
-        if not _is_users_module(kind.__module__) or not kind.__flags__ & 1 << 9:  # a C class has no variables
+        if not _is_users_module(kind.__module__) or not is_heap_type(kind):
             return
         if isinstance(kind, enum.EnumMeta):
             return

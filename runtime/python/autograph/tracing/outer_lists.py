@@ -14,7 +14,7 @@ class OuterLists:
         objects = staging.objects
         self.lists = {}  # id of a list -> the list
         self.before = {}  # id of a list -> its items before the trace
-        self.twins = {}  # id of a list -> its `List`
+        self.replacements = {}  # id of a list -> its `List`
         self.originals = {}  # id of a `List` -> the list
         self.holders = {}  # id of a list -> the places that hold it
         for entry in objects.entries.values():
@@ -27,15 +27,15 @@ class OuterLists:
 
     def install(self):
         for number, container in self.lists.items():
-            twin = self.twins[number] = List(container)
-            self.originals[id(twin)] = container
-        for twin in self.twins.values():
-            for index, item in enumerate(twin):
-                if id(item) in self.twins:
-                    list.__setitem__(twin, index, self.twins[id(item)])
+            replacement = self.replacements[number] = List(container)
+            self.originals[id(replacement)] = container
+        for replacement in self.replacements.values():
+            for index, item in enumerate(replacement):
+                if id(item) in self.replacements:
+                    list.__setitem__(replacement, index, self.replacements[id(item)])
         for place, value in list(self._held()):
             self.holders.setdefault(id(value), []).append(place)
-            place.restore(self.twins[id(value)])
+            place.restore(self.replacements[id(value)])
 
     def _held(self):
         """The places that hold these lists, and the lists."""
@@ -50,7 +50,7 @@ class OuterLists:
                 places = [(Element(Held(container), name), value) for name, value in pairs]
             else:
                 continue
-            yield from ((place, value) for place, value in places if id(value) in self.twins)
+            yield from ((place, value) for place, value in places if id(value) in self.replacements)
 
     def original(self, value):
         """Replaces each `List` by its original, in a value, a list of items or a dictionary of items."""
@@ -73,12 +73,12 @@ class OuterLists:
             before, after = self.original(before), self.original(place.state())
             if not _same(before, after):
                 found[place] = before, after
-        for number, twin in self.twins.items():
+        for number, replacement in self.replacements.items():
             before = self.before[number]
-            if twin.value is not None:
-                found[Items(self.lists[number])] = before, twin.copy()
+            if replacement.value is not None:
+                found[Items(self.lists[number])] = before, replacement.copy()
                 continue
-            after = [self.original_of(item) for item in list.__iter__(twin)]
+            after = [self.original_of(item) for item in list.__iter__(replacement)]
             if not _same(before, after):
                 found[Items(self.lists[number])] = before, after
         return found

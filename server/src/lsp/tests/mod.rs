@@ -3,7 +3,6 @@
 mod actions;
 #[path = "../../../tests/server/client.rs"]
 mod client;
-
 mod converted;
 mod documents;
 mod features;
