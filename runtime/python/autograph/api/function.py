@@ -8,7 +8,6 @@ import sys
 import types
 import warnings
 
-import torch
 
 from .._runtime import Callable
 from ..capture.staging import current

@@ -11,7 +11,7 @@ from tensorflow.python.autograph.pyct import anno
 from tensorflow.python.autograph.utils import tensors
 from tensorflow.python.framework import ops, tensor_util
 
-from observer.rewrite import Rewriter, located
+from observer.rewrite import Rewriter
 
 NAME = "tensorflow"
 PACKAGES = Path(tf.__file__).parent.parent
