@@ -8,7 +8,6 @@ import sys
 import types
 import warnings
 
-
 from .._runtime import Callable
 from ..capture.staging import current
 from ..errors import Restart, StagingError
