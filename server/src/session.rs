@@ -74,6 +74,18 @@ impl Session {
         stdin: Option<&Stdin>,
         verbosity: i8,
     ) -> anyhow::Result<Self> {
+        Self::open_with(arguments, overrides, paths, stdin, verbosity, |_| {})
+    }
+
+    /// Opens the files with settings that no option has.
+    pub(crate) fn open_with(
+        arguments: &ProjectArguments,
+        overrides: &Options,
+        paths: &[String],
+        stdin: Option<&Stdin>,
+        verbosity: i8,
+        set: impl FnOnce(&mut Settings),
+    ) -> anyhow::Result<Self> {
         let cwd = current_directory()?;
         let system = OsSystem::new(&cwd);
         let paths: Vec<String> = match (paths, stdin) {
@@ -84,6 +96,7 @@ impl Session {
         let start = setup::start(&system, &cwd, paths.first());
         let (root, mut settings, file) = setup::configure(&system, arguments, overrides, &cwd, &start)?;
         settings.all_roots = arguments.all_roots();
+        set(&mut settings);
         let environment = environment::discover(&system, &root, settings.python.as_deref())?;
         if verbosity > 0 {
             let file = file.map_or("none".to_owned(), |file| file.path.to_string());

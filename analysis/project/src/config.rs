@@ -65,6 +65,8 @@ pub struct Settings {
     pub all_roots: bool,
     /// Infers types in all files of a large project, as in a small one.
     pub thorough: bool,
+    /// Follows functions as values in a large project, too. This takes seconds.
+    pub follows_values: bool,
     /// Imports from files of the project that are not analyzed have unknown types. The files that are open in an editor
     /// are analyzed in this way until the whole project has been analyzed.
     pub isolated: bool,
@@ -85,6 +87,7 @@ impl Default for Settings {
             roots: Vec::new(),
             all_roots: false,
             thorough: false,
+            follows_values: false,
             isolated: false,
             src: Vec::new(),
             python: None,
@@ -101,6 +104,7 @@ impl Settings {
             roots: self.roots.clone(),
             all_roots: self.all_roots,
             thorough: self.thorough,
+            follows_values: self.follows_values,
             isolated: self.isolated,
         }
     }

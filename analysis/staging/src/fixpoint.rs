@@ -142,7 +142,7 @@ impl Fixpoint {
             documents.iter_enumerated().map(|(position, document)| (*document, position)).collect();
         let functions =
             documents.iter().map(|document| file_index(db, *document).definitions.functions.len());
-        let limits = AnalysisLimits::of(documents.len(), functions.sum(), options.thorough);
+        let limits = AnalysisLimits::of(documents.len(), functions.sum(), &options);
         let hierarchy = if limits.values { Hierarchy::of(db, &documents) } else { Hierarchy::default() };
         let mut fixpoint = Self {
             hierarchy,

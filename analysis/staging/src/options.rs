@@ -13,6 +13,8 @@ pub struct StagingOptions {
     pub all_roots: bool,
     /// Infer types in all files of a large project.
     pub thorough: bool,
+    /// Follow functions as values, however large the project is.
+    pub follows_values: bool,
     /// Infer types in the documents only: imports from other files of the project have unknown types.
     pub isolated: bool,
 }

@@ -86,8 +86,15 @@ struct ConstructItem {
 impl Stages {
     pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
         let stdin = Stdin::of(&self.files, self.stdin_filename.as_deref())?;
-        let session =
-            Session::open(&self.project, &Options::default(), &self.files, stdin.as_ref(), verbosity)?;
+        // All staged functions are listed, also those that `check` does not look for in a large project.
+        let session = Session::open_with(
+            &self.project,
+            &Options::default(),
+            &self.files,
+            stdin.as_ref(),
+            verbosity,
+            |settings| settings.follows_values = true,
+        )?;
         let mut status = ExitStatus::Clean;
         for unreadable in &session.unreadable {
             printer::error(&format!("{}: {}", unreadable.path, unreadable.message));

@@ -63,6 +63,37 @@ fn decisions_of_a_root() {
     }
 }
 
+/// `check` does not follow functions as values in a project of this size, because it takes too long.
+#[test]
+fn functions_are_followed_as_values_in_a_large_project() {
+    const STEPS: &str = "\
+import jax
+
+
+def shift(x):
+    return x + 1
+
+
+STEPS = {'shift': shift}
+
+
+@jax.jit
+def run(x, names):
+    for name in names:
+        x = STEPS[name](x)
+    return x
+";
+    let many = "def f():\n    pass\n".repeat(40);
+    let others: Vec<String> = (0..260).map(|number| format!("other/m{number}.py")).collect();
+    let others = others.iter().map(|path| (path.as_str(), many.as_str()));
+    let files: Vec<_> = std::iter::once(("steps.py", STEPS)).chain(others).collect();
+    let project = Project::new(&files);
+    let stages = stages(&project, &["."]);
+    let functions = stages.as_array().unwrap().iter().flat_map(|file| file["functions"].as_array().unwrap());
+    let functions: Vec<_> = functions.map(|function| function["qualname"].as_str().unwrap()).collect();
+    assert_eq!(functions, ["shift", "run"]);
+}
+
 #[test]
 fn files_are_named_as_given() {
     let project = Project::new(&[("pkg/a.py", STEP), ("pkg/sub/b.py", "x = 1\n")]);

@@ -1,5 +1,7 @@
 //! The limits of an analysis, by the size of the project.
 
+use crate::options::StagingOptions;
+
 /// The limits of an analysis around its roots. They keep the cost in proportion to the roots and not to the
 /// size of the project. Code closer to a root is analyzed first, so smaller limits find a subset.
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +25,12 @@ pub struct AnalysisLimits {
 }
 
 /// In a large project functions are followed as values if it has at most so many: the cost grows with them.
+/// [`StagingOptions::follows_values`] overrides this.
 const MAX_FOLLOWED: usize = 10_000;
 
 impl AnalysisLimits {
-    pub(super) fn of(files: usize, functions: usize, thorough: bool) -> Self {
-        if thorough && files > 64 {
+    pub(super) fn of(files: usize, functions: usize, options: &StagingOptions) -> Self {
+        if options.thorough && files > 64 {
             let (evidence_scopes, callers) = (20_000, 64);
             return Self {
                 rounds: 8,
@@ -40,7 +43,7 @@ impl AnalysisLimits {
                 values: true,
             };
         }
-        let values = files <= 256 || functions <= MAX_FOLLOWED;
+        let values = files <= 256 || functions <= MAX_FOLLOWED || options.follows_values;
         match files {
             0..=64 => Self {
                 rounds: 8,
