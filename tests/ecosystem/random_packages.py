@@ -1,7 +1,11 @@
 """Draws random machine-learning packages from PyPI and unpacks their Python files, to measure how many findings are true.
 
     python tests/ecosystem/random_packages.py SEED COUNT FOLDER
+    python tests/ecosystem/random_packages.py NAMES FOLDER
     for package in FOLDER/*; do ag-lsp check --isolated "$package"; done
+
+NAMES is a file with a name per line, to repeat a draw: only these packages are looked up. The program prints the name of
+each package with its distribution, and the number of its files.
 
 A package is drawn if its name suggests machine learning and a file imports TensorFlow, Keras, torch, JAX or flax. Of each
 package the newest source distribution is taken, or the newest wheel; those over 8 MB are left out. The draw depends on
@@ -64,10 +68,28 @@ def download(name):
     return (url.rsplit("/", 1)[1], files) if any(IMPORTS.search(content) for _, content in files) else None
 
 
-def main():
-    seed, count, folder = int(sys.argv[1]), int(sys.argv[2]), pathlib.Path(sys.argv[3])
+def drawn_names(seed):
+    """The names of the index that suggest machine learning, in the order of the seed."""
     names = [name for name in re.findall(r'<a href="([^"/]+)/">', fetch(INDEX).decode()) if NAMES.search(name)]
     random.Random(seed).shuffle(names)
+    return names
+
+
+def listed_names(path):
+    """The names in a file; the output of an earlier draw is such a file."""
+    return [line.split()[0] for line in path.read_text().splitlines() if line.strip()]
+
+
+def main():
+    if len(sys.argv) == 3:
+        names, folder = listed_names(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2])
+        count = len(names)
+    else:
+        names, count, folder = drawn_names(int(sys.argv[1])), int(sys.argv[2]), pathlib.Path(sys.argv[3])
+    unpack(names, count, folder)
+
+
+def unpack(names, count, folder):
     drawn = 0
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for start in range(0, len(names), BATCH):
@@ -81,7 +103,7 @@ def main():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(content)
                 drawn += 1
-                print(distribution, len(files), flush=True)
+                print(name, distribution, len(files), flush=True)
             if drawn == count:
                 return
     sys.exit(f"only {drawn} packages were found")

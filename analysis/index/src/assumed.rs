@@ -49,6 +49,14 @@ impl AssumedType {
         }
     }
 
+    /// All values are `True`, `False` or `None`, and some are a `bool`.
+    pub fn is_flag(&self) -> bool {
+        let is_bool = |alternative: &TypeExpression| *alternative == TypeExpression::builtin("bool");
+        !self.unknown
+            && self.alternatives.iter().any(is_bool)
+            && self.alternatives.iter().all(|alternative| is_bool(alternative) || alternative.is_none())
+    }
+
     /// There are no known alternatives.
     pub fn is_empty(&self) -> bool {
         self.alternatives.is_empty()

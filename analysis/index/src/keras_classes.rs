@@ -88,7 +88,7 @@ fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<Kera
         let (head, tail) = base.split_once('.').map_or((&**base, None), |(head, tail)| (head, Some(tail)));
         if let Some(imported) = index.imports.get(head) {
             return match tail {
-                Some(tail) => keras_class(&format!("{imported}.{tail}")),
+                Some(tail) => keras_class(&index.imports.canonical(&format!("{imported}.{tail}"))),
                 None => keras_class(imported),
             };
         }

@@ -4,9 +4,13 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Operator};
 
 use super::FunctionContext;
+use super::callers::MAX_CALLERS;
+use super::path_certainty;
 use ag_db::diagnostic::Diagnostic;
+use ag_index::answers::Target;
 use ag_index::assumptions::{Parameter, Source};
 use ag_index::dialect::RootKind;
+use ag_staging::queries;
 
 /// Functions of the frameworks that accept Python numbers and sequences as well as Tensors.
 const TAKE_NUMBERS: [&str; 20] = [
@@ -91,13 +95,56 @@ pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnosti
         parameter.source == Source::Assumption
             && parameter.why.iter().any(|step| diagnostic.why.contains(step))
     };
-    takes_numbers
+    let unconfirmed = takes_numbers
         && ctx
             .stage
             .parameters
             .iter()
             .filter(assumed)
-            .any(|parameter| !is_used_as_tensor(ctx, &parameter.name))
+            .any(|parameter| !is_used_as_tensor(ctx, &parameter.name));
+    unconfirmed || rests_on_flag(ctx, diagnostic)
+}
+
+/// Whether a diagnostic depends on a parameter that is tested as a flag, and that receives an argument of a Keras
+/// method other than the first, which callers may pass a `bool` for:
+///
+/// ```python
+/// def attend(self, x, with_weights):
+///     if with_weights: …                            # here
+///
+/// def call(self, x, with_weights):
+///     return self.attend(x, with_weights)
+/// ```
+fn rests_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    let parameters = ctx.stage.parameters.iter().filter(|parameter| parameter.source == Source::CallSites);
+    parameters
+        .filter(|parameter| parameter.why.iter().any(|step| diagnostic.why.contains(step)))
+        .any(|parameter| !is_used_as_tensor(ctx, &parameter.name) && is_flag_of_keras(ctx, &parameter.name))
+}
+
+/// Whether the calls that lead here pass an argument of a Keras method other than the first, unchanged.
+fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
+    let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
+    let (mut stage, mut name) = (ctx.stage, parameter.clone());
+    for _ in 0..MAX_CALLERS {
+        if stage.root.is_some() {
+            let mut later = stage.parameters.iter().skip(2);
+            return stage.root == Some(RootKind::KerasMethod)
+                && later.any(|own| own.name == name && own.source != Source::Annotation);
+        }
+        let Some((caller, value)) = path_certainty::argument(ctx.db, stage, &callee, &name) else {
+            return false;
+        };
+        let (Some(passed), Some(caller_stage)) =
+            (value.as_name_expr(), queries::stage(ctx.db, caller).as_ref())
+        else {
+            return false;
+        };
+        callee =
+            Target { document: caller.document(ctx.db), path: caller.path(ctx.db).clone(), bound: false };
+        (stage, name) = (caller_stage, passed.id.clone());
+    }
+    false
 }
 
 /// Whether an expression of the body treats the parameter as a Tensor: `torch.sin(x)`, `x.shape`, `x @ w`, `x[:, 0]`,

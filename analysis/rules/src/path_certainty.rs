@@ -89,7 +89,7 @@ pub(super) fn receives(ctx: &FunctionContext, parameter: &str, accepts: &dyn Fn(
 }
 
 /// The argument that the call of `callee` passes for the parameter `name`, and the calling function.
-fn argument<'db>(
+pub(super) fn argument<'db>(
     db: &'db dyn Db,
     stage: &Stage,
     callee: &Target,

@@ -179,8 +179,9 @@ impl<'db> Modules<'db> {
     /// The dotted name of a base that a file imports.
     fn imported(&self, document: DocumentIndex, base: &str) -> Option<Name> {
         let (head, tail) = base.split_once('.').map_or((base, None), |(head, tail)| (head, Some(tail)));
-        let name = self.indices.get(document)?.imports.get(head)?;
-        let name = tail.map_or_else(|| name.clone(), |tail| Name::new(format!("{name}.{tail}")));
+        let imports = &self.indices.get(document)?.imports;
+        let name = imports.get(head)?;
+        let name = tail.map_or_else(|| name.clone(), |tail| imports.canonical(&format!("{name}.{tail}")));
         Some(imports::canonical(&self.absolute(document, &name)?))
     }
 

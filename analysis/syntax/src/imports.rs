@@ -17,7 +17,8 @@
 //! ```
 //!
 //! Module aliases such as `tensorflow.compat.v2` and `tensorflow.python.keras` resolve to one
-//! canonical name, so that rules compare against a single name.
+//! canonical name, so that rules compare against a single name. `tf.keras` is Keras 3, or `tf_keras` if the file sets
+//! the variable that chooses it: `os.environ["TF_USE_LEGACY_KERAS"] = "1"`.
 
 use std::borrow::Cow;
 
@@ -33,6 +34,8 @@ pub struct Imports {
     names: FxHashMap<Name, Name>,
     /// Modules imported in any form; see [`Imports::uses`].
     modules: Vec<Name>,
+    /// `tf.keras` is Keras 2: the file sets `TF_USE_LEGACY_KERAS`.
+    legacy_keras: bool,
 }
 
 impl Imports {
@@ -40,6 +43,22 @@ impl Imports {
         let mut collector = Collector::default();
         collector.visit_body(body);
         collector.imports
+    }
+
+    /// From here on `tf.keras` is Keras 2.
+    fn choose_legacy_keras(&mut self) {
+        self.legacy_keras = true;
+        self.modules.push(Name::new_static("tf_keras"));
+    }
+
+    /// [`canonical`], with the version of Keras that the file chooses.
+    pub fn canonical(&self, dotted: &str) -> Name {
+        let name = canonical(dotted);
+        let is_keras = name.split('.').next() == Some("keras");
+        match self.legacy_keras && is_keras && dotted.starts_with("tensorflow.") {
+            true => Name::new(format!("tf_{name}")),
+            false => name,
+        }
     }
 
     /// Returns the dotted name of a `Name` or `Attribute` chain whose root is imported.
@@ -63,7 +82,7 @@ impl Imports {
             dotted.push('.');
             dotted.push_str(attribute);
         }
-        Some(canonical(&dotted))
+        Some(self.canonical(&dotted))
     }
 
     /// Returns the dotted name that `local` is imported from.
@@ -118,7 +137,9 @@ impl Collector {
     /// Visits a `try`, whose handlers keep the names that its body imports.
     fn visit_try(&mut self, node: &ast::StmtTry) {
         let mut body = Self { tried: self.tried.clone(), ..Self::default() };
+        body.imports.legacy_keras = self.imports.legacy_keras;
         body.visit_body(&node.body);
+        self.imports.legacy_keras |= body.imports.legacy_keras;
         let outside = self.tried.len();
         self.tried.extend(body.imports.names.keys().cloned());
         self.imports.names.extend(body.imports.names);
@@ -139,7 +160,7 @@ impl StatementVisitor<'_> for Collector {
                 for alias in &import.names {
                     let module = Name::new(alias.name.as_str());
                     let (local, target) = match &alias.asname {
-                        Some(local) => (local.id.clone(), canonical(&module)),
+                        Some(local) => (local.id.clone(), self.imports.canonical(&module)),
                         None => {
                             let top = Name::new(module.split('.').next().unwrap_or_default());
                             (top.clone(), top)
@@ -159,14 +180,49 @@ impl StatementVisitor<'_> for Collector {
                     }
                     let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();
                     let separator = if base.is_empty() || base.ends_with('.') { "" } else { "." };
-                    let target = canonical(&format!("{base}{separator}{}", alias.name));
+                    let target = self.imports.canonical(&format!("{base}{separator}{}", alias.name));
                     self.bind(local, target);
                 }
                 self.imports.modules.push(Name::new(base));
             }
             Stmt::Try(node) => self.visit_try(node),
+            _ if chooses_legacy_keras(statement) => self.imports.choose_legacy_keras(),
             _ => statement_visitor::walk_stmt(self, statement),
         }
+    }
+}
+
+/// `os.environ["TF_USE_LEGACY_KERAS"] = "1"`, `os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")`
+fn chooses_legacy_keras(statement: &Stmt) -> bool {
+    let (name, value) = match statement {
+        Stmt::Assign(assign) => match assign.targets.as_slice() {
+            [Expr::Subscript(item)] if is_environment(&item.value) => (&*item.slice, &*assign.value),
+            _ => return false,
+        },
+        Stmt::Expr(expression) => match &*expression.value {
+            Expr::Call(call) => match (call.func.as_attribute_expr(), &*call.arguments.args) {
+                (Some(method), [name, value])
+                    if method.attr.as_str() == "setdefault" && is_environment(&method.value) =>
+                {
+                    (name, value)
+                }
+                _ => return false,
+            },
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let text = |literal: &Expr| literal.as_string_literal_expr().map(|literal| literal.value.to_string());
+    text(name).as_deref() == Some("TF_USE_LEGACY_KERAS")
+        && text(value).is_some_and(|value| matches!(value.as_str(), "1" | "true" | "True"))
+}
+
+/// `os.environ`, `environ`
+fn is_environment(expression: &Expr) -> bool {
+    match expression {
+        Expr::Attribute(attribute) => attribute.attr.as_str() == "environ",
+        Expr::Name(name) => name.id == "environ",
+        _ => false,
     }
 }
 

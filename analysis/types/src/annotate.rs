@@ -119,6 +119,11 @@ pub(crate) fn annotated_source(
     writer.finish(text)
 }
 
+/// Whether the annotation of a parameter is replaced, since it is used as a flag and all calls pass flags.
+fn is_flag(parameter: &ParameterSyntax, assumed: &AssumedType) -> bool {
+    parameter.may_be_flag() && assumed.is_flag()
+}
+
 struct Writer<'a> {
     module: &'a str,
     /// (offset, length replaced, text).
@@ -141,7 +146,7 @@ impl Writer<'_> {
             (None, Some(annotation)) if !parameter.annotated => {
                 self.insert(parameter.name_range.end(), format!(": \"{annotation}\""));
             }
-            (Some(written), Some(annotation)) if written.vague => {
+            (Some(written), Some(annotation)) if written.vague || is_flag(parameter, assumed) => {
                 self.edits.push((written.range.start(), written.range.len(), format!("\"{annotation}\"")));
             }
             // The body binds it to something else: `low: float` … `low = torch.tensor(low)`.

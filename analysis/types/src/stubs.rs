@@ -14,6 +14,8 @@ use ruff_db::system::{
 use ruff_notebook::{Notebook, NotebookError};
 use ruff_python_ast::PySourceType;
 
+use crate::notebooks;
+
 static STUBS: Dir = include_dir!("$CARGO_MANIFEST_DIR/stubs");
 
 /// The table of modules that only re-export the names of others, in `STUBS`.
@@ -150,7 +152,10 @@ impl<S: System + Clone + Send + Sync + RefUnwindSafe + 'static> System for WithS
     }
 
     fn read_to_notebook(&self, path: &SystemPath) -> std::result::Result<Notebook, NotebookError> {
-        self.inner.read_to_notebook(path)
+        self.inner.read_to_notebook(path).or_else(|error| match self.inner.read_to_string(path) {
+            Ok(text) => notebooks::read_leniently(&text, error),
+            Err(_) => Err(error),
+        })
     }
 
     fn read_virtual_path_to_string(&self, path: &SystemVirtualPath) -> Result<String> {

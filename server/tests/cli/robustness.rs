@@ -93,6 +93,22 @@ fn staged_cells() {
     );
 }
 
+#[test]
+fn notebooks_with_unknown_fields() {
+    let text = serde_json::json!({
+        "cells": [
+            { "cell_type": "markdown", "metadata": {}, "source": ["# x"], "outputs": [] },
+            { "cell_type": "code", "metadata": {}, "execution_count": 1, "outputs": [], "source": ["x = 1  # ag: ignore"] },
+        ],
+        "metadata": { "language_info": { "name": "python" } }, "nbformat": 4, "nbformat_minor": 5,
+    });
+    let project = Project::new(&[("n.ipynb", &text.to_string())]);
+    assert_eq!(project.findings(&["--select", "AG9"]), ["n.ipynb:cell 2:1:8: AG902"]);
+    let answer = project.run(&["check", "--fix"]);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert_eq!(project.read("n.ipynb"), text.to_string());
+}
+
 #[cfg(unix)]
 #[test]
 fn links() {

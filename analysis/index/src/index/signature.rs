@@ -165,6 +165,14 @@ impl Signature {
     }
 }
 
+impl ParameterSyntax {
+    /// Whether it may be a flag, whatever its annotation says: `output_attentions: Optional[tf.Tensor] = None`, which
+    /// the body tests.
+    pub fn may_be_flag(&self) -> bool {
+        self.used_as_python && matches!(self.default, DefaultValue::None | DefaultValue::Bool(_))
+    }
+}
+
 impl Annotation {
     fn of(annotation: &Expr, variables: &FxHashSet<Name>) -> Self {
         let variable = annotation.as_name_expr().is_some_and(|name| variables.contains(&name.id));

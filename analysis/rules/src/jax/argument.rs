@@ -83,7 +83,8 @@ fn check(ctx: &FileContext) {
 }
 
 /// `@jax.jit` on a method of a class without bases and decorators: `self` is not a pytree unless the file
-/// registers the class.
+/// registers the class. A function whose first parameter has another name may be called through the class, without an
+/// instance: `Metrics.normalize(x)`.
 fn methods(ctx: &FileContext) {
     if !ctx.imports.uses("jax") || ctx.text.contains("register_") {
         return;
@@ -98,7 +99,7 @@ fn methods(ctx: &FileContext) {
                 continue;
             };
             let first = Some(ParameterIndex::from_u32(0));
-            if !listed.iter().any(|argument| argument.is_for(first, receiver)) {
+            if receiver == "self" && !listed.iter().any(|argument| argument.is_for(first, receiver)) {
                 ctx.report(
                     &JAX_ARGUMENT,
                     &method.name,

@@ -160,6 +160,8 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
 ///     dx, dy = offset
 ///     if dx < 0: …                     # no error if `offset` is a NumPy array
 /// ```
+///
+/// In a function that only `jax.vmap` traces, this is also the result of a library function of Python values.
 fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
         let mut traced = operands.filter(|operand| ctx.fact(operand).may_be_tensor()).peekable();
@@ -186,6 +188,16 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
         Expr::UnaryOp(operation) => may_be_concrete(ctx, &operation.operand, steps),
         Expr::Subscript(subscript) => may_be_concrete(ctx, &subscript.value, steps),
         Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
+        Expr::BoolOp(operation) => all(&mut operation.values.iter()),
+        // `jax.vmap` alone traces what depends on a mapped argument: `jnp.prod(x.shape[0])` has a value.
+        Expr::Call(call) if ctx.stage.mode == RootKind::JaxVmap => {
+            let is_known = |operand: &Expr| {
+                let fact = ctx.fact(operand);
+                !fact.unknown && !fact.may_be_tensor()
+            };
+            ctx.resolve(&call.func).is_some()
+                && call.arguments.iter_source_order().all(|argument| is_known(argument.value()))
+        }
         Expr::Compare(compare) => all(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
         _ => false,
     }

@@ -1,12 +1,13 @@
 //! Side effects and clocks under torch.compile.
 
-use ruff_python_ast as ast;
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::{break_severity, compiles, handles_tracing};
 use ag_index::facts::Alternative;
+use ag_syntax::words::words;
 
 declare_rule! {
     /// ## What it does
@@ -79,21 +80,7 @@ const SKIPPED: &[(&str, &[&str])] = &[
     ("pickle", &["dump", "dumps", "load", "loads"]),
     ("pprint", &["pprint"]),
     ("queue", &["Queue"]),
-    (
-        "random",
-        &[
-            "choice",
-            "choices",
-            "gauss",
-            "randint",
-            "random",
-            "randrange",
-            "sample",
-            "seed",
-            "shuffle",
-            "uniform",
-        ],
-    ),
+    ("random", &["choice", "choices", "gauss", "random", "sample", "seed", "shuffle"]),
     ("sys", &["getrefcount", "getsizeof"]),
     ("threading", &["Lock", "current_thread", "get_ident"]),
     (
@@ -230,6 +217,9 @@ const OF_NUMPY: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+/// Functions of `random` whose results the graph computes. Python does not know them: a decision on such a number
+/// breaks the graph.
+const RANDOM_NUMBERS: [&str; 3] = ["random.randint", "random.randrange", "random.uniform"];
 /// Methods of NumPy's universal functions: `np.add.reduce`.
 const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
 const BUILTINS: [&str; 13] = [
@@ -266,6 +256,7 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
         let seeded = name == "random.Random" && !call.arguments.keywords.is_empty();
         // `torch.compile(function)` within a compiled function is `function`.
         let decorates = name == "torch.compile" && call.arguments.args.is_empty();
+        let known = known || RANDOM_NUMBERS.contains(&name.as_str()) && decides(ctx, call);
         return (known || of_ufunc || is_strided || warns || seeded || decorates).then(|| name.to_string());
     }
     if ctx.builtin(&call.func) == Some("vars") && call.arguments.is_empty() {
@@ -280,6 +271,41 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
             matches!(alternative, Alternative::Instance { module: Some(module), class } if module == "logging" && class == "Logger")
         });
     is_logger.then(|| format!("{}.{}", ctx.text(&*method.value), method.attr))
+}
+
+/// Whether Python needs the result of a call: `if random.uniform(0, 1) < p:`, `k = random.randint(0, 3)` with
+/// `layers[k]` or `range(k)`.
+fn decides(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
+    let name = ctx.statements().into_iter().find_map(|statement| match statement {
+        Stmt::Assign(assign) if assign.value.range().contains_range(call.range()) => match &*assign.targets {
+            [Expr::Name(name)] => Some(&name.id),
+            _ => None,
+        },
+        _ => None,
+    });
+    let uses = |part: &Expr| {
+        part.range().contains_range(call.range())
+            || name.is_some_and(|name| words(ctx.text(part)).iter().any(|word| *word == name.as_str()))
+    };
+    let tests = ctx.statements().into_iter().any(|statement| match statement {
+        Stmt::If(node) => {
+            uses(&node.test)
+                || node.elif_else_clauses.iter().filter_map(|clause| clause.test.as_ref()).any(uses)
+        }
+        Stmt::While(node) => uses(&node.test),
+        Stmt::Assert(node) => uses(&node.test),
+        _ => false,
+    });
+    tests
+        || ctx.expressions().into_iter().any(|expression| match expression {
+            Expr::If(node) => uses(&node.test),
+            Expr::BoolOp(node) => node.values.iter().any(uses),
+            Expr::Call(range) if ctx.builtin(&range.func) == Some("range") => {
+                range.arguments.args.iter().any(uses)
+            }
+            Expr::Subscript(item) => !item.slice.is_slice_expr() && uses(&item.slice),
+            _ => false,
+        })
 }
 
 fn check(ctx: &FunctionContext) {

@@ -160,8 +160,16 @@ fn is_variable(ctx: &FunctionContext, index: &Expr) -> bool {
                         .is_some_and(|attribute| !attribute.is_constant && !attribute.initial.is_empty())
             })
         }),
-        // The variable of an unrolled loop is no literal either: `for name in self.blocks.keys():`.
-        Expr::Name(_) | Expr::BinOp(_) | Expr::Call(_) => true,
+        // The variable of an unrolled loop is no literal either (`for name in self.blocks.keys():`), nor are an f-string
+        // and a conditional expression.
+        Expr::Name(_)
+        | Expr::BinOp(_)
+        | Expr::BoolOp(_)
+        | Expr::Call(_)
+        | Expr::Compare(_)
+        | Expr::FString(_)
+        | Expr::If(_)
+        | Expr::Subscript(_) => true,
         _ => false,
     }
 }

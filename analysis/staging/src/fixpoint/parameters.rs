@@ -187,7 +187,13 @@ impl Fixpoint {
                             && contributions.iter().all(|contribution| !contribution.assumed.unknown)
                     };
                     let is_variable = parameter.annotation.is_some_and(|annotation| annotation.variable);
-                    if parameter.annotated && !is_variable && !(is_vague && is_known()) {
+                    // `output_attentions: Optional[tf.Tensor]`, used as a flag and called with bools.
+                    let is_flag = || {
+                        let mut received = AssumedType::default();
+                        contributions.iter().for_each(|contribution| received.join(&contribution.assumed));
+                        parameter.may_be_flag() && received.is_flag()
+                    };
+                    if parameter.annotated && !is_variable && !(is_vague && is_known()) && !is_flag() {
                         return ParameterAssumption {
                             source: Some(Source::Annotation),
                             ..Default::default()
