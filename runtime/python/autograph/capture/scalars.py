@@ -167,6 +167,13 @@ class ScalarNode(_Node):
         self.value = value
         self.kind = value.type
 
+    def guard_bool(self, file="", line=0):
+        """Code that is not converted, such as that of torch, branches on sizes."""
+        answer = self.staging.sizes.decided(self.value) if self.kind == BOOL else None
+        return self.guard_int() if answer is None else answer
+
+    bool_ = guard_bool
+
 
 class Literal(_Node):
     """A Python number in an expression with a staged scalar."""

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..conversion import spans
@@ -87,9 +86,8 @@ class Staging:
         self.record = Record()
         self.objects = Objects()
         self.aliases = Aliases(self)
-        self.shape_env = ShapeEnv()
-        self.fake_mode = FakeTensorMode(shape_env=self.shape_env, allow_non_fake_inputs=True)
         self.sizes = sizes.Sizes(self)
+        self.fake_mode = FakeTensorMode(shape_env=self.sizes.shape_env, allow_non_fake_inputs=True)
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
         self.uses = Uses()
@@ -186,7 +184,7 @@ class Staging:
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:
-            size = [self.sizes.shared(unknown[d], param, d) if d in unknown else n for d, n in enumerate(tensor.shape)]
+            size = [self.sizes.shared(unknown[d], param, d, n) if d in unknown else n for d, n in enumerate(tensor.shape)]
             fake = self.new_fake(size, strides(layout(tensor), size), tensor.dtype, tensor.device)
         else:
             fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)

@@ -6,6 +6,7 @@ iteration has the same types as at its start. Tensors and lists that are changed
 """
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..capture import scalars
 from ..capture.aliases import HELD, Base, cell_state
@@ -54,6 +55,9 @@ class Carry:
         for cell, spec in self.cells.items():
             regions.store_cell(staging, cell, spec, iter(self.cell_params[cell]))
         self.starts = tuple(build(staging, spec, iter(params)) for spec, params in zip(self.specs, self.params))
+        for start, earlier in zip(pytree.tree_leaves(self.starts), pytree.tree_leaves(self.init)):
+            if is_staged_tensor(start) and isinstance(earlier, torch.Tensor):
+                staging.sizes.like(start, earlier)
         return self.starts
 
     def trace(self, body, get_state, set_state, first=()):

@@ -37,6 +37,11 @@ def _nodes(region, seen):
                 yield from _nodes(inner, seen)
 
 
+def definition(value):
+    """The node that computes a value; None for a parameter of a region."""
+    return next((node for node in reversed(value.region.nodes) if value in node.outputs), None)
+
+
 def is_used(record, value):
     """Whether a node uses a value."""
     region, found = record.region, set()
