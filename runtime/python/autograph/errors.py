@@ -47,6 +47,10 @@ class Drawn(BaseException):
     drawn from one of them."""
 
 
+class Unconverted(BaseException):
+    """The trace has to start again, without the conversion of a function that reads its variables by name."""
+
+
 class Unroll(BaseException):
     """The trace has to start again, with the loop that has this body unrolled: tracing it once has changed an object
     that cannot be put back."""

@@ -71,6 +71,9 @@ def apply(staging, op, *operands):
     kinds = [kind_of(operand) for operand in operands]
     kind = result_kind(op, kinds)
     args = [lower(staging, operand) for operand in operands]
+    known = staging.sizes.known(op, args) if kind == BOOL else None
+    if known is not None:
+        return torch.SymBool(Literal(staging, known, BOOL))
     return wrap(staging, staging.emit(op, args, [kind])[0])
 
 

@@ -20,7 +20,7 @@ from torch.fx.experimental.symbolic_shapes import (
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import ops
-from ..record.ops import ASSERT, SIZE
+from ..record.ops import ASSERT, IF, SIZE
 from ..record.queries import definition
 from ..record.types import BOOL, INT
 
@@ -160,16 +160,46 @@ class Sizes:
     def decided(self, value):
         """The answer that is assumed for a staged boolean; None if it does not depend on sizes only."""
         condition = self._condition(value)
-        return None if condition is None else self.assume(condition)
+        if condition is None or condition in (sympy.true, sympy.false):
+            return None if condition is None else bool(condition)
+        return self.assume(condition)
+
+    def known(self, op, operands):
+        """The result of a comparison of sizes that is the same for all sizes; None if there is none."""
+        condition = self._comparison(op, operands)
+        if condition is None:
+            return None
+        result = self.shape_env._maybe_evaluate_static(condition)
+        return None if result is None else bool(result)
 
     def _condition(self, value):
         """A staged boolean as a condition on sizes; None if it is computed from other values."""
+        if isinstance(value, bool):
+            return sympy.true if value else sympy.false
         node = definition(value)
-        if node is None or node.op not in _COMPARISONS or not all(map(self._is_size, node.args)):
+        if node is None:
             return None
-        left, right = (a if type(a) is int else self.number(a) for a in node.args)
+        if node.op == IF:  # such as whether a variable has a value after an `if`
+            at = next(index for index, output in enumerate(node.outputs) if output is value)
+            parts = [node.args[0], *(region.results[at] for region in node.regions)]
+        elif node.op in _LOGIC:
+            parts = node.args
+        else:
+            return self._comparison(node.op, node.args)
+        parts = [self._condition(part) for part in parts]
+        if any(part is None for part in parts):
+            return None
+        if node.op == IF:
+            test, yes, no = parts
+            return sympy.Or(sympy.And(test, yes), sympy.And(sympy.Not(test), no))
+        return _LOGIC[node.op](*parts)
+
+    def _comparison(self, op, operands):
+        if op not in _COMPARISONS or not all(map(self._is_size, operands)):
+            return None
+        left, right = (a if type(a) is int else self.number(a) for a in operands)
         left, right = (sympy.Integer(n) if type(n) is int else n.node.expr for n in (left, right))
-        return _COMPARISONS[node.op](left, right)
+        return _COMPARISONS[op](left, right)
 
     def _is_size(self, operand):
         """Whether an operand is computed from sizes only."""
@@ -256,6 +286,7 @@ _ARITHMETIC = {
     ops.ADD: operator.add, ops.SUB: operator.sub, ops.MUL: operator.mul, ops.FLOORDIV: operator.floordiv,
     ops.MOD: operator.mod, ops.MIN: torch.sym_min, ops.MAX: torch.sym_max,
 }  # fmt: skip
+_LOGIC = {ops.AND: sympy.And, ops.OR: sympy.Or, ops.NOT: sympy.Not}
 _COMPARISONS = {
     ops.EQ: sympy.Eq, ops.NE: sympy.Ne, ops.LT: sympy.Lt, ops.LE: sympy.Le, ops.GT: sympy.Gt, ops.GE: sympy.Ge,
 }  # fmt: skip

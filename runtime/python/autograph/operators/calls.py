@@ -1,5 +1,6 @@
 """Calls in converted code: functions of user code are converted too."""
 
+import builtins
 import functools
 import sys
 import types
@@ -9,8 +10,11 @@ import torch
 from ..capture import texts
 from ..capture.staging import current
 from ..conversion import converter
+from ..errors import Unconverted
 from . import draws, recursion
 from .overloads import OVERLOADS
+
+_SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
 
 #: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
 _DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
@@ -18,6 +22,8 @@ _DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
     keywords = kwargs or {}
+    if type(f) is types.BuiltinFunctionType and f in _SCOPE_FUNCTIONS and len(args) <= 1 and current() is not None:
+        _leave_as_it_is(f, args, caller_fn_scope)
     if not args and not keywords:
         if f is super:
             return _super_of(caller_fn_scope)
@@ -29,6 +35,14 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
         frame = _frame_of(caller_fn_scope)
         return f(*args, *(frame.f_globals, frame.f_locals)[len(args) - 1 :])
     return call(f, args, keywords)
+
+
+def _leave_as_it_is(f, args, scope):
+    """Starts the trace again without converting the calling function, if `f` reads its variables and it is converted
+    for traces only."""
+    reads_variables = bool(args) == (f in (eval, exec))
+    if reads_variables and converter.leave_as_it_is(_frame_of(scope, innermost=False).f_code):
+        raise Unconverted
 
 
 def call(f, args, keywords):
@@ -87,7 +101,8 @@ def _enter(f, args, keywords):
     wrapped = _with_context(f)
     if wrapped is not None:
         return wrapped(*args, **keywords)
-    converted, staging = converter.converted(f), current()
+    staging = current()
+    converted = converter.converted(f, staging is not None)
     if staging is not None and (converted is not None or converter.is_excluded(f)):
         staging.objects.entered(f)
     if staging is None or converted is None and not converter.is_converted(f):
@@ -120,7 +135,7 @@ def module(f, args, keywords):
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
-    if converter.converted(forward) is None:
+    if converter.converted(forward, current() is not None) is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
         return _enter(forward, (f, *args), keywords)

@@ -59,6 +59,9 @@ def returned(value):
 def on_every_path(staging, maybe, name):
     """The return value of a function for staged code, which cannot continue with a value on some paths and None on
     others."""
+    has_value = staging.sizes.decided(scalars.lower(staging, maybe.flag))
+    if has_value is not None:
+        return maybe.value if has_value else None
     message = f"`{name}` returns None here and a value elsewhere, which staged code that calls it cannot tell apart"
     staging.emit(ASSERT, [scalars.lower(staging, maybe.flag), message], [])
     return maybe.value

@@ -10,7 +10,7 @@ from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Drawn, StagingError, Unreachable, Unroll
+from ..errors import Drawn, StagingError, Unconverted, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
 from ..operators.changes import line_of_change
@@ -41,6 +41,8 @@ class Trace:
                 return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
             except Drawn:
                 draws = True
+            except Unconverted:
+                pass
             except Recursion as found:
                 recursive[found.code] = found.widened
             except Unroll as found:
