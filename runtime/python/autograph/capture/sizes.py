@@ -20,9 +20,9 @@ from torch.fx.experimental.symbolic_shapes import (
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import ops
-from ..record.ops import ASSERT, IF, SIZE
+from ..record.ops import IF, SIZE
 from ..record.queries import definition
-from ..record.types import BOOL, INT
+from ..record.types import BOOL, INT, TensorType
 
 #: The size that is assumed where nothing is known about a dimension: an ordinary one, neither empty nor broadcast.
 USUAL = 13
@@ -62,6 +62,8 @@ class Sizes:
         self.numbers = {}  # value of a staged integer -> its SymInt in shapes
         self.dimensions = {}  # (tensor value, dimension) -> its SymInt
         self.examples = {}  # symbol -> a size that this dimension has had
+        self.usual = {}  # result of an `if` -> the dimensions that it usually has
+        self.earlier = {}  # value of a staged integer -> a number that it was before
 
     def _new(self, origin):
         # A cached result of a shape function would be used without the checks of what was assumed for it.
@@ -75,7 +77,10 @@ class Sizes:
 
     def unknown(self, value, dim):
         """A new symbol for a dimension of a tensor."""
-        return self._new((value, dim))
+        number, usual = self._new((value, dim)), self.usual.get(value)
+        if usual is not None and usual[dim] is not None:
+            self.examples[number.node.expr] = usual[dim]
+        return number
 
     def shared(self, group, value, dim, example):
         """The symbol of all dimensions of a group, which have equal sizes."""
@@ -88,6 +93,8 @@ class Sizes:
         """A staged integer as a size: an expression of other sizes if it is computed from them."""
         if value not in self.numbers:
             self.numbers[value] = self._computed(value)
+            if value in self.earlier:
+                self._note(self.numbers[value], self.earlier[value])
         return self.numbers[value]
 
     def _computed(self, value):
@@ -95,7 +102,7 @@ class Sizes:
         if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
             return self.dimensions[tuple(node.args)]
         function = None if node is None else _ARITHMETIC.get(node.op)
-        if function is None or not all(type(a) is int or getattr(a, "type", None) == INT for a in node.args):
+        if function is None or not all(map(is_integer, node.args)):
             return self._new(value)
         with self.staging.quiet():
             return function(*(a if type(a) is int else self.number(a) for a in node.args))
@@ -106,10 +113,21 @@ class Sizes:
             for number, example in zip(tensor.shape, earlier.shape):
                 self._note(number, example)
 
+    def note_branches(self, flag, outputs, results):
+        """Notes the sizes that the results of an `if` have on the path that is usual for sizes."""
+        if not any(isinstance(output.type, TensorType) and None in output.type.dims for output in outputs):
+            return
+        condition = self._condition(flag, self._is_size)
+        usual = None if condition is None else self._example(condition)
+        if usual in (sympy.true, sympy.false):
+            for output, result in zip(outputs, results[0 if usual else 1]):
+                if isinstance(output.type, TensorType) and hasattr(result, "type"):
+                    self.usual[output] = result.type.dims
+
     def _note(self, number, example):
         if isinstance(example, torch.SymInt):
             example = self._example(example.node.expr)
-        if isinstance(number, torch.SymInt) and example >= 2:
+        if isinstance(number, torch.SymInt) and isinstance(number.node.expr, sympy.Symbol) and example >= 2:
             self.examples.setdefault(number.node.expr, example)
 
     def _example(self, expression):
@@ -142,7 +160,7 @@ class Sizes:
             flag = self._walk(condition)
         except (KeyError, StagingError):
             return False
-        staging.emit(ASSERT, [flag, f"{self._described(condition)}, which tracing has assumed"], [])
+        staging.assume(flag, self._described(condition))
         memo["checked", condition] = True
         return True
 
@@ -157,22 +175,23 @@ class Sizes:
         about = ", ".join(f"{symbol} is {name}" for symbol, name in sorted(names.items(), key=lambda pair: str(pair[0])))
         return f"these sizes do not satisfy `{text}` (where {about})"
 
-    def decided(self, value):
-        """The answer that is assumed for a staged boolean; None if it does not depend on sizes only."""
-        condition = self._condition(value)
+    def decided(self, value, any_integer=False):
+        """The answer that is assumed for a staged boolean; None if it does not depend on sizes only. It
+        may depend on `any_integer` too."""
+        condition = self._condition(value, is_integer if any_integer else self._is_size)
         if condition is None or condition in (sympy.true, sympy.false):
             return None if condition is None else bool(condition)
         return self.assume(condition)
 
     def known(self, op, operands):
         """The result of a comparison of sizes that is the same for all sizes; None if there is none."""
-        condition = self._comparison(op, operands)
+        condition = self._comparison(op, operands, self._is_size)
         if condition is None:
             return None
         result = self.shape_env._maybe_evaluate_static(condition)
         return None if result is None else bool(result)
 
-    def _condition(self, value):
+    def _condition(self, value, is_known):
         """A staged boolean as a condition on sizes; None if it is computed from other values."""
         if isinstance(value, bool):
             return sympy.true if value else sympy.false
@@ -185,8 +204,8 @@ class Sizes:
         elif node.op in _LOGIC:
             parts = node.args
         else:
-            return self._comparison(node.op, node.args)
-        parts = [self._condition(part) for part in parts]
+            return self._comparison(node.op, node.args, is_known)
+        parts = [self._condition(part, is_known) for part in parts]
         if any(part is None for part in parts):
             return None
         if node.op == IF:
@@ -194,8 +213,8 @@ class Sizes:
             return sympy.Or(sympy.And(test, yes), sympy.And(sympy.Not(test), no))
         return _LOGIC[node.op](*parts)
 
-    def _comparison(self, op, operands):
-        if op not in _COMPARISONS or not all(map(self._is_size, operands)):
+    def _comparison(self, op, operands, is_known):
+        if op not in _COMPARISONS or not all(map(is_known, operands)):
             return None
         left, right = (a if type(a) is int else self.number(a) for a in operands)
         left, right = (sympy.Integer(n) if type(n) is int else n.node.expr for n in (left, right))
@@ -268,6 +287,10 @@ class Sizes:
         for operand in rest:
             result = self.staging.emit(op, [result, operand], [kind])[0]
         return result
+
+
+def is_integer(operand):
+    return type(operand) is int or getattr(operand, "type", None) == INT
 
 
 #: The operation for each class of symbolic expressions, by the name of the class.

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
-from ..record.ops import ITEM, OR, Callback, of_torch
+from ..record.ops import ASSERT, ITEM, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
@@ -109,6 +109,9 @@ class Staging:
         self.stepping = {}  # id of an optimizer that is stepping -> gradients to restore
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
+        self.assumptions = set()  # the messages of assertions about what tracing has assumed
+        self.answers = {}  # name of a function -> whether it was last assumed to return a value
+        self.probe = lambda operand: None  # what a boolean is for the arguments of this call; None if that is unknown
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -301,6 +304,12 @@ class Staging:
         if value not in memo:
             memo[value] = self.emit(ITEM, [value], [kind])[0]
         return self.scalar(memo[value])
+
+    def assume(self, flag, message):
+        """Records an assertion of what tracing assumes."""
+        message = f"{message}, which tracing has assumed"
+        self.assumptions.add(message)
+        self.emit(ASSERT, [flag, message], [])
 
     def either(self, a, b):
         """`a or b` of booleans, which may be staged."""

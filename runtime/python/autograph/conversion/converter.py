@@ -116,12 +116,14 @@ _PACKAGES = tuple(
 
 
 #: The only code of torch that is converted: it has conditions on values of tensors.
-_TORCH_DISTRIBUTIONS = os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), "distributions") + os.sep
+_OF_TORCH = tuple(
+    os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), name) + os.sep for name in ("distributions", "optim")
+)
 
 
 def is_user_code(function):
-    """Whether a function is to be converted: all code except that of torch (without its distributions), numpy, the
-    standard library and this package."""
+    """Whether a function is to be converted: all code except that of torch (without its distributions and optimizers),
+    numpy, the standard library and this package."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):
         return False
@@ -134,7 +136,7 @@ def is_user_code(function):
 def _is_users_file(path):
     real = os.path.realpath(path)
     if real.startswith(_PACKAGES):
-        return real.startswith(_TORCH_DISTRIBUTIONS)
+        return real.startswith(_OF_TORCH)
     in_standard_library = real.startswith(_STANDARD_LIBRARY)
     return not in_standard_library or f"{os.sep}site-packages{os.sep}" in real
 

@@ -1,5 +1,7 @@
 """Operations that reach torch's dispatcher while tracing: computed on fake tensors, and recorded."""
 
+import sys
+
 import torch
 from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import (
@@ -25,6 +27,7 @@ aten = torch.ops.aten
 _DEVICE = torch.ops.prim.device.default
 _CONTIGUOUS, _ALIAS, _DETACH = aten.contiguous.default, aten.alias.default, aten.detach.default
 _FULL = of_torch(aten.full.default)
+_SLICE = aten.slice.Tensor
 _BATCH_NORM = aten._native_batch_norm_legit_no_training.default
 _BATCH_NORM_WITHOUT_STATISTICS = aten._native_batch_norm_legit.no_stats
 _BATCH_NORM_WITH_STATISTICS = aten._native_batch_norm_legit_functional.default
@@ -127,19 +130,36 @@ def compute(staging, func, args):
             named[name] = argument
         else:
             positional.append(argument)
+    if func is _SLICE and _is_last(staging, *positional):
+        tensor, dim = positional[:2]
+        with staging.quiet():
+            return tensor.narrow(dim, tensor.shape[dim] - 1, 1)
     try:
         with staging.quiet():
             try:
                 return func(*positional, **named)
-            except GuardOnDataDependentSymNode:
+            except RuntimeError as error:
                 # Some kernels of torch need numbers for all sizes; the same operator in Python does not.
-                if func not in decomposition_table:
+                if func not in decomposition_table or not _needs_numbers(error):
                     raise
                 return decomposition_table[func](*positional, **named)
     except _UNKNOWN_SHAPE as error:
         message = f"the shape of what `{func.overloadpacket.__name__}` returns cannot be computed while tracing"
         help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
         raise StagingError(f"{message}: {str(error).splitlines()[0]}\nhelp: {help}", spans.current()) from None
+
+
+def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
+    """Whether this is `x[-1:]` of a dimension of unknown size, which is assumed not to be empty."""
+    if type(start) is not int or start != -1 or end not in (None, sys.maxsize) or step != 1:
+        return False
+    with torch._C.DisableTorchFunction():
+        size = tensor.shape[dim]
+    return isinstance(size, torch.SymInt) and staging.sizes.assume(size.node.expr >= 1) is True
+
+
+def _needs_numbers(error):
+    return isinstance(error, GuardOnDataDependentSymNode) or "SymIntArrayRef" in str(error)
 
 
 #: Errors of torch's shape functions about code that is correct in eager torch.
@@ -309,6 +329,29 @@ def _lift_fresh(staging, func, args, kwargs):
     return staging.adopt(fake, staging.aliases.read(view))
 
 
+def _constant_pad(staging, func, args, kwargs):
+    """Torch's kernel needs numbers for all sizes."""
+    args = schemas.in_order(func, args, kwargs)
+    tensor, pad = staging.fake_of(args[0]), _with_sizes(staging, func, args, {})[0][1]
+    if all(type(n) is int for n in (*tensor.shape, *pad)):
+        return emit(staging, func, args, compute(staging, func, args))
+    size = list(tensor.shape)
+    for dim in range(len(pad) // 2):
+        size[-1 - dim] += pad[2 * dim] + pad[2 * dim + 1]
+    return emit(staging, func, args, staging.new_fake(size, None, tensor.dtype, tensor.device))
+
+
+def _grouped_mm(staging, func, args, kwargs):
+    """Torch's shape function takes matrices of bfloat16 only; kernels take others too."""
+    args = schemas.in_order(func, args, kwargs)
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
+    dtype = args[-1] or args[0].dtype
+    with staging.quiet():
+        matrices = [fake.to(torch.bfloat16) for fake in fakes[:2]]
+        result = func(*matrices, *fakes[2:-1]).to(dtype)
+    return emit(staging, func, fakes, result)
+
+
 def _contents(fake):
     constant = fake.constant
     if constant is None:
@@ -369,6 +412,8 @@ _SPECIAL = {
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
     aten.mkldnn_rnn_layer.default: _onednn_layer,
+    aten.constant_pad_nd.default: _constant_pad,
+    aten._grouped_mm.default: _grouped_mm,
     **dict.fromkeys((aten.arange.default, aten.arange.start, aten.arange.start_step), _arange),
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),

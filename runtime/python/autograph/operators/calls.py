@@ -7,7 +7,7 @@ import types
 
 import torch
 
-from ..capture import texts
+from ..capture import scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
 from ..errors import Unconverted
@@ -76,11 +76,25 @@ def call(f, args, keywords):
     if isinstance(f, type):
         return _instance(f, args, keywords)
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
-        return texts.noticed(current(), f(*args, **keywords))
+        try:
+            return texts.noticed(current(), f(*args, **keywords))
+        except TypeError:
+            if not any(isinstance(a, torch.SymBool) for a in (*args, *keywords.values())):
+                raise
+        return f(*map(_decided, args), **{name: _decided(a) for name, a in keywords.items()})
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
         return _enter(method, (f, *args), keywords)
     return f(*args, **keywords)
+
+
+def _decided(argument):
+    """What is assumed for a staged boolean that depends on sizes: functions of torch need a Python boolean."""
+    if not isinstance(argument, torch.SymBool):
+        return argument
+    flag = scalars.lower(current(), argument)
+    answer = flag if isinstance(flag, bool) else current().sizes.decided(flag)
+    return argument if answer is None else answer
 
 
 def _instance(f, args, keywords):

@@ -1,22 +1,24 @@
 """Traces: runs a function once to get its graph, and runs the graph for calls."""
 
+import functools
 import inspect
 import threading
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ..capture import scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Drawn, StagingError, Unconverted, Unreachable, Unroll
+from ..errors import Assumed, Drawn, StagingError, Unconverted, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
-from ..record.queries import has_random, overwrites
+from ..record.queries import has_effects, has_random, overwrites
 from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
@@ -62,6 +64,7 @@ class Trace:
             else:
                 staging.objects.watch(leaf)
             fakes.append(leaf)
+        staging.probe = functools.partial(_probed, staging)
         staging.objects.watch(python_function)
         staging.objects.watch_generators()
         if draws:
@@ -138,6 +141,8 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
+        #: Whether a run that fails leaves everything as it was.
+        self.may_run_in_python = not self.is_random and not has_effects(staging.record.entry)
         self.overwrites = overwrites(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.gradient_guards = list(staging.gradients.guards.values())
@@ -180,6 +185,8 @@ class Trace:
             needed = differentiable.is_needed(tensors)
             outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
         except Exception as error:
+            if self.may_run_in_python and isinstance(error, AssertionError) and str(error) in self.staging.assumptions:
+                raise Assumed(str(error)) from None
             raise at_places(error) from error.__cause__
         if self.histories:
             outputs = differentiable.with_history(outputs, self.histories)
@@ -216,6 +223,21 @@ class Trace:
         if index is not None:
             return leaves[index]
         return capture.current_value()
+
+
+def _probed(staging, flag):
+    """What a boolean of the trace is for the arguments of this call, by running the graph so far; None if that is not
+    possible: inside a region, or if running it has effects."""
+    entry = staging.record.entry
+    if staging.record.region is not entry or has_random(entry) or has_effects(entry):
+        return None
+    try:
+        with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
+            compiled, exceptions, _ = graphs.graph(staging, [flag], [None])
+            plan = compiled.compile(staging.callbacks, exceptions)
+            return bool(plan.run([capture.current_value() for capture in staging.captures_in_order()])[0])
+    except Exception:  # this code raises here, as the run will
+        return None
 
 
 def _check_draws(staging):
