@@ -121,6 +121,16 @@ _OF_TORCH = tuple(
 )
 
 
+def is_of_torch(function):
+    """Whether a function is code of torch, whose state is that of its arguments."""
+    return _is_torchs_file(function.__code__.co_filename)
+
+
+@functools.lru_cache(maxsize=None)
+def _is_torchs_file(path):
+    return os.path.realpath(path).startswith(_OF_TORCH)
+
+
 def is_user_code(function):
     """Whether a function is to be converted: all code except that of torch (without its distributions and optimizers),
     numpy, the standard library and this package."""

@@ -117,7 +117,8 @@ def _enter(f, args, keywords):
         return wrapped(*args, **keywords)
     staging = current()
     converted = converter.converted(f, staging is not None)
-    if staging is not None and (converted is not None or converter.is_excluded(f)):
+    is_watched = converted is not None and not converter.is_of_torch(f)
+    if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
     if staging is None or converted is None and not converter.is_converted(f):
         return (converted or f)(*args, **keywords)
