@@ -59,6 +59,18 @@ def test_state_changes_once_if_a_call_runs_in_python():
     assert total == 8 and len(calls) == 2
 
 
+@pytest.mark.filterwarnings("ignore:a call of")
+def test_random_numbers_are_drawn_once_if_a_call_runs_in_python():
+    def f(x):
+        return torch.rand(2) + _masked_sum(x + 0 * torch.rand(3))
+
+    results = []
+    for function in (ag.function(f), f):
+        torch.manual_seed(0)
+        results.append([function(x) for x in (t(1, 2, 3), t(1, -2, 3), t(1, 2, 3))])
+    torch.testing.assert_close(*results)
+
+
 def test_a_run_with_output_is_not_repeated(capsys):
     @ag.function
     def f(x):

@@ -142,7 +142,11 @@ class Trace:
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
         #: Whether a run that fails leaves everything as it was.
-        self.may_run_in_python = not self.is_random and not has_effects(staging.record.entry)
+        self.may_run_in_python = not has_effects(staging.record.entry)
+        #: Whether such a run has to put back the state of the generator of random numbers.
+        self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
+        if self.restores_random and torch.cuda.is_available():
+            self.restores_random = self.may_run_in_python = False
         self.overwrites = overwrites(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.gradient_guards = list(staging.gradients.guards.values())
@@ -181,11 +185,14 @@ class Trace:
         for capture, flag in self.flags:
             if flag:
                 self._input(capture, leaves).requires_grad_()
+        random = torch.get_rng_state() if self.restores_random else None
         try:
             needed = differentiable.is_needed(tensors)
             outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
         except Exception as error:
             if self.may_run_in_python and isinstance(error, AssertionError) and str(error) in self.staging.assumptions:
+                if random is not None:
+                    torch.set_rng_state(random)
                 raise Assumed(str(error)) from None
             raise at_places(error) from error.__cause__
         if self.histories:
