@@ -2,6 +2,7 @@
 
 mod in_place;
 mod moves;
+mod native;
 mod node;
 mod operator;
 mod registers;
@@ -12,7 +13,7 @@ use ag_graph::ir::{self, Graph, Node, Operand, Region, Span, text, verify};
 use thiserror::Error;
 
 use self::registers::RegisterAllocator;
-use super::liveness::{NodeLife, RegionLife, liveness};
+use ag_graph::liveness::{NodeLife, RegionLife, liveness};
 use super::plan::{Dead, Function, Origin, Plan, Register, ScalarInput, Slice, Source, Step, Target};
 use super::value::Value;
 
@@ -61,6 +62,8 @@ struct Compiler<'a> {
     /// Index of the origin that new steps get.
     origin: u32,
     span: Option<Span>,
+    /// Whether the current steps belong to a native segment.
+    is_native: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -68,7 +71,7 @@ impl<'a> Compiler<'a> {
         let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
         let places = vec![None; function.values.len()];
         let registers = RegisterAllocator::default();
-        Self { graph, function, plan, registers, places, origin: 0, span: None }
+        Self { graph, function, plan, registers, places, origin: 0, span: None, is_native: false }
     }
 
     fn function(mut self) -> Result<Function, CompileError> {
@@ -96,12 +99,25 @@ impl<'a> Compiler<'a> {
     /// Compiles the nodes of a region; the caller handles its results.
     fn region(&mut self, region: &Region, life: &RegionLife) -> Compiled {
         self.drop_values(&life.entry);
-        for (node, life) in region.nodes.iter().zip(&life.nodes) {
-            self.at(&text::op_name(self.graph, &node.op), node.span);
-            let (origin, span) = (self.origin, self.span);
-            self.node(node, life)?;
-            (self.origin, self.span) = (origin, span);
-            self.drop_values(&life.after);
+        let mut index = 0;
+        while index < region.nodes.len() {
+            let (nodes, lives) = (&region.nodes[index..], &life.nodes[index..]);
+            let native = self.native(nodes, lives);
+            let length = native.as_ref().map_or(1, |native| native.nodes);
+            let is_inside = self.is_native;
+            self.is_native |= native.is_some();
+            for (node, life) in nodes.iter().zip(lives).take(length) {
+                self.at(&text::op_name(self.graph, &node.op), node.span);
+                let (origin, span) = (self.origin, self.span);
+                self.node(node, life)?;
+                (self.origin, self.span) = (origin, span);
+                self.drop_values(&life.after);
+            }
+            if let Some(native) = native {
+                self.is_native = is_inside;
+                self.end_native(native)?;
+            }
+            index += length;
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ mod host;
 mod in_place;
 mod list;
 mod listing;
-mod liveness;
 mod machine;
 mod matmul;
 mod plan;
@@ -20,6 +19,7 @@ mod value;
 pub use compile::CompileError;
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};
+pub use machine::{is_native, set_native};
 pub use plan::Plan;
 pub use value::{Object, Value};
 

@@ -480,6 +480,31 @@ bool ag_are_alike(const at::Tensor *a, const at::Tensor *b) {
          a->layout() == b->layout();
 }
 
+// The address of a contiguous tensor on the CPU with this dtype and these sizes; null for any other tensor.
+const void *ag_address(const at::Tensor *tensor, int32_t dtype, const int64_t *sizes, size_t rank) {
+  if (!tensor->defined() || !tensor->has_storage() || !tensor->device().is_cpu() || tensor->layout() != at::kStrided ||
+      tensor->scalar_type() != static_cast<at::ScalarType>(dtype) || !tensor->is_contiguous() || tensor->is_neg() ||
+      tensor->key_set().has(c10::DispatchKey::Python) || tensor->sizes() != at::IntArrayRef(sizes, rank))
+    return nullptr;
+  try {
+    return tensor->const_data_ptr();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+// A new tensor on the CPU, and its address.
+at::Tensor *ag_new(int32_t dtype, const int64_t *sizes, const int64_t *strides, size_t rank, void **address) {
+  try {
+    auto tensor = at::detail::empty_strided_cpu(at::IntArrayRef(sizes, rank), at::IntArrayRef(strides, rank),
+                                                static_cast<at::ScalarType>(dtype), false);
+    *address = tensor.mutable_data_ptr();
+    return new at::Tensor(std::move(tensor));
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 // The linker drops the CUDA libraries from a program that calls none of their functions, so load them at run time.
 bool ag_load_cuda() { return dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_GLOBAL) != nullptr; }
 }

@@ -380,6 +380,26 @@ pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
     unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
 }
 
+/// The address of a contiguous tensor on the CPU with this dtype and these sizes. `None` for any other tensor.
+pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64]) -> Option<*const u8> {
+    // SAFETY: the tensor and the sizes are alive.
+    let address = unsafe {
+        raw::ag_address(tensor.as_ptr(), dtype_number(dtype) as i32, sizes.as_ptr(), sizes.len())
+    };
+    (!address.is_null()).then_some(address.cast())
+}
+
+/// A new tensor on the CPU with undefined elements, and its address.
+pub fn uninitialized(dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<(Tensor, *mut u8)> {
+    let mut address = ptr::null_mut();
+    let number = dtype_number(dtype) as i32;
+    // SAFETY: sizes and strides are alive and equally long; the tensor is owned by the caller.
+    unsafe {
+        let tensor = raw::ag_new(number, sizes.as_ptr(), strides.as_ptr(), sizes.len(), &raw mut address);
+        (!tensor.is_null()).then(|| (Tensor::from_ptr(tensor), address.cast()))
+    }
+}
+
 /// Loads the CUDA kernels into a program that was not linked with them. `false` if there are none.
 pub fn load_cuda() -> bool {
     // SAFETY: loads a library of torch.

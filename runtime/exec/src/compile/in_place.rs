@@ -4,7 +4,7 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Compiled, Compiler};
 use crate::in_place;
-use crate::liveness::NodeLife;
+use ag_graph::liveness::NodeLife;
 use crate::plan::{Register, Step, TensorReg};
 
 impl Compiler<'_> {

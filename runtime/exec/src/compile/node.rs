@@ -4,7 +4,7 @@ use ag_graph::ir::arithmetic::{self, Kind, widen};
 use ag_graph::ir::{self, Node, Op, Operand, Scalar};
 
 use super::{Compiled, Compiler};
-use crate::liveness::NodeLife;
+use ag_graph::liveness::NodeLife;
 use crate::plan::{ListStep, ObjectReg, Register, ScalarInput, ScalarReg, Slice, Source, Step, TypedScalar};
 use crate::value::Value;
 

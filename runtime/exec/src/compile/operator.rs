@@ -5,7 +5,7 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Compiled, Compiler};
 use crate::aten::{self, Argument, Call};
-use crate::liveness::NodeLife;
+use ag_graph::liveness::NodeLife;
 use crate::plan::{Operator, Register, ScalarInput, Slice, Source, Step, TensorReg, TypedScalar};
 use crate::typed::{Binary, Form, MOST_INTS, Typed, typed};
 
