@@ -10,6 +10,7 @@ mod registers;
 use std::sync::Arc;
 
 use ag_graph::ir::{self, Graph, Node, Operand, Region, Span, text, verify};
+use ag_native::Layouts;
 use thiserror::Error;
 
 use self::registers::RegisterAllocator;
@@ -62,6 +63,8 @@ struct Compiler<'a> {
     /// Index of the origin that new steps get.
     origin: u32,
     span: Option<Span>,
+    /// The strides of values that native segments compute.
+    layouts: Layouts,
     /// Whether the current steps belong to a native segment.
     is_native: bool,
 }
@@ -71,7 +74,7 @@ impl<'a> Compiler<'a> {
         let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
         let places = vec![None; function.values.len()];
         let registers = RegisterAllocator::default();
-        Self { graph, function, plan, registers, places, origin: 0, span: None, is_native: false }
+        Self { graph, function, plan, registers, places, origin: 0, span: None, is_native: false, layouts: Layouts::default() }
     }
 
     fn function(mut self) -> Result<Function, CompileError> {

@@ -13,13 +13,14 @@ mod machine;
 mod matmul;
 mod plan;
 pub mod saved;
+mod tier;
 mod typed;
 mod value;
 
 pub use compile::CompileError;
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};
-pub use machine::{is_native, set_native};
+pub use tier::{Tier, set_tier, tier};
 pub use plan::Plan;
 pub use value::{Object, Value};
 

@@ -14,12 +14,11 @@ use super::host::Host;
 use super::in_place;
 use super::list;
 use super::plan::{Dead, Function, ListStep, Native, Plan, Slice, Step, fits};
+use super::tier::{Tier, tier};
 use super::value::Value;
 
 use self::native::Scratch;
 use self::registers::{Frame, Registers};
-
-pub use self::native::{is_native, set_native};
 
 impl Plan {
     /// Returns the results of the entry, in order. On failure nothing has changed, except for effects of the
@@ -47,7 +46,7 @@ impl Plan {
             frames: Vec::new(),
             poll_timer: PollTimer::default(),
             outputs: Vec::new(),
-            is_native: is_native() && aten::ambient() % 2 == 0,
+            is_native: tier() != Tier::Torch && aten::ambient() % 2 == 0,
             scratch: Scratch::default(),
         };
         machine.registers.open(entry);

@@ -328,9 +328,10 @@ pub(super) struct Operator {
 #[derive(Debug)]
 pub(super) struct Native {
     pub(super) segment: ag_native::Segment,
-    /// The sizes of its inputs, and the sizes and strides of its outputs; empty for numbers.
-    pub(super) input_sizes: Box<[Box<[i64]>]>,
-    pub(super) output_sizes: Box<[[Box<[i64]>; 2]]>,
+    /// The sizes and strides of its inputs; empty for numbers.
+    pub(super) input_sizes: Box<[[Box<[i64]>; 2]]>,
+    /// The sizes and strides of the tensors that it writes.
+    pub(super) tensor_sizes: Box<[[Box<[i64]>; 2]]>,
     pub(super) inputs: Box<[Register]>,
     pub(super) outputs: Box<[Register]>,
     /// The registers that its steps clear.

@@ -19,5 +19,5 @@ mod run;
 mod view;
 
 pub use dtype::Element;
-pub use lower::{Input, Output, Segment};
+pub use lower::{Base, FEWEST_OPERATORS, Input, Layouts, NewTensor, Output, OutputView, Segment};
 pub use run::{Memory, Stopped};

@@ -4,6 +4,7 @@ use ag_graph::ir::arithmetic::Function as ScalarFn;
 
 use crate::dtype::Element;
 use crate::kernels::elementwise::Kernel;
+use crate::kernels::loss::Loss;
 use crate::kernels::product::{self, Product};
 use crate::kernels::reduce::Reduce;
 use crate::kernels::rows::Rows;
@@ -71,6 +72,19 @@ pub(crate) enum Step {
         operands: [Place; 2],
         rows: u32,
         columns: u32,
+    },
+    Loss {
+        loss: Loss,
+        outs: [Place; 2],
+        x: Place,
+        classes: Place,
+    },
+    LossBackward {
+        loss: Loss,
+        out: Place,
+        gradient: Place,
+        classes: Place,
+        weight: Place,
     },
     /// Stops the run if one of the elements is zero.
     CheckDivisors {
@@ -165,6 +179,13 @@ pub(crate) enum Step {
     /// Appends a contiguous tensor.
     Push {
         list: ListRegister,
+        a: Place,
+        bytes: u32,
+    },
+    /// Makes a list of copies of a contiguous tensor.
+    Repeat {
+        list: ListRegister,
+        count: Number,
         a: Place,
         bytes: u32,
     },

@@ -19,6 +19,8 @@ pub struct Memory {
     bases: Vec<*mut u8>,
     registers: Vec<u64>,
     lists: Vec<List>,
+    /// The outputs that are numbers.
+    numbers: Vec<u64>,
 }
 
 /// A cache line. Kernels need the alignment of their elements only; with this alignment, they are faster.
@@ -74,21 +76,21 @@ fn position(index: u64, length: usize) -> Result<usize, Stopped> {
 }
 
 impl Segment {
-    /// Runs the segment. `inputs` has an address for each tensor and the bits of each number; `outputs` has an
-    /// address for each tensor, and receives the bits of each number. `poll` is called between iterations of
-    /// loops; if it returns `false`, the run stops.
+    /// Runs the segment. `inputs` has an address for each tensor and the bits of each number, `tensors` an
+    /// address for each tensor that the segment writes. Returns the bits of the outputs that are numbers. `poll`
+    /// is called between iterations of loops; if it returns `false`, the run stops.
     ///
     /// # Safety
-    /// Each address must be valid for a contiguous tensor of the dtype and the sizes in `self.inputs`, and for
-    /// the sizes and strides in `self.outputs`. No output may overlap an input or another output.
-    pub unsafe fn run(
+    /// Each address must be valid: for a tensor of the dtype, the sizes and the strides in `self.inputs` or
+    /// `self.tensors`. No written tensor may overlap an input or another written tensor.
+    pub unsafe fn run<'m>(
         &self,
-        memory: &mut Memory,
+        memory: &'m mut Memory,
         inputs: &[u64],
-        outputs: &mut [u64],
+        tensors: &[*mut u8],
         poll: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stopped> {
-        if inputs.len() != self.inputs.len() || outputs.len() != self.outputs.len() {
+    ) -> Result<&'m [u64], Stopped> {
+        if inputs.len() != self.inputs.len() || tensors.len() != self.tensors.len() {
             return Err(Stopped);
         }
         let program = &self.program;
@@ -99,19 +101,17 @@ impl Segment {
                 Err(register) => memory.registers[register.0 as usize] = *input,
             }
         }
-        for (output, base) in outputs.iter().zip(&self.output_bases) {
-            if let Ok(base) = base {
-                memory.bases[*base as usize] = *output as usize as *mut u8;
-            }
+        for (tensor, base) in tensors.iter().zip(&self.tensor_bases) {
+            memory.bases[*base as usize] = *tensor;
         }
         // SAFETY: the caller guarantees the addresses; lowering gives each buffer its place.
         unsafe { memory.run(program, poll)? };
-        for (output, base) in outputs.iter_mut().zip(&self.output_bases) {
-            if let Err(number) = base {
-                *output = memory.number(*number);
-            }
+        memory.numbers.clear();
+        for number in &self.numbers {
+            let bits = memory.number(*number);
+            memory.numbers.push(bits);
         }
-        Ok(())
+        Ok(&memory.numbers)
     }
 }
 
@@ -135,7 +135,8 @@ impl Memory {
 
     #[inline(always)]
     fn at(&self, place: Place) -> *mut u8 {
-        self.bases[place.base as usize].wrapping_add(place.offset as usize)
+        // SAFETY: lowering counts the bases; `prepare` makes as many.
+        unsafe { *self.bases.get_unchecked(place.base as usize) }.wrapping_add(place.offset as usize)
     }
 
     #[inline(always)]
@@ -185,6 +186,15 @@ impl Memory {
                         let operands = operands.map(|place| self.at(place).cast_const());
                         kind.run(*element, self.at(*out), operands, *rows as usize, *columns as usize);
                     }
+                    Step::Loss { loss, outs, x, classes } => {
+                        let outs = [self.at(outs[0]), self.at(outs[1])];
+                        loss.forward(outs, self.at(*x), self.at(*classes)).map_err(|()| Stopped)?;
+                    }
+                    Step::LossBackward { loss, out, gradient, classes, weight } => {
+                        let operands = (self.at(*gradient), self.at(*classes), self.at(*weight));
+                        loss.backward(self.at(*out), operands.0, operands.1, operands.2)
+                            .map_err(|()| Stopped)?;
+                    }
                     Step::CheckDivisors { a, count, stride } => {
                         let a = self.at(*a).cast::<i64>();
                         for index in 0..*count as usize {
@@ -219,6 +229,14 @@ impl Memory {
                     Step::Push { list, a, bytes } => {
                         let a = self.at(*a);
                         self.list(*list).push(a, *bytes as usize);
+                    }
+                    Step::Repeat { list, count, a, bytes } => {
+                        let (a, count) = (self.at(*a), self.number(*count).cast_signed());
+                        let list = self.list(*list);
+                        list.clear();
+                        for _ in 0..count {
+                            list.push(a, *bytes as usize);
+                        }
                     }
                     Step::Get { out, list, index, bytes } => {
                         let (out, index, bytes) = (self.at(*out), self.number(*index), *bytes as usize);
@@ -342,8 +360,10 @@ impl Memory {
     #[inline(always)]
     unsafe fn elementwise(&self, program: &Program, step: &Elementwise) {
         let out = self.at(step.out);
-        let operands = step.operands.map(|place| self.at(place).cast_const());
-        let strides = step.strides.map(|stride| stride as usize);
+        let [a, b, c] = step.operands;
+        let operands = [self.at(a).cast_const(), self.at(b).cast_const(), self.at(c).cast_const()];
+        let [a, b, c, d] = step.strides;
+        let strides = [a as usize, b as usize, c as usize, d as usize];
         let (start, length) = step.outer;
         // SAFETY: lowering gives each operand a place that is valid for its shape.
         unsafe {

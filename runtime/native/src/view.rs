@@ -72,6 +72,23 @@ impl View {
         })
     }
 
+    /// The strides of a dense tensor with these sizes and this order of dimensions. `None` if strides do not
+    /// determine an order.
+    pub(crate) fn dense_strides(&self) -> Option<Vec<usize>> {
+        let mut order: Vec<usize> = (0..self.rank()).filter(|dim| self.sizes[*dim] != 1).collect();
+        order.sort_by_key(|dim| self.strides[*dim]);
+        let is_ordered = order.windows(2).all(|pair| self.strides[pair[0]] < self.strides[pair[1]]);
+        let is_simple = order.len() == self.rank() && order.first().is_none_or(|dim| self.strides[*dim] > 0);
+        (is_ordered && is_simple).then_some(())?;
+        let mut strides = vec![1; self.rank()];
+        let mut next = 1;
+        for dim in order {
+            strides[dim] = next;
+            next *= self.sizes[dim];
+        }
+        Some(strides)
+    }
+
     /// The same memory with other sizes and strides, `offset` elements further.
     pub(crate) fn with(&self, sizes: Vec<usize>, strides: Vec<usize>, offset: usize) -> Self {
         let mut view = self.clone();

@@ -93,6 +93,7 @@ unsafe extern "C" {
         tensor: *const C_tensor,
         dtype: i32,
         sizes: *const i64,
+        strides: *const i64,
         rank: usize,
     ) -> *const c_void;
     pub(super) fn ag_new(
@@ -101,6 +102,13 @@ unsafe extern "C" {
         strides: *const i64,
         rank: usize,
         address: *mut *mut c_void,
+    ) -> *mut C_tensor;
+    pub(super) fn ag_view(
+        tensor: *const C_tensor,
+        sizes: *const i64,
+        strides: *const i64,
+        rank: usize,
+        offset: i64,
     ) -> *mut C_tensor;
     pub(super) fn ag_load_cuda() -> bool;
 }

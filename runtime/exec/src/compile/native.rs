@@ -6,6 +6,7 @@ use ag_graph::liveness::{NodeLife, RegionLife};
 use ag_native::{Input, Output, Segment};
 
 use super::{Compiled, Compiler};
+use crate::tier::{Tier, tier};
 use crate::plan::{Dead, Native, Register, Step, Target};
 
 /// A segment whose steps are being compiled.
@@ -24,7 +25,8 @@ impl Compiler<'_> {
         if self.is_native {
             return None;
         }
-        let segment = ag_native::lower::segment(self.function, nodes, lives)?;
+        let fewest = if tier() == Tier::Always { 1 } else { ag_native::FEWEST_OPERATORS };
+        let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest)?;
         let place = |value: &Value| self.places[value.index()];
         let inputs = segment.inputs.iter().map(|(value, _)| place(value)).collect::<Option<Box<_>>>()?;
         let mut dying = Vec::new();
@@ -40,11 +42,23 @@ impl Compiler<'_> {
             inputs,
             outputs: Box::default(),
             input_sizes: segment.inputs.iter().map(|(_, input)| input_sizes(input)).collect(),
-            output_sizes: segment.outputs.iter().map(|(_, output)| output_sizes(output)).collect(),
+            tensor_sizes: segment
+                .tensors
+                .iter()
+                .map(|tensor| [signed(&tensor.sizes), signed(&tensor.strides)])
+                .collect(),
             dead: dead.collect(),
             segment,
         };
-        let Segment { nodes: length, outputs, .. } = &native.segment;
+        let Segment { nodes: length, outputs, tensors, .. } = &native.segment;
+        for (value, output) in outputs {
+            let strides = match output {
+                Output::Tensor(index) => &tensors[*index].strides,
+                Output::View(view) => &view.strides,
+                Output::Number(_) => continue,
+            };
+            self.layouts.insert(*value, strides.clone());
+        }
         let (length, outputs) = (*length, outputs.iter().map(|(value, _)| *value).collect());
         self.at("native", nodes.first().and_then(|node| node.span));
         self.plan.tables.natives.push(native);
@@ -69,17 +83,10 @@ fn signed(sizes: &[usize]) -> Box<[i64]> {
     sizes.iter().map(|size| *size as i64).collect()
 }
 
-fn input_sizes(input: &Input) -> Box<[i64]> {
+fn input_sizes(input: &Input) -> [Box<[i64]>; 2] {
     match input {
-        Input::Tensor(_, sizes) => signed(sizes),
-        Input::Number(_) => Box::default(),
-    }
-}
-
-fn output_sizes(output: &Output) -> [Box<[i64]>; 2] {
-    match output {
-        Output::Tensor(_, sizes, strides) => [signed(sizes), signed(strides)],
-        Output::Number(_) => Default::default(),
+        Input::Tensor(_, sizes, strides) => [signed(sizes), signed(strides)],
+        Input::Number(_) => Default::default(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! Runs native segments on the registers of a machine.
 #![allow(unsafe_code, reason = "a segment reads and writes tensors by address")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use ag_native::{Input, Memory, Output};
+use ag_native::{Base, Input, Memory, Output};
 use tch::Tensor;
 
 use super::registers::Registers;
@@ -11,25 +9,14 @@ use crate::aten;
 use crate::plan::{Dead, Native, Register, ScalarInput};
 use crate::value::Value;
 
-static IS_ENABLED: AtomicBool = AtomicBool::new(true);
-
-/// Whether plans run natively where they can. Otherwise every operator is that of libtorch.
-pub fn set_native(is_enabled: bool) {
-    IS_ENABLED.store(is_enabled, Ordering::Relaxed);
-}
-
-/// Whether plans run natively where they can.
-pub fn is_native() -> bool {
-    IS_ENABLED.load(Ordering::Relaxed)
-}
-
 /// What the runs of segments reuse.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     memory: Memory,
     inputs: Vec<u64>,
-    outputs: Vec<u64>,
-    tensors: Vec<Option<Tensor>>,
+    addresses: Vec<*mut u8>,
+    tensors: Vec<Tensor>,
+    views: Vec<Tensor>,
 }
 
 impl Scratch {
@@ -41,14 +28,14 @@ impl Scratch {
         poll: &mut dyn FnMut() -> bool,
     ) -> bool {
         self.inputs.clear();
-        for (((_, input), place), sizes) in
+        for (((_, input), place), [sizes, strides]) in
             native.segment.inputs.iter().zip(&native.inputs).zip(&native.input_sizes)
         {
             let bits = match (input, place) {
-                (Input::Tensor(element, _), Register::Tensor(ten)) => registers
+                (Input::Tensor(element, ..), Register::Tensor(ten)) => registers
                     .tensor(*ten)
                     .ok()
-                    .and_then(|tensor| aten::address(tensor, element.dtype(), sizes))
+                    .and_then(|tensor| aten::address(tensor, element.dtype(), sizes, strides))
                     .map(|address| address as usize as u64),
                 (Input::Number(_), Register::Scalar(num, _)) => {
                     Some(registers.scalar(ScalarInput::Register(*num)))
@@ -58,26 +45,34 @@ impl Scratch {
             let Some(bits) = bits else { return false };
             self.inputs.push(bits);
         }
-        self.outputs.clear();
+        self.addresses.clear();
         self.tensors.clear();
-        for ((_, output), [sizes, strides]) in native.segment.outputs.iter().zip(&native.output_sizes) {
-            let Output::Tensor(element, ..) = output else {
-                self.outputs.push(0);
-                self.tensors.push(None);
-                continue;
-            };
-            let Some((tensor, address)) = aten::uninitialized(element.dtype(), sizes, strides) else {
+        for (tensor, [sizes, strides]) in native.segment.tensors.iter().zip(&native.tensor_sizes) {
+            let Some((tensor, address)) = aten::uninitialized(tensor.element.dtype(), sizes, strides) else {
                 return false;
             };
-            self.outputs.push(address as usize as u64);
-            self.tensors.push(Some(tensor));
+            self.addresses.push(address);
+            self.tensors.push(tensor);
         }
-        // SAFETY: the inputs have the dtypes and sizes of the segment and are contiguous, and the outputs are
-        // new tensors with the dtypes, sizes and strides of the segment.
-        let run = unsafe { native.segment.run(&mut self.memory, &self.inputs, &mut self.outputs, poll) };
-        if run.is_err() {
-            self.tensors.clear();
-            return false;
+        // SAFETY: the inputs have the dtypes and sizes of the segment and are contiguous, and the tensors that it
+        // writes are new and have the dtypes, sizes and strides of the segment.
+        let run = unsafe { native.segment.run(&mut self.memory, &self.inputs, &self.addresses, poll) };
+        let Ok(numbers) = run else { return false };
+        self.views.clear();
+        for (_, output) in &native.segment.outputs {
+            let Output::View(view) = output else { continue };
+            let base = match view.of {
+                Base::Tensor(index) => Some(&self.tensors[index]),
+                Base::Input(index) => match native.inputs[index] {
+                    Register::Tensor(ten) => registers.tensor(ten).ok(),
+                    _ => None,
+                },
+            };
+            let Some(tensor) = base.and_then(|base| aten::view(base, &view.sizes, &view.strides, view.offset))
+            else {
+                return false;
+            };
+            self.views.push(tensor);
         }
         for dead in &native.dead {
             match dead {
@@ -85,11 +80,22 @@ impl Scratch {
                 Dead::Object(any) => *registers.object_mut(*any) = Value::None,
             }
         }
-        for ((place, tensor), bits) in native.outputs.iter().zip(&mut self.tensors).zip(&self.outputs) {
-            match place {
-                Register::Tensor(ten) => *registers.tensor_mut(*ten) = tensor.take(),
-                Register::Scalar(num, _) => *registers.scalar_mut(*num) = *bits,
-                Register::Object(_) => {}
+        let mut numbers = numbers.iter();
+        let mut taken = 0;
+        let mut views = self.views.drain(..);
+        let mut tensors = self.tensors.drain(..);
+        for (place, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
+            match (place, output) {
+                // The tensors are in the order of the outputs; those that only views share are between them.
+                (Register::Tensor(ten), Output::Tensor(index)) => {
+                    *registers.tensor_mut(*ten) = tensors.nth(index - taken);
+                    taken = index + 1;
+                }
+                (Register::Tensor(ten), Output::View(_)) => *registers.tensor_mut(*ten) = views.next(),
+                (Register::Scalar(num, _), Output::Number(_)) => {
+                    *registers.scalar_mut(*num) = numbers.next().copied().unwrap_or_default();
+                }
+                _ => {}
             }
         }
         true

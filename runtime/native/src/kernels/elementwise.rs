@@ -52,7 +52,10 @@ macro_rules! unary {
     ($from:ty => $to:ty, |$x:ident| $value:expr) => {
         versions!(|out, inputs, count, strides| {
             let (out, a) = (out.cast::<$to>(), inputs[0].cast::<$from>());
-            if strides[0] == 1 {
+            if count == 1 {
+                let $x = a.read();
+                out.write($value);
+            } else if strides[0] == 1 {
                 for i in 0..count {
                     let $x = a.add(i).read();
                     out.add(i).write($value);
@@ -71,6 +74,11 @@ macro_rules! binary {
     ($from:ty => $to:ty, |$x:ident, $y:ident| $value:expr) => {
         versions!(|out, inputs, count, strides| {
             let (out, a, b) = (out.cast::<$to>(), inputs[0].cast::<$from>(), inputs[1].cast::<$from>());
+            if count == 1 {
+                let ($x, $y) = (a.read(), b.read());
+                out.write($value);
+                return;
+            }
             match strides {
                 [1, 1, ..] => {
                     for i in 0..count {
@@ -323,7 +331,9 @@ pub(crate) fn copy(element: Element) -> Kernel {
         ($T:ty) => {
             versions!(|out, inputs, count, strides| {
                 let (out, a) = (out.cast::<$T>(), inputs[0].cast::<$T>());
-                if strides[0] == 1 && strides[3] == 1 {
+                if count == 1 {
+                    out.write(a.read());
+                } else if strides[0] == 1 && strides[3] == 1 {
                     if count <= 16 {
                         for i in 0..count {
                             out.add(i).write(a.add(i).read());

@@ -4,6 +4,7 @@
 //! instruction set and in one without: a generic function with a closure would lose the instruction set.
 
 pub(crate) mod elementwise;
+pub(crate) mod loss;
 mod math;
 pub(crate) mod product;
 pub(crate) mod reduce;

@@ -9,7 +9,10 @@ const LINE: usize = 64;
 #[derive(Debug)]
 struct Buffer {
     offset: usize,
+    /// With padding to a cache line.
     bytes: usize,
+    /// Without padding.
+    used: usize,
     /// The number of values in it, and of nodes and loops that need it.
     users: u32,
 }
@@ -29,13 +32,20 @@ impl Arena {
 
     /// Allocates a buffer with one user, and returns its offset.
     pub(super) fn allocate(&mut self, bytes: usize) -> (BufferId, usize) {
+        let used = bytes;
         let bytes = bytes.div_ceil(LINE) * LINE;
         let offset = self.free.get_mut(&bytes).and_then(Vec::pop).unwrap_or_else(|| {
             self.bytes += bytes;
             self.bytes - bytes
         });
-        self.buffers.push(Buffer { offset, bytes, users: 1 });
+        self.buffers.push(Buffer { offset, bytes, used, users: 1 });
         (BufferId((self.buffers.len() - 1) as u32), offset)
+    }
+
+    /// The offset and the bytes of a buffer.
+    pub(super) fn extent(&self, id: BufferId) -> (usize, usize) {
+        let buffer = &self.buffers[id.0 as usize];
+        (buffer.offset, buffer.used)
     }
 
     pub(super) fn retain(&mut self, id: BufferId) {

@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{Node, Operand};
 
-use super::{Lowering, is_dtype, is_plain, keeps_layout};
+use super::{Lowering, is_dtype, is_plain};
 use crate::dtype::Element;
 use crate::kernels::elementwise::{self as kernels, Kernel};
 use crate::program::Step;
@@ -115,13 +115,22 @@ impl Lowering<'_> {
     }
 
     /// Applies a kernel to operands, which are broadcast.
-    fn map(&mut self, kernel: Kernel, element: Element, operands: &[&View]) -> Option<View> {
+    pub(super) fn map(&mut self, kernel: Kernel, element: Element, operands: &[&View]) -> Option<View> {
         let mut sizes = Vec::new();
         for operand in operands {
             sizes = broadcast(&sizes, &operand.sizes)?;
         }
         let mut out = self.allocate(element, &sizes)?;
-        out.has_torch_layout = operands.iter().all(|operand| keeps_layout(operand, &sizes));
+        out.has_torch_layout = operands.iter().all(|operand| operand.has_torch_layout);
+        if operands.iter().any(|operand| !operand.is_contiguous()) {
+            // Torch orders the dimensions as in the first operand, unless operands are broadcast.
+            let mut full = operands.iter().filter(|operand| operand.rank() > 0);
+            let strides = full.next().filter(|first| first.sizes == sizes).and_then(|first| first.dense_strides());
+            match strides {
+                Some(strides) if full.all(|other| other.sizes == sizes) => out.strides = strides,
+                _ => out.has_torch_layout = false,
+            }
+        }
         self.emit(kernel, &out, operands)?;
         Some(out)
     }

@@ -54,6 +54,15 @@ impl Lowering<'_> {
                 }
                 self.define(node.outputs[0], Item::List(list, item));
             }
+            (Op::ListFilled, [length, operand]) => {
+                let item = ListItem::of_list(self.function.ty(node.outputs[0]))?;
+                let count = self.number(length)?.0;
+                let view = self.list_tensor(&item, operand)?;
+                let list = self.new_list();
+                let bytes = (view.count() * view.element.size()) as u32;
+                self.step(Step::Repeat { list, count, a: view.place, bytes });
+                self.define(node.outputs[0], Item::List(list, item));
+            }
             (Op::ListAppend, [list, operand]) => {
                 (list != operand).then_some(())?;
                 let (list, item) = self.changed(list, life)?;

@@ -7,6 +7,7 @@ mod control;
 mod creation;
 mod elementwise;
 mod lists;
+mod losses;
 mod products;
 mod reductions;
 mod scalars;
@@ -32,7 +33,7 @@ const MOST_NODES: usize = 1_000;
 const MOST_ELEMENTS: usize = 8_192;
 
 /// The fewest operators for which a segment is worth its overhead.
-const FEWEST_OPERATORS: usize = 2;
+pub const FEWEST_OPERATORS: usize = 2;
 
 /// Consecutive nodes of a region that run natively.
 #[derive(Debug)]
@@ -43,11 +44,15 @@ pub struct Segment {
     pub inputs: Vec<(Value, Input)>,
     /// The values that it defines and that are used after it.
     pub outputs: Vec<(Value, Output)>,
+    /// The tensors that it writes.
+    pub tensors: Vec<NewTensor>,
     pub(crate) program: Program,
     /// For each input, the base of a tensor or the register of a number.
     pub(crate) input_bases: Vec<Result<u32, Register>>,
-    /// For each output, the base of a tensor or a number.
-    pub(crate) output_bases: Vec<Result<u32, Number>>,
+    /// The base of each tensor that it writes.
+    pub(crate) tensor_bases: Vec<u32>,
+    /// The outputs that are numbers, in order.
+    pub(crate) numbers: Vec<Number>,
 }
 
 impl Segment {
@@ -63,28 +68,64 @@ impl Segment {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// A contiguous tensor.
-    Tensor(Element, Vec<usize>),
-    Number(Kind),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Output {
     /// A tensor with these sizes and strides (in elements).
     Tensor(Element, Vec<usize>, Vec<usize>),
     Number(Kind),
 }
 
-/// The longest segment that starts at the first of these nodes of a region.
-pub fn segment(function: &Function, nodes: &[Node], lives: &[NodeLife]) -> Option<Segment> {
+/// A tensor that a segment writes. Strides are in elements.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTensor {
+    pub element: Element,
+    pub sizes: Vec<usize>,
+    pub strides: Vec<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// The tensor with this index in `Segment::tensors`.
+    Tensor(usize),
+    View(OutputView),
+    Number(Kind),
+}
+
+/// A view of a tensor that other values share: what `torch.as_strided` makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputView {
+    pub of: Base,
+    pub sizes: Vec<usize>,
+    pub strides: Vec<usize>,
+    /// In elements.
+    pub offset: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// An index into `Segment::inputs`.
+    Input(usize),
+    /// An index into `Segment::tensors`.
+    Tensor(usize),
+}
+
+/// The strides of values in elements. A value that is missing is expected to be contiguous.
+pub type Layouts = FxHashMap<Value, Vec<usize>>;
+
+/// The longest segment that starts at the first of these nodes of a region and has at least `fewest` operators.
+pub fn segment(
+    function: &Function,
+    nodes: &[Node],
+    lives: &[NodeLife],
+    layouts: &Layouts,
+    fewest: usize,
+) -> Option<Segment> {
     let mut limit = nodes.len().min(MOST_NODES);
     loop {
-        let mut lowering = Lowering::new(function);
+        let mut lowering = Lowering::new(function, layouts);
         let mut length = 0;
         while length < limit && lowering.try_node(&nodes[length], &lives[length]) {
             length += 1;
         }
-        if length == 0 || lowering.operators < FEWEST_OPERATORS {
+        if length == 0 || lowering.operators < fewest {
             return None;
         }
         match lowering.finish(&nodes[..length], &lives[..length]) {
@@ -105,6 +146,7 @@ enum Item {
 
 struct Lowering<'a> {
     function: &'a Function,
+    layouts: &'a Layouts,
     program: Program,
     arena: Arena,
     /// What each value is, and the number of branches that were open at its definition.
@@ -122,10 +164,11 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(function: &'a Function) -> Self {
+    fn new(function: &'a Function, layouts: &'a Layouts) -> Self {
         let program = Program { bases: CONSTANTS + 1, ..Program::default() };
         Self {
             function,
+            layouts,
             program,
             arena: Arena::default(),
             items: FxHashMap::default(),
@@ -171,6 +214,7 @@ impl<'a> Lowering<'a> {
                 self.define(node.outputs[0], Item::Tensor(after));
             }
             Op::ListNew
+            | Op::ListFilled
             | Op::ListAppend
             | Op::ListGet
             | Op::ListSet
@@ -192,6 +236,7 @@ impl<'a> Lowering<'a> {
             .or_else(|| self.product_operator(name, node))
             .or_else(|| self.reduction_operator(name, node))
             .or_else(|| self.creation_operator(name, node))
+            .or_else(|| self.loss_operator(name, node))
     }
 
     fn define(&mut self, value: Value, item: Item) {
@@ -230,17 +275,17 @@ impl<'a> Lowering<'a> {
         }
         let (element, sizes) = known(self.function.ty(value).tensor()?)?;
         let base = self.new_base();
-        let strides = contiguous(&sizes);
+        let strides = self.layouts.get(&value).cloned().unwrap_or_else(|| contiguous(&sizes));
         let view = View {
             place: Place { base, offset: 0 },
             element,
-            strides,
+            strides: strides.clone(),
             sizes: sizes.clone(),
             buffer: None,
             is_shared: true,
             has_torch_layout: true,
         };
-        self.input(value, Input::Tensor(element, sizes), Ok(base), Item::Tensor(view.clone()));
+        self.input(value, Input::Tensor(element, sizes, strides), Ok(base), Item::Tensor(view.clone()));
         Some(view)
     }
 
@@ -379,10 +424,7 @@ impl<'a> Lowering<'a> {
             return Some(view);
         }
         let kernel = kernels::convert(view.element, element)?;
-        let mut out = self.allocate(element, &view.sizes)?;
-        out.has_torch_layout = keeps_layout(&view, &out.sizes);
-        self.emit(kernel, &out, &[&view])?;
-        Some(out)
+        self.map(kernel, element, &[&view])
     }
 
     /// Dtype and sizes of the only result of a node.
@@ -422,7 +464,9 @@ impl<'a> Lowering<'a> {
         }
         // Dimensions, innermost first; adjacent ones are merged where all strides allow it.
         let mut dims: Vec<(usize, [usize; 4])> = Vec::new();
-        for dim in (0..out.rank()).rev().filter(|dim| out.sizes[*dim] != 1) {
+        let mut order: Vec<usize> = (0..out.rank()).rev().filter(|dim| out.sizes[*dim] != 1).collect();
+        order.sort_by_key(|dim| out.strides[*dim]);
+        for dim in order {
             let mut strides = [0, 0, 0, out.strides[dim]];
             for (stride, view) in strides.iter_mut().zip(&views) {
                 *stride = view.strides[dim];
@@ -460,36 +504,85 @@ impl<'a> Lowering<'a> {
     fn finish(mut self, nodes: &[Node], lives: &[NodeLife]) -> Result<Segment, usize> {
         let mut dead = FxHashSet::default();
         lives.iter().for_each(|life| dead.extend(life.operands.iter().chain(&life.after).copied()));
-        let mut outputs = Vec::new();
-        let mut output_bases = Vec::new();
-        let mut buffers = FxHashSet::default();
+        let mut leaving = Vec::new();
+        // The number of values in each buffer that leave.
+        let mut sharers: FxHashMap<BufferId, u32> = FxHashMap::default();
         for (index, node) in nodes.iter().enumerate() {
             for value in node.outputs.iter().filter(|value| !dead.contains(value)) {
                 let Some((item, _)) = self.items.get(value).cloned() else { return Err(index) };
-                match item {
-                    Item::Tensor(view) => {
-                        let is_alone = view.buffer.is_some_and(|buffer| buffers.insert(buffer));
-                        if !is_alone || !view.is_dense() || !view.has_torch_layout {
-                            return Err(index);
-                        }
-                        let base = self.new_base();
-                        let place = Place { base, offset: 0 };
-                        let out = View { place, ..view.clone() };
-                        self.copy(&out, &view).ok_or(index)?;
-                        outputs.push((*value, Output::Tensor(view.element, view.sizes, view.strides)));
-                        output_bases.push(Ok(base));
-                    }
-                    Item::Number(number, kind) => {
-                        outputs.push((*value, Output::Number(kind)));
-                        output_bases.push(Err(number));
-                    }
-                    Item::List(..) => return Err(index),
+                if let Item::Tensor(View { buffer: Some(buffer), .. }) = item {
+                    *sharers.entry(buffer).or_default() += 1;
                 }
+                leaving.push((index, *value, item));
             }
+        }
+        let (mut outputs, mut numbers) = (Vec::new(), Vec::new());
+        let (mut tensors, mut tensor_bases) = (Vec::new(), Vec::new());
+        let mut shared: FxHashMap<BufferId, usize> = FxHashMap::default();
+        for (index, value, item) in leaving {
+            let output = match item {
+                Item::Number(number, kind) => {
+                    numbers.push(number);
+                    Output::Number(kind)
+                }
+                Item::Tensor(view) if !view.has_torch_layout => return Err(index),
+                Item::Tensor(view) => {
+                    let is_alone = view.buffer.is_some_and(|buffer| sharers[&buffer] == 1);
+                    if is_alone && view.is_dense() && view.place.base == ARENA {
+                        tensor_bases.push(self.leave(&view).ok_or(index)?);
+                        let View { element, sizes, strides, .. } = view;
+                        tensors.push(NewTensor { element, sizes, strides });
+                        Output::Tensor(tensors.len() - 1)
+                    } else {
+                        let (of, start) = match view.buffer {
+                            _ if view.place.base != ARENA => {
+                                let base = self.input_bases.iter().position(|base| *base == Ok(view.place.base));
+                                (Base::Input(base.ok_or(index)?), 0)
+                            }
+                            // The whole buffer is a tensor, of which the values are views.
+                            Some(buffer) => {
+                                let (offset, bytes) = self.arena.extent(buffer);
+                                let count = bytes / view.element.size();
+                                let tensor = match shared.get(&buffer) {
+                                    Some(tensor) => *tensor,
+                                    None => {
+                                        let whole = View {
+                                            place: Place { base: ARENA, offset: offset as u32 },
+                                            sizes: vec![count],
+                                            strides: vec![1],
+                                            ..view.clone()
+                                        };
+                                        tensor_bases.push(self.leave(&whole).ok_or(index)?);
+                                        let View { element, sizes, strides, .. } = whole;
+                                        tensors.push(NewTensor { element, sizes, strides });
+                                        shared.insert(buffer, tensors.len() - 1);
+                                        tensors.len() - 1
+                                    }
+                                };
+                                (Base::Tensor(tensor), offset)
+                            }
+                            None => return Err(index),
+                        };
+                        let offset = (view.place.offset as usize - start) / view.element.size();
+                        Output::View(OutputView { of, sizes: view.sizes, strides: view.strides, offset })
+                    }
+                }
+                Item::List(..) => return Err(index),
+            };
+            outputs.push((value, output));
         }
         let Self { mut program, arena, inputs, input_bases, .. } = self;
         program.arena = arena.bytes();
-        Ok(Segment { nodes: nodes.len(), inputs, outputs, program, input_bases, output_bases })
+        let nodes = nodes.len();
+        Ok(Segment { nodes, inputs, outputs, tensors, program, input_bases, tensor_bases, numbers })
+    }
+
+    /// Copies a tensor to a new base, which it returns.
+    fn leave(&mut self, view: &View) -> Option<u32> {
+        let base = self.new_base();
+        let out = View { place: Place { base, offset: 0 }, ..view.clone() };
+        self.copy(&out, view)?;
+        Some(base)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::view::View;
 
 /// The most multiplications of a product. For larger ones, the kernels of libtorch are faster in spite of the
 /// cost of calling them.
-const MOST_MULTIPLICATIONS: usize = 32_768;
+const MOST_MULTIPLICATIONS: usize = 262_144;
 
 impl Lowering<'_> {
     pub(super) fn product_operator(&mut self, name: &str, node: &Node) -> Option<()> {

@@ -94,7 +94,15 @@ impl Lowering<'_> {
                 .map(|dim| (a.sizes[dim], a.strides[dim]))
                 .collect()
         };
-        let (kept, reduced) = (dims(false), dims(true));
+        let kept = dims(false);
+        // Adjacent dimensions are merged; the order of a reduction does not matter.
+        let mut reduced: Vec<(usize, usize)> = Vec::new();
+        for (size, stride) in dims(true) {
+            match reduced.last_mut() {
+                Some((merged, last)) if *last == size * stride => (*merged, *last) = (*merged * size, stride),
+                _ => reduced.push((size, stride)),
+            }
+        }
         (a.count() > 0 && kept.iter().map(|(size, _)| size).product::<usize>() == out.count()).then_some(())?;
         let is_copy = reduced.is_empty()
             && a.element == element
