@@ -14,9 +14,10 @@ use ag_native::Layouts;
 use thiserror::Error;
 
 use self::registers::RegisterAllocator;
-use ag_graph::liveness::{NodeLife, RegionLife, liveness};
 use super::plan::{Dead, Function, Origin, Plan, Register, ScalarInput, Slice, Source, Step, Target};
+use super::tier::{Tier, tier};
 use super::value::Value;
+use ag_graph::liveness::{NodeLife, RegionLife, liveness};
 
 /// Why a graph cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -33,11 +34,17 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
+        // The setting may change after this.
+        Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
+    }
+
+    /// A plan that runs natively what this tier does. Only a plan for `Tier::Torch` has no native segments.
+    pub fn compile_for(graph: &Graph, tier: Tier) -> Result<Self, CompileError> {
         verify::verify(graph)
             .map_err(|fault| CompileError { message: fault.to_string(), span: fault.span })?;
         let mut functions = Vec::with_capacity(graph.functions.len());
         for function in &graph.functions {
-            functions.push(Compiler::new(graph, function).function()?);
+            functions.push(Compiler::new(graph, function, tier).function()?);
         }
         let params = graph.entry().map_or_else(Vec::new, |entry| {
             let named = |value: &ir::Value| {
@@ -65,16 +72,28 @@ struct Compiler<'a> {
     span: Option<Span>,
     /// The strides of values that native segments compute.
     layouts: Layouts,
+    tier: Tier,
     /// Whether the current steps belong to a native segment.
     is_native: bool,
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a Graph, function: &'a ir::Function) -> Self {
+    fn new(graph: &'a Graph, function: &'a ir::Function, tier: Tier) -> Self {
         let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
         let places = vec![None; function.values.len()];
         let registers = RegisterAllocator::default();
-        Self { graph, function, plan, registers, places, origin: 0, span: None, is_native: false, layouts: Layouts::default() }
+        Self {
+            graph,
+            function,
+            plan,
+            registers,
+            places,
+            origin: 0,
+            span: None,
+            is_native: false,
+            tier,
+            layouts: Layouts::default(),
+        }
     }
 
     fn function(mut self) -> Result<Function, CompileError> {

@@ -20,8 +20,8 @@ mod value;
 pub use compile::CompileError;
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};
-pub use tier::{Tier, set_tier, tier};
 pub use plan::Plan;
+pub use tier::{Tier, set_tier, tier};
 pub use value::{Object, Value};
 
 /// The number of threads that one operator may use.

@@ -259,4 +259,3 @@ pub(crate) struct Program {
     pub(crate) registers: u32,
     pub(crate) lists: u32,
 }
-

@@ -172,12 +172,7 @@ impl Memory {
                 match step {
                     Step::Elementwise(elementwise) => self.elementwise(program, elementwise),
                     Step::Product { kernel, product, out, a, b } => {
-                        kernel(
-                            &program.products[*product as usize],
-                            self.at(*out),
-                            self.at(*a),
-                            self.at(*b),
-                        );
+                        kernel(&program.products[*product as usize], self.at(*out), self.at(*a), self.at(*b));
                     }
                     Step::Reduce { reduce, out, a } => {
                         program.reductions[*reduce as usize].run(self.at(*out), self.at(*a));

@@ -137,9 +137,8 @@ impl View {
 /// The shape of the result of an elementwise operator.
 pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
-    let at = |sizes: &[usize], dim: usize| {
-        (dim + sizes.len()).checked_sub(rank).map_or(1, |index| sizes[index])
-    };
+    let at =
+        |sizes: &[usize], dim: usize| (dim + sizes.len()).checked_sub(rank).map_or(1, |index| sizes[index]);
     (0..rank)
         .map(|dim| match (at(a, dim), at(b, dim)) {
             (a, b) if a == b => Some(a),

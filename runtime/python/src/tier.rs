@@ -4,8 +4,7 @@ use ag_exec::Tier;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-const NAMES: [(&str, Tier); 3] =
-    [("torch", Tier::Torch), ("native", Tier::Native), ("always", Tier::Always)];
+const NAMES: [(&str, Tier); 3] = [("torch", Tier::Torch), ("native", Tier::Native), ("always", Tier::Always)];
 
 /// `"torch"`: every operator is that of libtorch. `"native"`: segments of small tensors run natively.
 /// `"always"`: single operators too, in functions that are traced from now on.

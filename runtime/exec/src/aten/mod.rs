@@ -384,8 +384,7 @@ pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
 pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<*const u8> {
     let (number, rank) = (dtype_number(dtype) as i32, sizes.len());
     // SAFETY: the tensor is alive, and there are as many strides as sizes.
-    let address =
-        unsafe { raw::ag_address(tensor.as_ptr(), number, sizes.as_ptr(), strides.as_ptr(), rank) };
+    let address = unsafe { raw::ag_address(tensor.as_ptr(), number, sizes.as_ptr(), strides.as_ptr(), rank) };
     (!address.is_null()).then_some(address.cast())
 }
 
@@ -406,7 +405,8 @@ pub fn view(tensor: &Tensor, sizes: &[usize], strides: &[usize], offset: usize) 
     let (sizes, strides) = (signed(sizes), signed(strides));
     // SAFETY: the tensor, sizes and strides are alive; the result is owned by the caller.
     unsafe {
-        let view = raw::ag_view(tensor.as_ptr(), sizes.as_ptr(), strides.as_ptr(), sizes.len(), offset as i64);
+        let view =
+            raw::ag_view(tensor.as_ptr(), sizes.as_ptr(), strides.as_ptr(), sizes.len(), offset as i64);
         (!view.is_null()).then(|| Tensor::from_ptr(view))
     }
 }

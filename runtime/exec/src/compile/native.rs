@@ -6,8 +6,8 @@ use ag_graph::liveness::{NodeLife, RegionLife};
 use ag_native::{Input, Output, Segment};
 
 use super::{Compiled, Compiler};
-use crate::tier::{Tier, tier};
 use crate::plan::{Dead, Native, Register, Step, Target};
+use crate::tier::Tier;
 
 /// A segment whose steps are being compiled.
 pub(super) struct Open {
@@ -22,10 +22,10 @@ impl Compiler<'_> {
     /// Emits the native step if these nodes start with a native segment. Inside a native segment, there is no
     /// other.
     pub(super) fn native(&mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Open> {
-        if self.is_native {
+        if self.is_native || self.tier == Tier::Torch {
             return None;
         }
-        let fewest = if tier() == Tier::Always { 1 } else { ag_native::FEWEST_OPERATORS };
+        let fewest = if self.tier == Tier::Always { 1 } else { ag_native::FEWEST_OPERATORS };
         let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest)?;
         let place = |value: &Value| self.places[value.index()];
         let inputs = segment.inputs.iter().map(|(value, _)| place(value)).collect::<Option<Box<_>>>()?;

@@ -68,7 +68,8 @@ impl Scratch {
                     _ => None,
                 },
             };
-            let Some(tensor) = base.and_then(|base| aten::view(base, &view.sizes, &view.strides, view.offset))
+            let Some(tensor) =
+                base.and_then(|base| aten::view(base, &view.sizes, &view.strides, view.offset))
             else {
                 return false;
             };

@@ -42,9 +42,15 @@ impl Rows {
                 } else {
                     let (a, b) = (a.cast::<f64>().add(start), b.cast::<f64>().wrapping_add(start));
                     let out = out.cast::<f64>().add(start);
-                    self.row(columns, &|i| a.add(i).read(), &|i| b.add(i).read(), f64::exp, &mut |i, value| {
-                        out.add(i).write(value);
-                    });
+                    self.row(
+                        columns,
+                        &|i| a.add(i).read(),
+                        &|i| b.add(i).read(),
+                        f64::exp,
+                        &mut |i, value| {
+                            out.add(i).write(value);
+                        },
+                    );
                 }
             }
         }

@@ -39,7 +39,10 @@ impl Lowering<'_> {
                 let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
                 self.mapped(node, kernel, &[&a, &b])
             }
-            ("eq" | "ne" | "lt" | "le" | "gt" | "ge" | "logical_and" | "logical_or" | "logical_xor", [a, b]) => {
+            (
+                "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "logical_and" | "logical_or" | "logical_xor",
+                [a, b],
+            ) => {
                 let a = self.tensor(a)?;
                 // Between dtypes, torch compares in the wider one.
                 let is_tensor = b.value().is_some_and(|b| self.function.ty(b).tensor().is_some());
@@ -89,7 +92,8 @@ impl Lowering<'_> {
             }
             ("softplus_backward", [gradient, input, beta, threshold]) => {
                 is_one(beta).then_some(())?;
-                let (gradient, input) = (self.operand_as(gradient, element)?, self.operand_as(input, element)?);
+                let (gradient, input) =
+                    (self.operand_as(gradient, element)?, self.operand_as(input, element)?);
                 let threshold = self.number_as(threshold, element)?;
                 let operands = [&gradient, &input, &threshold];
                 self.mapped(node, kernels::softplus_backward(element)?, &operands)
@@ -125,7 +129,8 @@ impl Lowering<'_> {
         if operands.iter().any(|operand| !operand.is_contiguous()) {
             // Torch orders the dimensions as in the first operand, unless operands are broadcast.
             let mut full = operands.iter().filter(|operand| operand.rank() > 0);
-            let strides = full.next().filter(|first| first.sizes == sizes).and_then(|first| first.dense_strides());
+            let strides =
+                full.next().filter(|first| first.sizes == sizes).and_then(|first| first.dense_strides());
             match strides {
                 Some(strides) if full.all(|other| other.sizes == sizes) => out.strides = strides,
                 _ => out.has_torch_layout = false,

@@ -33,9 +33,7 @@ impl ListItem {
     /// The bytes of an item, unless it is a list.
     fn bytes(&self) -> Option<u32> {
         match self {
-            Self::Tensor(element, sizes) => {
-                Some((sizes.iter().product::<usize>() * element.size()) as u32)
-            }
+            Self::Tensor(element, sizes) => Some((sizes.iter().product::<usize>() * element.size()) as u32),
             Self::List(_) => None,
         }
     }
@@ -133,7 +131,13 @@ impl Lowering<'_> {
         Some((out, item))
     }
 
-    fn push(&mut self, list: ListRegister, item: &ListItem, operand: &Operand, life: &NodeLife) -> Option<()> {
+    fn push(
+        &mut self,
+        list: ListRegister,
+        item: &ListItem,
+        operand: &Operand,
+        life: &NodeLife,
+    ) -> Option<()> {
         match item {
             ListItem::Tensor(..) => {
                 let view = self.list_tensor(item, operand)?;

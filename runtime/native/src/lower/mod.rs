@@ -14,7 +14,7 @@ mod scalars;
 mod views;
 
 use ag_graph::ir::arithmetic::Kind;
-use ag_graph::ir::{Device, Layout, MemoryFormat, Function, Node, Op, Operand, TensorType, Value};
+use ag_graph::ir::{Device, Function, Layout, MemoryFormat, Node, Op, Operand, TensorType, Value};
 use ag_graph::liveness::NodeLife;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -395,7 +395,8 @@ impl<'a> Lowering<'a> {
         }
         match number {
             Number::Const(bits) => {
-                let value = if kind == Kind::Float { f64::from_bits(bits) } else { bits.cast_signed() as f64 };
+                let value =
+                    if kind == Kind::Float { f64::from_bits(bits) } else { bits.cast_signed() as f64 };
                 // The table of constants is little-endian, like the processors with kernels.
                 Some(self.constant(element, value, bits))
             }
@@ -536,7 +537,8 @@ impl<'a> Lowering<'a> {
                     } else {
                         let (of, start) = match view.buffer {
                             _ if view.place.base != ARENA => {
-                                let base = self.input_bases.iter().position(|base| *base == Ok(view.place.base));
+                                let base =
+                                    self.input_bases.iter().position(|base| *base == Ok(view.place.base));
                                 (Base::Input(base.ok_or(index)?), 0)
                             }
                             // The whole buffer is a tensor, of which the values are views.

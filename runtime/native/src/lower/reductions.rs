@@ -103,7 +103,8 @@ impl Lowering<'_> {
                 _ => reduced.push((size, stride)),
             }
         }
-        (a.count() > 0 && kept.iter().map(|(size, _)| size).product::<usize>() == out.count()).then_some(())?;
+        (a.count() > 0 && kept.iter().map(|(size, _)| size).product::<usize>() == out.count())
+            .then_some(())?;
         let is_copy = reduced.is_empty()
             && a.element == element
             && matches!(reduction, Reduction::Sum | Reduction::Mean | Reduction::Max | Reduction::Min);

@@ -117,7 +117,9 @@ impl Lowering<'_> {
             ("cat.default" | "stack.default", [Operand::List(items), Operand::Int(dim)]) => {
                 self.joined(name == "stack.default", node, items, *dim)?
             }
-            ("cat.default" | "stack.default", [list, Operand::Int(0)]) => self.joined_list(name, node, list)?,
+            ("cat.default" | "stack.default", [list, Operand::Int(0)]) => {
+                self.joined_list(name, node, list)?
+            }
             ("split.Tensor", [a, Operand::Int(size), Operand::Int(0)]) => return self.split(node, a, *size),
             _ => return None,
         };
