@@ -46,7 +46,7 @@ impl Plan {
             frames: Vec::new(),
             poll_timer: PollTimer::default(),
             outputs: Vec::new(),
-            is_native: tier() != Tier::Torch && aten::ambient() % 2 == 0,
+            is_native: tier() != Tier::Torch && aten::ambient().is_multiple_of(2),
             scratch: Scratch::default(),
         };
         machine.registers.open(entry);

@@ -472,13 +472,12 @@ impl<'a> Lowering<'a> {
             for (stride, view) in strides.iter_mut().zip(&views) {
                 *stride = view.strides[dim];
             }
-            if let Some((size, inner)) = dims.last_mut() {
-                if inner.iter().zip(&strides).all(|(inner, outer)| inner * *size == *outer) {
+            match dims.last_mut() {
+                Some((size, inner)) if inner.iter().zip(&strides).all(|(a, b)| a * *size == *b) => {
                     *size *= out.sizes[dim];
-                    continue;
                 }
+                _ => dims.push((out.sizes[dim], strides)),
             }
-            dims.push((out.sizes[dim], strides));
         }
         let (count, strides) = if dims.is_empty() { (1, [1; 4]) } else { dims.remove(0) };
         let bytes = |slot: usize| views.get(slot).map_or(0, |view| view.element.size());
