@@ -232,7 +232,7 @@ def test_rate_of_an_optimizer():
         for _ in range(5):
             losses.append(step(t(1, 2)).item())
             schedule.step()
-        return losses
+        return torch.tensor(losses)
 
     torch.testing.assert_close(run(ag.function), run(lambda step: step))
 

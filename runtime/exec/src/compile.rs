@@ -2,6 +2,7 @@
 
 mod in_place;
 mod moves;
+mod native;
 mod node;
 mod operator;
 mod registers;
@@ -9,12 +10,14 @@ mod registers;
 use std::sync::Arc;
 
 use ag_graph::ir::{self, Graph, Node, Operand, Region, Span, text, verify};
+use ag_native::Layouts;
 use thiserror::Error;
 
 use self::registers::RegisterAllocator;
-use super::liveness::{NodeLife, RegionLife, liveness};
 use super::plan::{Dead, Function, Origin, Plan, Register, ScalarInput, Slice, Source, Step, Target};
+use super::tier::{Tier, tier};
 use super::value::Value;
+use ag_graph::liveness::{NodeLife, RegionLife, liveness};
 
 /// Why a graph cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -31,11 +34,17 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
+        // The setting may change after this.
+        Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
+    }
+
+    /// A plan that runs natively what this tier does. Only a plan for `Tier::Torch` has no native segments.
+    pub fn compile_for(graph: &Graph, tier: Tier) -> Result<Self, CompileError> {
         verify::verify(graph)
             .map_err(|fault| CompileError { message: fault.to_string(), span: fault.span })?;
         let mut functions = Vec::with_capacity(graph.functions.len());
         for function in &graph.functions {
-            functions.push(Compiler::new(graph, function).function()?);
+            functions.push(Compiler::new(graph, function, tier).function()?);
         }
         let params = graph.entry().map_or_else(Vec::new, |entry| {
             let named = |value: &ir::Value| {
@@ -61,14 +70,30 @@ struct Compiler<'a> {
     /// Index of the origin that new steps get.
     origin: u32,
     span: Option<Span>,
+    /// The strides of values that native segments compute.
+    layouts: Layouts,
+    tier: Tier,
+    /// Whether the current steps belong to a native segment.
+    is_native: bool,
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a Graph, function: &'a ir::Function) -> Self {
+    fn new(graph: &'a Graph, function: &'a ir::Function, tier: Tier) -> Self {
         let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
         let places = vec![None; function.values.len()];
         let registers = RegisterAllocator::default();
-        Self { graph, function, plan, registers, places, origin: 0, span: None }
+        Self {
+            graph,
+            function,
+            plan,
+            registers,
+            places,
+            origin: 0,
+            span: None,
+            is_native: false,
+            tier,
+            layouts: Layouts::default(),
+        }
     }
 
     fn function(mut self) -> Result<Function, CompileError> {
@@ -96,12 +121,25 @@ impl<'a> Compiler<'a> {
     /// Compiles the nodes of a region; the caller handles its results.
     fn region(&mut self, region: &Region, life: &RegionLife) -> Compiled {
         self.drop_values(&life.entry);
-        for (node, life) in region.nodes.iter().zip(&life.nodes) {
-            self.at(&text::op_name(self.graph, &node.op), node.span);
-            let (origin, span) = (self.origin, self.span);
-            self.node(node, life)?;
-            (self.origin, self.span) = (origin, span);
-            self.drop_values(&life.after);
+        let mut index = 0;
+        while index < region.nodes.len() {
+            let (nodes, lives) = (&region.nodes[index..], &life.nodes[index..]);
+            let native = self.native(nodes, lives);
+            let length = native.as_ref().map_or(1, |native| native.nodes);
+            let is_inside = self.is_native;
+            self.is_native |= native.is_some();
+            for (node, life) in nodes.iter().zip(lives).take(length) {
+                self.at(&text::op_name(self.graph, &node.op), node.span);
+                let (origin, span) = (self.origin, self.span);
+                self.node(node, life)?;
+                (self.origin, self.span) = (origin, span);
+                self.drop_values(&life.after);
+            }
+            if let Some(native) = native {
+                self.is_native = is_inside;
+                self.end_native(native)?;
+            }
+            index += length;
         }
         Ok(())
     }

@@ -9,11 +9,11 @@ mod host;
 mod in_place;
 mod list;
 mod listing;
-mod liveness;
 mod machine;
 mod matmul;
 mod plan;
 pub mod saved;
+mod tier;
 mod typed;
 mod value;
 
@@ -21,6 +21,7 @@ pub use compile::CompileError;
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};
 pub use plan::Plan;
+pub use tier::{Tier, set_tier, tier};
 pub use value::{Object, Value};
 
 /// The number of threads that one operator may use.

@@ -48,6 +48,10 @@ impl Function {
             Step::Select { out, condition, a, b } => {
                 format!("n{} = {} if {} else {}", out.0, input(a), input(condition), input(b))
             }
+            Step::Native { native, to } => {
+                let length = tables.natives[native as usize].segment.len();
+                format!("native {length} steps, then {to}")
+            }
             Step::Item { out, tensor, .. } => format!("n{} = item(t{})", out.0, tensor.0),
             Step::Size { out, tensor, dimension } => {
                 format!("n{} = size(t{}, {})", out.0, tensor.0, input(dimension))

@@ -1,5 +1,6 @@
 //! Runs a plan: a loop over steps with its own stack of frames.
 
+mod native;
 mod registers;
 
 use std::time::{Duration, Instant};
@@ -12,9 +13,11 @@ use super::error::{Error, Fault, Location};
 use super::host::Host;
 use super::in_place;
 use super::list;
-use super::plan::{Dead, Function, ListStep, Plan, Slice, Step, fits};
+use super::plan::{Dead, Function, ListStep, Native, Plan, Slice, Step, fits};
+use super::tier::{Tier, tier};
 use super::value::Value;
 
+use self::native::Scratch;
 use self::registers::{Frame, Registers};
 
 impl Plan {
@@ -43,6 +46,8 @@ impl Plan {
             frames: Vec::new(),
             poll_timer: PollTimer::default(),
             outputs: Vec::new(),
+            is_native: tier() != Tier::Torch && aten::ambient().is_multiple_of(2),
+            scratch: Scratch::default(),
         };
         machine.registers.open(entry);
         for (place, input) in entry.params.iter().zip(saved) {
@@ -84,6 +89,9 @@ struct Machine<'a> {
     poll_timer: PollTimer,
     /// Reused to avoid allocation.
     outputs: Vec<Output>,
+    /// Whether native segments run natively. Modes and transforms of torch see each operator.
+    is_native: bool,
+    scratch: Scratch,
 }
 
 /// A suspended function and the index of its call step.
@@ -115,6 +123,12 @@ impl Machine<'_> {
                 Step::JumpBack { to } => {
                     self.poll().map_err(stopped)?;
                     at = to as usize;
+                }
+                Step::Native { native, to } => {
+                    let native = &function.tables.natives[native as usize];
+                    if self.is_native && self.run_native(native).map_err(stopped)? {
+                        at = to as usize;
+                    }
                 }
                 Step::ForTest { left, to } => {
                     if *self.registers.scalar_mut(left) == 0 {
@@ -373,7 +387,8 @@ impl Machine<'_> {
                     self.registers.store(*place, result)?;
                 }
             }
-            Step::Release
+            Step::Native { .. }
+            | Step::Release
             | Step::Jump { .. }
             | Step::JumpIfFalse { .. }
             | Step::JumpBack { .. }
@@ -395,6 +410,22 @@ impl Machine<'_> {
         let answer = ask(self.host);
         self.mode = NoAutogradGuard::enter();
         answer
+    }
+
+    /// Runs a segment. If that is not possible, returns `false`, and the steps of the segment follow.
+    fn run_native(&mut self, native: &Native) -> Result<bool, Fault> {
+        let Self { scratch, registers, poll_timer, host, mode, .. } = self;
+        let mut interrupt = None;
+        let is_done = scratch.run(native, registers, &mut || {
+            if !poll_timer.is_due() {
+                return true;
+            }
+            *mode = None;
+            interrupt = host.poll().err();
+            *mode = NoAutogradGuard::enter();
+            interrupt.is_none()
+        });
+        interrupt.map_or(Ok(is_done), Err)
     }
 
     fn poll(&mut self) -> Result<(), Fault> {

@@ -186,6 +186,11 @@ pub(super) enum Step {
         call: u32,
     },
 
+    /// Runs the steps up to `to` natively. If that is not possible, they follow.
+    Native {
+        native: u32,
+        to: Target,
+    },
     /// Only releases values.
     Release,
     Jump {
@@ -319,6 +324,20 @@ pub(super) struct Operator {
     pub(super) outputs: Box<[Register]>,
 }
 
+/// A part of a function that can run natively.
+#[derive(Debug)]
+pub(super) struct Native {
+    pub(super) segment: ag_native::Segment,
+    /// The sizes and strides of its inputs; empty for numbers.
+    pub(super) input_sizes: Box<[[Box<[i64]>; 2]]>,
+    /// The sizes and strides of the tensors that it writes.
+    pub(super) tensor_sizes: Box<[[Box<[i64]>; 2]]>,
+    pub(super) inputs: Box<[Register]>,
+    pub(super) outputs: Box<[Register]>,
+    /// The registers that its steps clear.
+    pub(super) dead: Box<[Dead]>,
+}
+
 /// A register that is cleared after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dead {
@@ -359,6 +378,7 @@ pub(super) struct Tables {
     pub(super) sources: Vec<Source>,
     pub(super) places: Vec<Register>,
     pub(super) operators: Vec<Operator>,
+    pub(super) natives: Vec<Native>,
     pub(super) classes: Vec<Box<str>>,
     pub(super) dead: Vec<Dead>,
 }

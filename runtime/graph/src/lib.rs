@@ -5,4 +5,5 @@
 pub mod autodiff;
 pub mod emit;
 pub mod ir;
+pub mod liveness;
 pub mod optimize;

@@ -7,6 +7,7 @@
 //! - [`callable`]: calls without frames in tracebacks
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
+//! - [`tier`]: which operators run natively
 //! - [`model`]: saved models
 //! - [`gradient`]: derivatives as nodes
 
@@ -18,6 +19,7 @@ mod model;
 mod operand;
 mod operation;
 mod plan;
+mod tier;
 mod torch;
 mod types;
 mod value;
@@ -38,6 +40,8 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<types::PyTupleType>()?;
     module.add_function(wrap_pyfunction!(torch::dtype_names, module)?)?;
     module.add_function(wrap_pyfunction!(torch::ambient, module)?)?;
+    module.add_function(wrap_pyfunction!(tier::set_tier, module)?)?;
+    module.add_function(wrap_pyfunction!(tier::tier, module)?)?;
     module.add_class::<plan::PyPlan>()?;
     module.add_class::<model::PyModel>()?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)

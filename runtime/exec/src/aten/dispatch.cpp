@@ -480,6 +480,46 @@ bool ag_are_alike(const at::Tensor *a, const at::Tensor *b) {
          a->layout() == b->layout();
 }
 
+// The address of a tensor on the CPU with this dtype, these sizes and these strides; null for any other tensor.
+const void *ag_address(const at::Tensor *tensor, int32_t dtype, const int64_t *sizes, const int64_t *strides,
+                       size_t rank) {
+  if (!tensor->defined() || !tensor->has_storage() || !tensor->device().is_cpu() || tensor->layout() != at::kStrided ||
+      tensor->scalar_type() != static_cast<at::ScalarType>(dtype) || tensor->is_neg() ||
+      tensor->key_set().has(c10::DispatchKey::Python) || tensor->sizes() != at::IntArrayRef(sizes, rank))
+    return nullptr;
+  auto given = tensor->strides();
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (sizes[dim] != 1 && given[dim] != strides[dim])
+      return nullptr;
+  try {
+    return tensor->const_data_ptr();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+// A new tensor on the CPU, and its address.
+at::Tensor *ag_new(int32_t dtype, const int64_t *sizes, const int64_t *strides, size_t rank, void **address) {
+  try {
+    auto tensor = at::detail::empty_strided_cpu(at::IntArrayRef(sizes, rank), at::IntArrayRef(strides, rank),
+                                                static_cast<at::ScalarType>(dtype), false);
+    *address = tensor.mutable_data_ptr();
+    return new at::Tensor(std::move(tensor));
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+// A view of the tensor, `offset` elements after its first.
+at::Tensor *ag_view(const at::Tensor *tensor, const int64_t *sizes, const int64_t *strides, size_t rank, int64_t offset) {
+  try {
+    return new at::Tensor(tensor->as_strided(at::IntArrayRef(sizes, rank), at::IntArrayRef(strides, rank),
+                                             tensor->storage_offset() + offset));
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 // The linker drops the CUDA libraries from a program that calls none of their functions, so load them at run time.
 bool ag_load_cuda() { return dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_GLOBAL) != nullptr; }
 }

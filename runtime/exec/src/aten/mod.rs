@@ -380,6 +380,37 @@ pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
     unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
 }
 
+/// The address of a tensor on the CPU with this dtype, these sizes and these strides. `None` for any other.
+pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<*const u8> {
+    let (number, rank) = (dtype_number(dtype) as i32, sizes.len());
+    // SAFETY: the tensor is alive, and there are as many strides as sizes.
+    let address = unsafe { raw::ag_address(tensor.as_ptr(), number, sizes.as_ptr(), strides.as_ptr(), rank) };
+    (!address.is_null()).then_some(address.cast())
+}
+
+/// A new tensor on the CPU with undefined elements, and its address.
+pub fn uninitialized(dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<(Tensor, *mut u8)> {
+    let mut address = ptr::null_mut();
+    let number = dtype_number(dtype) as i32;
+    // SAFETY: sizes and strides are alive and equally long; the tensor is owned by the caller.
+    unsafe {
+        let tensor = raw::ag_new(number, sizes.as_ptr(), strides.as_ptr(), sizes.len(), &raw mut address);
+        (!tensor.is_null()).then(|| (Tensor::from_ptr(tensor), address.cast()))
+    }
+}
+
+/// A view of a tensor that starts `offset` elements after its first, as `torch.as_strided`.
+pub fn view(tensor: &Tensor, sizes: &[usize], strides: &[usize], offset: usize) -> Option<Tensor> {
+    let signed = |sizes: &[usize]| sizes.iter().map(|size| *size as i64).collect::<Vec<_>>();
+    let (sizes, strides) = (signed(sizes), signed(strides));
+    // SAFETY: the tensor, sizes and strides are alive; the result is owned by the caller.
+    unsafe {
+        let view =
+            raw::ag_view(tensor.as_ptr(), sizes.as_ptr(), strides.as_ptr(), sizes.len(), offset as i64);
+        (!view.is_null()).then(|| Tensor::from_ptr(view))
+    }
+}
+
 /// Loads the CUDA kernels into a program that was not linked with them. `false` if there are none.
 pub fn load_cuda() -> bool {
     // SAFETY: loads a library of torch.

@@ -1,6 +1,6 @@
 //! The C interface of `dispatch.cpp`.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 use torch_sys::C_tensor;
 
@@ -89,5 +89,26 @@ unsafe extern "C" {
     ) -> bool;
     pub(super) fn ag_is_sole(tensor: *const C_tensor) -> bool;
     pub(super) fn ag_are_alike(a: *const C_tensor, b: *const C_tensor) -> bool;
+    pub(super) fn ag_address(
+        tensor: *const C_tensor,
+        dtype: i32,
+        sizes: *const i64,
+        strides: *const i64,
+        rank: usize,
+    ) -> *const c_void;
+    pub(super) fn ag_new(
+        dtype: i32,
+        sizes: *const i64,
+        strides: *const i64,
+        rank: usize,
+        address: *mut *mut c_void,
+    ) -> *mut C_tensor;
+    pub(super) fn ag_view(
+        tensor: *const C_tensor,
+        sizes: *const i64,
+        strides: *const i64,
+        rank: usize,
+        offset: i64,
+    ) -> *mut C_tensor;
     pub(super) fn ag_load_cuda() -> bool;
 }

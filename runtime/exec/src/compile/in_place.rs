@@ -4,8 +4,8 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Compiled, Compiler};
 use crate::in_place;
-use crate::liveness::NodeLife;
 use crate::plan::{Register, Step, TensorReg};
+use ag_graph::liveness::NodeLife;
 
 impl Compiler<'_> {
     /// Emits a step if the node is such an addition; otherwise returns `false`.

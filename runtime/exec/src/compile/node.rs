@@ -4,9 +4,9 @@ use ag_graph::ir::arithmetic::{self, Kind, widen};
 use ag_graph::ir::{self, Node, Op, Operand, Scalar};
 
 use super::{Compiled, Compiler};
-use crate::liveness::NodeLife;
 use crate::plan::{ListStep, ObjectReg, Register, ScalarInput, ScalarReg, Slice, Source, Step, TypedScalar};
 use crate::value::Value;
+use ag_graph::liveness::NodeLife;
 
 impl Compiler<'_> {
     pub(super) fn branch(&mut self, node: &Node, life: &NodeLife) -> Compiled {

@@ -5,9 +5,9 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Compiled, Compiler};
 use crate::aten::{self, Argument, Call};
-use crate::liveness::NodeLife;
 use crate::plan::{Operator, Register, ScalarInput, Slice, Source, Step, TensorReg, TypedScalar};
 use crate::typed::{Binary, Form, MOST_INTS, Typed, typed};
+use ag_graph::liveness::NodeLife;
 
 impl Compiler<'_> {
     pub(super) fn operator(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled {

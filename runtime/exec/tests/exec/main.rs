@@ -10,19 +10,43 @@ mod scalars;
 mod sums;
 mod threads;
 
-use ag_exec::{Error, Plan, StandaloneHost, Value};
+use ag_exec::{Error, Plan, StandaloneHost, Tier, Value};
 use ag_graph::ir::text::parse;
 use tch::Tensor;
 
 /// Compiles a graph of these functions; the first is the entry.
 fn plan(functions: &str) -> Plan {
+    plan_for(functions, Tier::Always)
+}
+
+fn plan_for(functions: &str, tier: Tier) -> Plan {
     let graph = parse(&format!("graph 1\nfile 0 \"model.py\"\n{functions}"));
-    Plan::compile(&graph.unwrap_or_else(|error| panic!("{error}\n{functions}")))
+    Plan::compile_for(&graph.unwrap_or_else(|error| panic!("{error}\n{functions}")), tier)
         .unwrap_or_else(|error| panic!("{error}\n{functions}"))
 }
 
+/// Runs with and without the native tier, and compares the outcomes.
 fn run(functions: &str, inputs: Vec<Value>) -> Result<Vec<Value>, Error> {
-    plan(functions).run(inputs, &mut StandaloneHost::default())
+    let copies = inputs.iter().map(copy).collect();
+    let native = plan(functions).run(inputs, &mut StandaloneHost::default());
+    let torch = plan_for(functions, Tier::Torch).run(copies, &mut StandaloneHost::default());
+    match (&native, &torch) {
+        (Ok(native), Ok(torch)) => {
+            let shown = |results: &[Value]| results.iter().map(numbers).collect::<Vec<_>>();
+            assert_eq!(shown(native), shown(torch), "{functions}");
+        }
+        (Err(native), Err(torch)) => assert_eq!(native.to_string(), torch.to_string(), "{functions}"),
+        _ => panic!("the tiers differ: {native:?}, {torch:?}\n{functions}"),
+    }
+    native
+}
+
+fn copy(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) => tensor.copy().into(),
+        Value::List(items) => Value::list(items.iter().map(copy).collect()),
+        value => value.clone(),
+    }
 }
 
 /// The single result, as Python would print it.

@@ -2,28 +2,28 @@
 //!
 //! One backward walk, linear in the size of the graph.
 
-use ag_graph::ir::{Function, Node, Op, Region, Value};
+use crate::ir::{Function, Node, Op, Region, Value};
 use rustc_hash::FxHashSet;
 
 #[derive(Debug, Default)]
-pub(super) struct RegionLife {
+pub struct RegionLife {
     /// Dead before the first node: unused parameters, and values used only by the sibling branch.
-    pub(super) entry: Vec<Value>,
-    pub(super) nodes: Vec<NodeLife>,
+    pub entry: Vec<Value>,
+    pub nodes: Vec<NodeLife>,
     /// Last used by the results.
-    pub(super) results: Vec<Value>,
+    pub results: Vec<Value>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct NodeLife {
+pub struct NodeLife {
     /// Last used as operands: the node may consume them.
-    pub(super) operands: Vec<Value>,
+    pub operands: Vec<Value>,
     /// Dead after the node: unused results, and values used in every iteration of a loop.
-    pub(super) after: Vec<Value>,
-    pub(super) regions: Vec<RegionLife>,
+    pub after: Vec<Value>,
+    pub regions: Vec<RegionLife>,
 }
 
-pub(super) fn liveness(function: &Function) -> RegionLife {
+pub fn liveness(function: &Function) -> RegionLife {
     Liveness { live: vec![false; function.values.len()], log: Vec::new() }.region(&function.body)
 }
 

@@ -1,0 +1,102 @@
+//! Native segments: a step that runs nodes natively, before the steps for the same nodes. These run if the native
+//! step does not: an input has another layout, or an operator raises.
+
+use ag_graph::ir::{Node, Value};
+use ag_graph::liveness::{NodeLife, RegionLife};
+use ag_native::{Input, Output, Segment};
+
+use super::{Compiled, Compiler};
+use crate::plan::{Dead, Native, Register, Step, Target};
+use crate::tier::Tier;
+
+/// A segment whose steps are being compiled.
+pub(super) struct Open {
+    /// The number of nodes.
+    pub(super) nodes: usize,
+    step: Target,
+    /// The values of its outputs.
+    outputs: Vec<Value>,
+}
+
+impl Compiler<'_> {
+    /// Emits the native step if these nodes start with a native segment. Inside a native segment, there is no
+    /// other.
+    pub(super) fn native(&mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Open> {
+        if self.is_native || self.tier == Tier::Torch {
+            return None;
+        }
+        let fewest = if self.tier == Tier::Always { 1 } else { ag_native::FEWEST_OPERATORS };
+        let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest)?;
+        let place = |value: &Value| self.places[value.index()];
+        let inputs = segment.inputs.iter().map(|(value, _)| place(value)).collect::<Option<Box<_>>>()?;
+        let mut dying = Vec::new();
+        lives[..segment.nodes].iter().for_each(|life| last_uses(life, &mut dying));
+        dying.sort_unstable();
+        dying.dedup();
+        let dead = dying.iter().filter_map(|value| match place(value)? {
+            Register::Scalar(..) => None,
+            Register::Tensor(ten) => Some(Dead::Tensor(ten)),
+            Register::Object(any) => Some(Dead::Object(any)),
+        });
+        let native = Native {
+            inputs,
+            outputs: Box::default(),
+            input_sizes: segment.inputs.iter().map(|(_, input)| input_sizes(input)).collect(),
+            tensor_sizes: segment
+                .tensors
+                .iter()
+                .map(|tensor| [signed(&tensor.sizes), signed(&tensor.strides)])
+                .collect(),
+            dead: dead.collect(),
+            segment,
+        };
+        let Segment { nodes: length, outputs, tensors, .. } = &native.segment;
+        for (value, output) in outputs {
+            let strides = match output {
+                Output::Tensor(index) => &tensors[*index].strides,
+                Output::View(view) => &view.strides,
+                Output::Number(_) => continue,
+            };
+            self.layouts.insert(*value, strides.clone());
+        }
+        let (length, outputs) = (*length, outputs.iter().map(|(value, _)| *value).collect());
+        self.at("native", nodes.first().and_then(|node| node.span));
+        self.plan.tables.natives.push(native);
+        let native = (self.plan.tables.natives.len() - 1) as u32;
+        let step = self.step(Step::Native { native, to: 0 });
+        Some(Open { nodes: length, step, outputs })
+    }
+
+    /// The steps of the segment end here; its outputs have registers now.
+    pub(super) fn end_native(&mut self, open: Open) -> Compiled {
+        let here = self.next();
+        let outputs = open.outputs.iter().map(|value| self.place(*value)).collect::<Compiled<Box<_>>>()?;
+        if let Step::Native { native, to } = &mut self.plan.steps[open.step as usize] {
+            *to = here;
+            self.plan.tables.natives[*native as usize].outputs = outputs;
+        }
+        Ok(())
+    }
+}
+
+fn signed(sizes: &[usize]) -> Box<[i64]> {
+    sizes.iter().map(|size| *size as i64).collect()
+}
+
+fn input_sizes(input: &Input) -> [Box<[i64]>; 2] {
+    match input {
+        Input::Tensor(_, sizes, strides) => [signed(sizes), signed(strides)],
+        Input::Number(_) => Default::default(),
+    }
+}
+
+/// The values that a node, or a node inside of it, uses last.
+fn last_uses(life: &NodeLife, into: &mut Vec<Value>) {
+    into.extend(life.operands.iter().chain(&life.after));
+    life.regions.iter().for_each(|region| region_uses(region, into));
+}
+
+fn region_uses(life: &RegionLife, into: &mut Vec<Value>) {
+    into.extend(life.entry.iter().chain(&life.results));
+    life.nodes.iter().for_each(|life| last_uses(life, into));
+}

@@ -1,0 +1,104 @@
+//! Runs native segments on the registers of a machine.
+#![allow(unsafe_code, reason = "a segment reads and writes tensors by address")]
+
+use ag_native::{Base, Input, Memory, Output};
+use tch::Tensor;
+
+use super::registers::Registers;
+use crate::aten;
+use crate::plan::{Dead, Native, Register, ScalarInput};
+use crate::value::Value;
+
+/// What the runs of segments reuse.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    memory: Memory,
+    inputs: Vec<u64>,
+    addresses: Vec<*mut u8>,
+    tensors: Vec<Tensor>,
+    views: Vec<Tensor>,
+}
+
+impl Scratch {
+    /// Runs a segment. If it returns `false`, nothing has changed.
+    pub(super) fn run(
+        &mut self,
+        native: &Native,
+        registers: &mut Registers,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        self.inputs.clear();
+        for (((_, input), place), [sizes, strides]) in
+            native.segment.inputs.iter().zip(&native.inputs).zip(&native.input_sizes)
+        {
+            let bits = match (input, place) {
+                (Input::Tensor(element, ..), Register::Tensor(ten)) => registers
+                    .tensor(*ten)
+                    .ok()
+                    .and_then(|tensor| aten::address(tensor, element.dtype(), sizes, strides))
+                    .map(|address| address as usize as u64),
+                (Input::Number(_), Register::Scalar(num, _)) => {
+                    Some(registers.scalar(ScalarInput::Register(*num)))
+                }
+                _ => None,
+            };
+            let Some(bits) = bits else { return false };
+            self.inputs.push(bits);
+        }
+        self.addresses.clear();
+        self.tensors.clear();
+        for (tensor, [sizes, strides]) in native.segment.tensors.iter().zip(&native.tensor_sizes) {
+            let Some((tensor, address)) = aten::uninitialized(tensor.element.dtype(), sizes, strides) else {
+                return false;
+            };
+            self.addresses.push(address);
+            self.tensors.push(tensor);
+        }
+        // SAFETY: the inputs have the dtypes and sizes of the segment and are contiguous, and the tensors that it
+        // writes are new and have the dtypes, sizes and strides of the segment.
+        let run = unsafe { native.segment.run(&mut self.memory, &self.inputs, &self.addresses, poll) };
+        let Ok(numbers) = run else { return false };
+        self.views.clear();
+        for (_, output) in &native.segment.outputs {
+            let Output::View(view) = output else { continue };
+            let base = match view.of {
+                Base::Tensor(index) => Some(&self.tensors[index]),
+                Base::Input(index) => match native.inputs[index] {
+                    Register::Tensor(ten) => registers.tensor(ten).ok(),
+                    _ => None,
+                },
+            };
+            let Some(tensor) =
+                base.and_then(|base| aten::view(base, &view.sizes, &view.strides, view.offset))
+            else {
+                return false;
+            };
+            self.views.push(tensor);
+        }
+        for dead in &native.dead {
+            match dead {
+                Dead::Tensor(ten) => drop(registers.tensor_mut(*ten).take()),
+                Dead::Object(any) => *registers.object_mut(*any) = Value::None,
+            }
+        }
+        let mut numbers = numbers.iter();
+        let mut taken = 0;
+        let mut views = self.views.drain(..);
+        let mut tensors = self.tensors.drain(..);
+        for (place, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
+            match (place, output) {
+                // The tensors are in the order of the outputs; those that only views share are between them.
+                (Register::Tensor(ten), Output::Tensor(index)) => {
+                    *registers.tensor_mut(*ten) = tensors.nth(index - taken);
+                    taken = index + 1;
+                }
+                (Register::Tensor(ten), Output::View(_)) => *registers.tensor_mut(*ten) = views.next(),
+                (Register::Scalar(num, _), Output::Number(_)) => {
+                    *registers.scalar_mut(*num) = numbers.next().copied().unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,29 @@
+//! The setting that decides which operators run natively.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Tier {
+    /// Every operator is that of libtorch, with its results to the last bit.
+    Torch,
+    /// Segments of small tensors run natively.
+    Native,
+    /// As `Native`, single operators included: for tests.
+    Always,
+}
+
+static TIER: AtomicU8 = AtomicU8::new(Tier::Native as u8);
+
+/// Sets the tier of all plans. `Always` concerns those that are compiled later.
+pub fn set_tier(tier: Tier) {
+    TIER.store(tier as u8, Ordering::Relaxed);
+}
+
+pub fn tier() -> Tier {
+    match TIER.load(Ordering::Relaxed) {
+        0 => Tier::Torch,
+        1 => Tier::Native,
+        _ => Tier::Always,
+    }
+}

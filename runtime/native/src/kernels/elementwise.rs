@@ -1,0 +1,519 @@
+//! Elementwise kernels, by the name of the operator and the dtype of its operands.
+#![allow(unsafe_code, reason = "kernels read and write memory by address")]
+
+use super::{is_wide, math};
+use crate::dtype::Element;
+
+/// Writes `count` elements to `out`. The operands and the result advance by `strides` elements: the operands
+/// first, the result last. The result of a kernel other than `copy` is contiguous.
+///
+/// # Safety
+/// All addresses must be aligned and valid for `count` elements at their strides, and the result must not
+/// overlap an operand, unless both have the same address, dtype and stride.
+pub(crate) type Kernel = unsafe fn(out: *mut u8, inputs: [*const u8; 3], count: usize, strides: [usize; 4]);
+
+/// The two versions of a kernel.
+#[derive(Clone, Copy)]
+struct Versions {
+    portable: Kernel,
+    wide: Kernel,
+}
+
+impl Versions {
+    fn select(self) -> Kernel {
+        if is_wide() { self.wide } else { self.portable }
+    }
+}
+
+/// Expands a loop for both instruction sets.
+macro_rules! versions {
+    (|$out:ident, $inputs:ident, $count:ident, $strides:ident| $body:block) => {{
+        /// # Safety
+        /// See [`Kernel`].
+        unsafe fn portable($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            // SAFETY: see `Kernel`.
+            unsafe { $body }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        /// # Safety
+        /// See [`Kernel`]; the processor must have AVX2 and FMA.
+        unsafe fn wide($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            // SAFETY: see `Kernel`.
+            unsafe { $body }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        use portable as wide;
+        Versions { portable, wide }.select()
+    }};
+}
+
+macro_rules! unary {
+    ($from:ty => $to:ty, |$x:ident| $value:expr) => {
+        versions!(|out, inputs, count, strides| {
+            let (out, a) = (out.cast::<$to>(), inputs[0].cast::<$from>());
+            if count == 1 {
+                let $x = a.read();
+                out.write($value);
+            } else if strides[0] == 1 {
+                for i in 0..count {
+                    let $x = a.add(i).read();
+                    out.add(i).write($value);
+                }
+            } else {
+                for i in 0..count {
+                    let $x = a.add(i * strides[0]).read();
+                    out.add(i).write($value);
+                }
+            }
+        })
+    };
+}
+
+macro_rules! binary {
+    ($from:ty => $to:ty, |$x:ident, $y:ident| $value:expr) => {
+        versions!(|out, inputs, count, strides| {
+            let (out, a, b) = (out.cast::<$to>(), inputs[0].cast::<$from>(), inputs[1].cast::<$from>());
+            if count == 1 {
+                let ($x, $y) = (a.read(), b.read());
+                out.write($value);
+                return;
+            }
+            match strides {
+                [1, 1, ..] => {
+                    for i in 0..count {
+                        let ($x, $y) = (a.add(i).read(), b.add(i).read());
+                        out.add(i).write($value);
+                    }
+                }
+                [1, 0, ..] => {
+                    let $y = b.read();
+                    for i in 0..count {
+                        let $x = a.add(i).read();
+                        out.add(i).write($value);
+                    }
+                }
+                _ => {
+                    for i in 0..count {
+                        let ($x, $y) = (a.add(i * strides[0]).read(), b.add(i * strides[1]).read());
+                        out.add(i).write($value);
+                    }
+                }
+            }
+        })
+    };
+}
+
+macro_rules! ternary {
+    ($a:ty, $b:ty, $c:ty => $to:ty, |$x:ident, $y:ident, $z:ident| $value:expr) => {
+        versions!(|out, inputs, count, strides| {
+            let out = out.cast::<$to>();
+            let (a, b, c) = (inputs[0].cast::<$a>(), inputs[1].cast::<$b>(), inputs[2].cast::<$c>());
+            for i in 0..count {
+                let ($x, $y) = (a.add(i * strides[0]).read(), b.add(i * strides[1]).read());
+                let $z = c.add(i * strides[2]).read();
+                out.add(i).write($value);
+            }
+        })
+    };
+}
+
+/// Expands an expression for each floating dtype; `T` is the type.
+macro_rules! floats {
+    ($element:expr, $T:ident => $kernel:expr) => {
+        match $element {
+            Element::F32 => {
+                type $T = f32;
+                Some($kernel)
+            }
+            Element::F64 => {
+                type $T = f64;
+                Some($kernel)
+            }
+            _ => None,
+        }
+    };
+}
+
+/// Expands an expression for floating dtypes and `i64`.
+macro_rules! numbers {
+    ($element:expr, $T:ident => $kernel:expr) => {
+        match $element {
+            Element::F32 => {
+                type $T = f32;
+                Some($kernel)
+            }
+            Element::F64 => {
+                type $T = f64;
+                Some($kernel)
+            }
+            Element::I64 => {
+                type $T = i64;
+                Some($kernel)
+            }
+            Element::Bool => None,
+        }
+    };
+}
+
+/// A function of `f32` that is computed in `f64`, and one of the standard library for `f64`.
+macro_rules! real {
+    ($element:expr, $wide:expr, $exact:expr) => {
+        match $element {
+            Element::F32 => Some(unary!(f32 => f32, |x| $wide(f64::from(x)) as f32)),
+            Element::F64 => Some(unary!(f64 => f64, |x| $exact(x))),
+            _ => None,
+        }
+    };
+}
+
+/// Whether an integer or a float is true.
+trait Truth: Copy {
+    fn truth(self) -> bool;
+}
+
+impl Truth for f32 {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        self != 0.0
+    }
+}
+
+impl Truth for f64 {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        self != 0.0
+    }
+}
+
+impl Truth for i64 {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        self != 0
+    }
+}
+
+impl Truth for u8 {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        self != 0
+    }
+}
+
+/// Arithmetic that differs between integers, which wrap, and floats, which keep NaN.
+trait Number: Copy + PartialOrd {
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn negated(self) -> Self;
+    fn size(self) -> Self;
+    fn larger(self, other: Self) -> Self;
+    fn smaller(self, other: Self) -> Self;
+    /// The quotient, rounded down. The divisor of an integer is not zero.
+    fn floor_div(self, other: Self) -> Self;
+    /// The remainder, with the sign of the divisor.
+    fn modulo(self, other: Self) -> Self;
+    fn relu(self) -> Self;
+}
+
+macro_rules! float_number {
+    ($T:ty) => {
+        impl Number for $T {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn negated(self) -> Self {
+                -self
+            }
+            #[inline(always)]
+            fn size(self) -> Self {
+                self.abs()
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                // The first operand if it is NaN.
+                if self > other || self != self { self } else { other }
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                if self < other || self != self { self } else { other }
+            }
+            #[inline(always)]
+            fn floor_div(self, other: Self) -> Self {
+                if other == 0.0 {
+                    return self / other;
+                }
+                let rest = self % other;
+                let mut quotient = (self - rest) / other;
+                if rest != 0.0 && (rest < 0.0) != (other < 0.0) {
+                    quotient -= 1.0;
+                }
+                if quotient == 0.0 {
+                    return (0.0 as Self).copysign(self / other);
+                }
+                let floor = quotient.floor();
+                if quotient - floor > 0.5 { floor + 1.0 } else { floor }
+            }
+            #[inline(always)]
+            fn modulo(self, other: Self) -> Self {
+                let rest = self % other;
+                if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
+            }
+            #[inline(always)]
+            fn relu(self) -> Self {
+                if self <= 0.0 { 0.0 } else { self }
+            }
+        }
+    };
+}
+
+float_number!(f32);
+float_number!(f64);
+
+impl Number for i64 {
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        self.wrapping_sub(other)
+    }
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    #[inline(always)]
+    fn negated(self) -> Self {
+        self.wrapping_neg()
+    }
+    #[inline(always)]
+    fn size(self) -> Self {
+        self.wrapping_abs()
+    }
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        self.max(other)
+    }
+    #[inline(always)]
+    fn smaller(self, other: Self) -> Self {
+        self.min(other)
+    }
+    #[inline(always)]
+    fn floor_div(self, other: Self) -> Self {
+        let (quotient, rest) = (self.wrapping_div(other), self.wrapping_rem(other));
+        quotient - Self::from(rest != 0 && (rest < 0) != (other < 0))
+    }
+    #[inline(always)]
+    fn modulo(self, other: Self) -> Self {
+        let rest = self.wrapping_rem(other);
+        if rest != 0 && (rest < 0) != (other < 0) { rest + other } else { rest }
+    }
+    #[inline(always)]
+    fn relu(self) -> Self {
+        self.max(0)
+    }
+}
+
+/// Copies elements of any dtype with these bytes each. The result may have a stride.
+pub(crate) fn copy(element: Element) -> Kernel {
+    macro_rules! copy {
+        ($T:ty) => {
+            versions!(|out, inputs, count, strides| {
+                let (out, a) = (out.cast::<$T>(), inputs[0].cast::<$T>());
+                if count == 1 {
+                    out.write(a.read());
+                } else if strides[0] == 1 && strides[3] == 1 {
+                    if count <= 16 {
+                        for i in 0..count {
+                            out.add(i).write(a.add(i).read());
+                        }
+                    } else {
+                        a.copy_to(out, count);
+                    }
+                } else {
+                    for i in 0..count {
+                        out.add(i * strides[3]).write(a.add(i * strides[0]).read());
+                    }
+                }
+            })
+        };
+    }
+    match element.size() {
+        4 => copy!(u32),
+        8 => copy!(u64),
+        _ => copy!(u8),
+    }
+}
+
+/// Converts between dtypes, as `Tensor.to` does. `None` from floats to integers: the result of torch for
+/// numbers out of range depends on the processor.
+pub(crate) fn convert(from: Element, to: Element) -> Option<Kernel> {
+    use Element::{Bool, F32, F64, I64};
+    Some(match (from, to) {
+        (F32, F64) => unary!(f32 => f64, |x| f64::from(x)),
+        (F32, Bool) => unary!(f32 => u8, |x| u8::from(x != 0.0)),
+        (F64, F32) => unary!(f64 => f32, |x| x as f32),
+        (F64, Bool) => unary!(f64 => u8, |x| u8::from(x != 0.0)),
+        (I64, F32) => unary!(i64 => f32, |x| x as f32),
+        (I64, F64) => unary!(i64 => f64, |x| x as f64),
+        (I64, Bool) => unary!(i64 => u8, |x| u8::from(x != 0)),
+        (Bool, F32) => unary!(u8 => f32, |x| f32::from(x)),
+        (Bool, F64) => unary!(u8 => f64, |x| f64::from(x)),
+        (Bool, I64) => unary!(u8 => i64, |x| i64::from(x)),
+        _ => return None,
+    })
+}
+
+/// Operators of one tensor whose result has the same dtype.
+pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
+    match name {
+        "neg.default" => numbers!(element, T => unary!(T => T, |x| x.negated())),
+        "abs.default" => numbers!(element, T => unary!(T => T, |x| x.size())),
+        "relu.default" => numbers!(element, T => unary!(T => T, |x| x.relu())),
+        "square.default" => numbers!(element, T => unary!(T => T, |x| x.times(x))),
+        "reciprocal.default" => floats!(element, T => unary!(T => T, |x| 1.0 / x)),
+        "sqrt.default" => floats!(element, T => unary!(T => T, |x| x.sqrt())),
+        "rsqrt.default" => floats!(element, T => unary!(T => T, |x| 1.0 / x.sqrt())),
+        "floor.default" => floats!(element, T => unary!(T => T, |x| x.floor())),
+        "ceil.default" => floats!(element, T => unary!(T => T, |x| x.ceil())),
+        "trunc.default" => floats!(element, T => unary!(T => T, |x| x.trunc())),
+        "round.default" => floats!(element, T => unary!(T => T, |x| x.round_ties_even())),
+        "exp.default" => real!(element, math::exp, f64::exp),
+        "tanh.default" => real!(element, math::tanh, f64::tanh),
+        "sigmoid.default" => real!(element, math::sigmoid, |x: f64| 1.0 / (1.0 + (-x).exp())),
+        "log.default" => real!(element, f64::ln, f64::ln),
+        "log1p.default" => real!(element, f64::ln_1p, f64::ln_1p),
+        "expm1.default" => real!(element, f64::exp_m1, f64::exp_m1),
+        "log2.default" => real!(element, f64::log2, f64::log2),
+        "sin.default" => real!(element, f64::sin, f64::sin),
+        "cos.default" => real!(element, f64::cos, f64::cos),
+        "tan.default" => real!(element, f64::tan, f64::tan),
+        "atan.default" => real!(element, f64::atan, f64::atan),
+        "bitwise_not.default" => match element {
+            Element::I64 => Some(unary!(i64 => i64, |x| !x)),
+            Element::Bool => Some(unary!(u8 => u8, |x| x ^ 1)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `Tensor.logical_not`.
+pub(crate) fn logical_not(element: Element) -> Kernel {
+    match element {
+        Element::F32 => unary!(f32 => u8, |x| u8::from(!x.truth())),
+        Element::F64 => unary!(f64 => u8, |x| u8::from(!x.truth())),
+        Element::I64 => unary!(i64 => u8, |x| u8::from(!x.truth())),
+        Element::Bool => unary!(u8 => u8, |x| u8::from(!x.truth())),
+    }
+}
+
+/// Operators of two tensors whose result has their dtype. The name is without the overload.
+pub(crate) fn binary(name: &str, element: Element) -> Option<Kernel> {
+    match name {
+        "add" => numbers!(element, T => binary!(T => T, |x, y| x.plus(y))),
+        "sub" => numbers!(element, T => binary!(T => T, |x, y| x.minus(y))),
+        "rsub" => numbers!(element, T => binary!(T => T, |x, y| y.minus(x))),
+        "mul" if element == Element::Bool => Some(binary!(u8 => u8, |x, y| x & y)),
+        "mul" => numbers!(element, T => binary!(T => T, |x, y| x.times(y))),
+        "div" => floats!(element, T => binary!(T => T, |x, y| x / y)),
+        "floor_divide" => numbers!(element, T => binary!(T => T, |x, y| x.floor_div(y))),
+        "remainder" => numbers!(element, T => binary!(T => T, |x, y| x.modulo(y))),
+        "maximum" => numbers!(element, T => binary!(T => T, |x, y| x.larger(y))),
+        "minimum" => numbers!(element, T => binary!(T => T, |x, y| x.smaller(y))),
+        "pow" => floats!(element, T => binary!(T => T, |x, y| x.powf(y))),
+        "atan2" => floats!(element, T => binary!(T => T, |x, y| x.atan2(y))),
+        "bitwise_and" => bits(element, binary!(i64 => i64, |x, y| x & y), binary!(u8 => u8, |x, y| x & y)),
+        "bitwise_or" => bits(element, binary!(i64 => i64, |x, y| x | y), binary!(u8 => u8, |x, y| x | y)),
+        "bitwise_xor" => bits(element, binary!(i64 => i64, |x, y| x ^ y), binary!(u8 => u8, |x, y| x ^ y)),
+        // The operands are the gradient and the result.
+        "tanh_backward" => floats!(element, T => binary!(T => T, |x, y| x * (1.0 - y * y))),
+        "sigmoid_backward" => floats!(element, T => binary!(T => T, |x, y| x * (1.0 - y) * y)),
+        _ => None,
+    }
+}
+
+fn bits(element: Element, ints: Kernel, bools: Kernel) -> Option<Kernel> {
+    match element {
+        Element::I64 => Some(ints),
+        Element::Bool => Some(bools),
+        _ => None,
+    }
+}
+
+/// Comparisons and logical operators of two tensors of one dtype, whose result is `bool`.
+pub(crate) fn test(name: &str, element: Element) -> Option<Kernel> {
+    macro_rules! all {
+        (|$x:ident, $y:ident| $value:expr) => {
+            Some(match element {
+                Element::F32 => binary!(f32 => u8, |$x, $y| u8::from($value)),
+                Element::F64 => binary!(f64 => u8, |$x, $y| u8::from($value)),
+                Element::I64 => binary!(i64 => u8, |$x, $y| u8::from($value)),
+                Element::Bool => binary!(u8 => u8, |$x, $y| u8::from($value)),
+            })
+        };
+    }
+    match name {
+        "eq" => all!(|x, y| x == y),
+        "ne" => all!(|x, y| x != y),
+        "lt" => all!(|x, y| x < y),
+        "le" => all!(|x, y| x <= y),
+        "gt" => all!(|x, y| x > y),
+        "ge" => all!(|x, y| x >= y),
+        "logical_and" => all!(|x, y| x.truth() && y.truth()),
+        "logical_or" => all!(|x, y| x.truth() || y.truth()),
+        "logical_xor" => all!(|x, y| x.truth() != y.truth()),
+        _ => None,
+    }
+}
+
+/// `torch.where`: a condition and two tensors of one dtype.
+pub(crate) fn select(element: Element) -> Kernel {
+    match element.size() {
+        4 => ternary!(u8, u32, u32 => u32, |x, y, z| if x != 0 { y } else { z }),
+        8 => ternary!(u8, u64, u64 => u64, |x, y, z| if x != 0 { y } else { z }),
+        _ => ternary!(u8, u8, u8 => u8, |x, y, z| if x != 0 { y } else { z }),
+    }
+}
+
+/// `threshold_backward`: the gradient, the input, the threshold.
+pub(crate) fn threshold_backward(element: Element) -> Option<Kernel> {
+    floats!(element, T => ternary!(T, T, T => T, |x, y, z| if y <= z { 0.0 } else { x }))
+}
+
+/// `softplus` with `beta = 1`: the input and the threshold.
+pub(crate) fn softplus(element: Element) -> Option<Kernel> {
+    match element {
+        Element::F32 => {
+            Some(binary!(f32 => f32, |x, y| if x > y { x } else { math::exp(f64::from(x)).ln_1p() as f32 }))
+        }
+        Element::F64 => Some(binary!(f64 => f64, |x, y| if x > y { x } else { x.exp().ln_1p() })),
+        _ => None,
+    }
+}
+
+/// `softplus_backward` with `beta = 1`: the gradient, the input, the threshold.
+pub(crate) fn softplus_backward(element: Element) -> Option<Kernel> {
+    match element {
+        Element::F32 => Some(ternary!(f32, f32, f32 => f32, |x, y, z| {
+            let power = math::exp(f64::from(y));
+            if y > z { x } else { (f64::from(x) * power / (power + 1.0)) as f32 }
+        })),
+        Element::F64 => Some(ternary!(f64, f64, f64 => f64, |x, y, z| {
+            let power = y.exp();
+            if y > z { x } else { x * power / (power + 1.0) }
+        })),
+        _ => None,
+    }
+}

@@ -1,0 +1,23 @@
+//! Kernels: loops over memory, compiled once for every x86-64 processor and once for those with AVX2 and FMA.
+//!
+//! The loops are plain Rust, which the compiler vectorizes. Each is expanded by a macro in a function with the
+//! instruction set and in one without: a generic function with a closure would lose the instruction set.
+
+pub(crate) mod elementwise;
+pub(crate) mod loss;
+mod math;
+pub(crate) mod product;
+pub(crate) mod reduce;
+pub(crate) mod rows;
+
+/// Whether the processor has the instructions of the wide kernels.
+pub(crate) fn is_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}

@@ -1,0 +1,188 @@
+//! Reductions over any dimensions of a small tensor. Sums of `f32` are accumulated in `f64`.
+#![allow(unsafe_code, reason = "kernels read memory by address")]
+
+use crate::dtype::Element;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    Sum,
+    Mean,
+    Max,
+    Min,
+    All,
+    Any,
+    /// The standard deviation and the variance; the correction is in [`Reduce`].
+    Std,
+    Var,
+    /// The Euclidean norm.
+    Norm,
+}
+
+/// A reduction of `counts.iter().product()` elements at these strides, for each element of the result.
+#[derive(Debug, Clone)]
+pub(crate) struct Reduce {
+    pub(crate) reduction: Reduction,
+    pub(crate) from: Element,
+    pub(crate) to: Element,
+    pub(crate) correction: f64,
+    /// Sizes and strides (in elements) of the dimensions that remain.
+    pub(crate) kept: Vec<(usize, usize)>,
+    /// Sizes and strides of the dimensions that are reduced.
+    pub(crate) reduced: Vec<(usize, usize)>,
+}
+
+/// Calls `visit` with the offset of each element, in the order of the dimensions.
+#[inline(always)]
+fn offsets(dims: &[(usize, usize)], visit: &mut impl FnMut(usize)) {
+    match dims {
+        [] => visit(0),
+        [(size, stride)] => (0..*size).for_each(|index| visit(index * stride)),
+        dims => nested(dims, 0, &mut |offset| visit(offset)),
+    }
+}
+
+fn nested(dims: &[(usize, usize)], at: usize, visit: &mut dyn FnMut(usize)) {
+    match dims {
+        [] => visit(at),
+        [(size, stride), rest @ ..] => {
+            (0..*size).for_each(|index| nested(rest, at + index * stride, visit));
+        }
+    }
+}
+
+impl Reduce {
+    /// # Safety
+    /// `a` must be valid for these dimensions of `from`, `out` for the remaining elements of `to`.
+    pub(crate) unsafe fn run(&self, out: *mut u8, a: *const u8) {
+        let mut place = 0;
+        offsets(&self.kept, &mut |start| {
+            // SAFETY: the caller guarantees the shapes.
+            unsafe {
+                match self.from {
+                    Element::I64 => self.ints(out, place, a.cast::<i64>().add(start)),
+                    Element::Bool => self.bools(out, place, a.add(start)),
+                    Element::F32 => {
+                        let a = a.cast::<f32>().add(start);
+                        let value = self.floats(|at| f64::from(a.add(at).read()));
+                        out.cast::<f32>().add(place).write(value as f32);
+                    }
+                    Element::F64 => {
+                        let a = a.cast::<f64>().add(start);
+                        out.cast::<f64>().add(place).write(self.floats(|at| a.add(at).read()));
+                    }
+                }
+            }
+            place += 1;
+        });
+    }
+
+    fn floats(&self, at: impl Fn(usize) -> f64) -> f64 {
+        let count = self.reduced.iter().map(|(size, _)| size).product::<usize>() as f64;
+        let extreme = |start: f64, is_better: fn(f64, f64) -> bool| {
+            let mut best = start;
+            offsets(&self.reduced, &mut |offset| {
+                let value = at(offset);
+                if is_better(value, best) || value.is_nan() {
+                    best = value;
+                }
+            });
+            best
+        };
+        let variance = || {
+            let mean = self.sum(&at, |x| x) / count;
+            self.sum(&at, |x| (x - mean) * (x - mean)) / (count - self.correction).max(0.0)
+        };
+        match self.reduction {
+            Reduction::Sum => self.sum(&at, |x| x),
+            Reduction::Mean => self.sum(&at, |x| x) / count,
+            // A comparison with NaN is false, so NaN remains.
+            Reduction::Max => extreme(f64::NEG_INFINITY, |value, best| value > best),
+            Reduction::Min => extreme(f64::INFINITY, |value, best| value < best),
+            Reduction::Var => variance(),
+            Reduction::Std => variance().sqrt(),
+            Reduction::Norm => self.sum(&at, |x| x * x).sqrt(),
+            Reduction::All | Reduction::Any => 0.0,
+        }
+    }
+
+    /// The sum of a function of the elements, in four partial sums where that is faster.
+    #[inline(always)]
+    fn sum(&self, at: &impl Fn(usize) -> f64, value: impl Fn(f64) -> f64) -> f64 {
+        if let [(size, stride)] = self.reduced[..] {
+            let mut sums = [0.0; 4];
+            let whole = size / 4 * 4;
+            for start in (0..whole).step_by(4) {
+                for (lane, sum) in sums.iter_mut().enumerate() {
+                    *sum += value(at((start + lane) * stride));
+                }
+            }
+            let rest: f64 = (whole..size).map(|index| value(at(index * stride))).sum();
+            return (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest;
+        }
+        let mut sum = 0.0;
+        offsets(&self.reduced, &mut |offset| sum += value(at(offset)));
+        sum
+    }
+
+    /// # Safety
+    /// See `run`.
+    unsafe fn ints(&self, out: *mut u8, place: usize, a: *const i64) {
+        let mut result = match self.reduction {
+            Reduction::Max => i64::MIN,
+            Reduction::Min => i64::MAX,
+            _ => 0,
+        };
+        offsets(&self.reduced, &mut |offset| {
+            // SAFETY: see `run`.
+            let value = unsafe { a.add(offset).read() };
+            result = match self.reduction {
+                Reduction::Max => result.max(value),
+                Reduction::Min => result.min(value),
+                _ => result.wrapping_add(value),
+            };
+        });
+        // SAFETY: see `run`.
+        unsafe { out.cast::<i64>().add(place).write(result) };
+    }
+
+    /// # Safety
+    /// See `run`.
+    unsafe fn bools(&self, out: *mut u8, place: usize, a: *const u8) {
+        let (mut trues, mut count) = (0, 0);
+        offsets(&self.reduced, &mut |offset| {
+            // SAFETY: see `run`.
+            trues += i64::from(unsafe { a.add(offset).read() } != 0);
+            count += 1;
+        });
+        // SAFETY: see `run`.
+        unsafe {
+            match self.reduction {
+                Reduction::All => out.add(place).write(u8::from(trues == count)),
+                Reduction::Any => out.add(place).write(u8::from(trues > 0)),
+                _ => out.cast::<i64>().add(place).write(trues),
+            }
+        }
+    }
+
+    /// Whether there is a kernel for this reduction and these dtypes.
+    pub(crate) fn is_supported(&self) -> bool {
+        let count: usize = self.reduced.iter().map(|(size, _)| size).product();
+        match self.from {
+            Element::Bool => match self.reduction {
+                Reduction::All | Reduction::Any => self.to == Element::Bool,
+                Reduction::Sum => self.to == Element::I64,
+                _ => false,
+            },
+            Element::I64 => {
+                self.to == Element::I64
+                    && (self.reduction == Reduction::Sum
+                        || count > 0 && matches!(self.reduction, Reduction::Max | Reduction::Min))
+            }
+            float => {
+                self.to == float
+                    && (count > 0 || matches!(self.reduction, Reduction::Sum | Reduction::Norm))
+                    && !matches!(self.reduction, Reduction::All | Reduction::Any)
+            }
+        }
+    }
+}

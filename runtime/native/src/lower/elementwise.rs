@@ -1,0 +1,193 @@
+//! Elementwise operators.
+
+use ag_graph::ir::{Node, Operand};
+
+use super::{Lowering, is_dtype, is_plain};
+use crate::dtype::Element;
+use crate::kernels::elementwise::{self as kernels, Kernel};
+use crate::program::Step;
+use crate::view::{View, broadcast};
+
+impl Lowering<'_> {
+    pub(super) fn elementwise_operator(&mut self, name: &str, node: &Node) -> Option<()> {
+        let (base, overload) = name.split_once('.')?;
+        let operands = &node.operands[..];
+        let (element, _) = self.result(node)?;
+        match (base, operands) {
+            ("add" | "sub" | "rsub", [a, b, alpha]) => {
+                let a = self.operand_as(a, element)?;
+                let mut b = self.operand_as(b, element)?;
+                if !matches!(alpha, Operand::Int(1)) {
+                    // `rsub` multiplies the other operand.
+                    (base != "rsub").then_some(())?;
+                    let alpha = self.number_as(alpha, element)?;
+                    b = self.map(kernels::binary("mul", element)?, element, &[&b, &alpha])?;
+                }
+                self.mapped(node, kernels::binary(base, element)?, &[&a, &b])
+            }
+            ("div", [a, b, Operand::Str(mode)]) if &**mode == "floor" => {
+                self.integer_division("floor_divide", node, a, b)
+            }
+            ("floor_divide" | "remainder", [a, b]) => self.integer_division(base, node, a, b),
+            ("pow", [a, exponent]) if overload == "Tensor_Scalar" => self.power(node, a, exponent),
+            (
+                "mul" | "div" | "maximum" | "minimum" | "pow" | "atan2" | "bitwise_and" | "bitwise_or"
+                | "bitwise_xor" | "tanh_backward" | "sigmoid_backward",
+                [a, b],
+            ) => {
+                let kernel = kernels::binary(base, element)?;
+                let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
+                self.mapped(node, kernel, &[&a, &b])
+            }
+            (
+                "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "logical_and" | "logical_or" | "logical_xor",
+                [a, b],
+            ) => {
+                let a = self.tensor(a)?;
+                // Between dtypes, torch compares in the wider one.
+                let is_tensor = b.value().is_some_and(|b| self.function.ty(b).tensor().is_some());
+                let b = if is_tensor { self.tensor(b)? } else { self.number_as(b, a.element)? };
+                (a.element == b.element).then_some(())?;
+                self.mapped(node, kernels::test(base, a.element)?, &[&a, &b])
+            }
+            ("logical_not", [a]) => {
+                let a = self.tensor(a)?;
+                self.mapped(node, kernels::logical_not(a.element), &[&a])
+            }
+            ("where", [condition, a, b]) => {
+                let condition = self.tensor(condition)?;
+                (condition.element == Element::Bool).then_some(())?;
+                let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
+                self.mapped(node, kernels::select(element), &[&condition, &a, &b])
+            }
+            ("masked_fill", [a, mask, value]) => {
+                let (a, mask) = (self.tensor(a)?, self.tensor(mask)?);
+                (mask.element == Element::Bool).then_some(())?;
+                let value = self.operand_as(value, element)?;
+                self.mapped(node, kernels::select(element), &[&mask, &value, &a])
+            }
+            ("clamp" | "clamp_min" | "clamp_max", [a, bounds @ ..]) => {
+                let names = if base == "clamp_max" { &["minimum"][..] } else { &["maximum", "minimum"] };
+                let mut a = self.operand_as(a, element)?;
+                for (name, bound) in names.iter().zip(bounds) {
+                    if *bound == Operand::None {
+                        continue;
+                    }
+                    let bound = self.operand_as(bound, element)?;
+                    a = self.map(kernels::binary(name, element)?, element, &[&a, &bound])?;
+                }
+                self.mapped(node, kernels::copy(element), &[&a])
+            }
+            ("threshold_backward", [gradient, input, threshold]) => {
+                let (gradient, input) = (self.tensor(gradient)?, self.tensor(input)?);
+                (gradient.element == element && input.element == element).then_some(())?;
+                let threshold = self.number_as(threshold, element)?;
+                self.mapped(node, kernels::threshold_backward(element)?, &[&gradient, &input, &threshold])
+            }
+            ("softplus", [input, beta, threshold]) => {
+                is_one(beta).then_some(())?;
+                let input = self.operand_as(input, element)?;
+                let threshold = self.number_as(threshold, element)?;
+                self.mapped(node, kernels::softplus(element)?, &[&input, &threshold])
+            }
+            ("softplus_backward", [gradient, input, beta, threshold]) => {
+                is_one(beta).then_some(())?;
+                let (gradient, input) =
+                    (self.operand_as(gradient, element)?, self.operand_as(input, element)?);
+                let threshold = self.number_as(threshold, element)?;
+                let operands = [&gradient, &input, &threshold];
+                self.mapped(node, kernels::softplus_backward(element)?, &operands)
+            }
+            ("_to_copy", [a, rest @ ..]) if is_plain(rest) && is_dtype(rest.first(), element) => {
+                let a = self.tensor(a)?;
+                if a.element == element {
+                    return self.mapped(node, kernels::copy(element), &[&a]);
+                }
+                let converted = self.converted(a, element)?;
+                self.define_result(node, converted)
+            }
+            ("clone", [a, rest @ ..]) if is_plain(rest) => {
+                let a = self.tensor(a)?;
+                self.mapped(node, kernels::copy(element), &[&a])
+            }
+            (_, [a]) => {
+                let a = self.operand_as(a, element)?;
+                self.mapped(node, kernels::unary(name, element)?, &[&a])
+            }
+            _ => None,
+        }
+    }
+
+    /// Applies a kernel to operands, which are broadcast.
+    pub(super) fn map(&mut self, kernel: Kernel, element: Element, operands: &[&View]) -> Option<View> {
+        let mut sizes = Vec::new();
+        for operand in operands {
+            sizes = broadcast(&sizes, &operand.sizes)?;
+        }
+        let mut out = self.allocate(element, &sizes)?;
+        out.has_torch_layout = operands.iter().all(|operand| operand.has_torch_layout);
+        if operands.iter().any(|operand| !operand.is_contiguous()) {
+            // Torch orders the dimensions as in the first operand, unless operands are broadcast.
+            let mut full = operands.iter().filter(|operand| operand.rank() > 0);
+            let strides =
+                full.next().filter(|first| first.sizes == sizes).and_then(|first| first.dense_strides());
+            match strides {
+                Some(strides) if full.all(|other| other.sizes == sizes) => out.strides = strides,
+                _ => out.has_torch_layout = false,
+            }
+        }
+        self.emit(kernel, &out, operands)?;
+        Some(out)
+    }
+
+    fn mapped(&mut self, node: &Node, kernel: Kernel, operands: &[&View]) -> Option<()> {
+        let (element, _) = self.result(node)?;
+        let out = self.map(kernel, element, operands)?;
+        self.define_result(node, out)
+    }
+
+    /// Division of integers by zero is an error of libtorch.
+    fn integer_division(&mut self, name: &str, node: &Node, a: &Operand, b: &Operand) -> Option<()> {
+        let (element, _) = self.result(node)?;
+        let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
+        if element == Element::I64 {
+            b.is_contiguous().then_some(())?;
+            self.step(Step::CheckDivisors { a: b.place, count: b.count() as u32, stride: 1 });
+        }
+        self.mapped(node, kernels::binary(name, element)?, &[&a, &b])
+    }
+
+    fn power(&mut self, node: &Node, a: &Operand, exponent: &Operand) -> Option<()> {
+        let (element, _) = self.result(node)?;
+        let a = self.operand_as(a, element)?;
+        let times = |lowering: &mut Self, a: &View, b: &View| {
+            lowering.map(kernels::binary("mul", element)?, element, &[a, b])
+        };
+        let exponent = match exponent {
+            Operand::Int(exponent) => *exponent as f64,
+            Operand::Float(exponent) => *exponent,
+            _ => return None,
+        };
+        // As torch, which has these cases as well.
+        let out = if exponent == 2.0 {
+            times(self, &a, &a)?
+        } else if exponent == 3.0 {
+            let squared = times(self, &a, &a)?;
+            times(self, &squared, &a)?
+        } else if exponent == 0.5 {
+            self.map(kernels::unary("sqrt.default", element)?, element, &[&a])?
+        } else {
+            let exponent = self.number_as(&Operand::Float(exponent), element)?;
+            self.map(kernels::binary("pow", element)?, element, &[&a, &exponent])?
+        };
+        self.define_result(node, out)
+    }
+}
+
+fn is_one(operand: &Operand) -> bool {
+    match operand {
+        Operand::Int(value) => *value == 1,
+        Operand::Float(value) => *value == 1.0,
+        _ => false,
+    }
+}

@@ -1,0 +1,93 @@
+//! Matrix products.
+
+use ag_graph::ir::{Node, Operand};
+
+use super::Lowering;
+use crate::kernels::elementwise as kernels;
+use crate::kernels::product::{self, Product};
+use crate::program::Step;
+use crate::view::View;
+
+/// The most multiplications of a product. For larger ones, the kernels of libtorch are faster in spite of the
+/// cost of calling them.
+const MOST_MULTIPLICATIONS: usize = 262_144;
+
+impl Lowering<'_> {
+    pub(super) fn product_operator(&mut self, name: &str, node: &Node) -> Option<()> {
+        let (element, sizes) = self.result(node)?;
+        let one = |operand: &Operand| matches!(operand, Operand::Int(1));
+        match (name, &node.operands[..]) {
+            ("mm.default", [a, b]) => {
+                let (a, b) = (self.tensor(a)?, self.tensor(b)?);
+                let out = self.allocate(element, &sizes)?;
+                self.product(&out, &a, &b, false)?;
+                self.define_result(node, out)
+            }
+            ("addmm.default", [added, a, b, beta, alpha]) if one(beta) && one(alpha) => {
+                let (added, a, b) = (self.tensor(added)?, self.tensor(a)?, self.tensor(b)?);
+                (added.element == element).then_some(())?;
+                let out = self.allocate(element, &sizes)?;
+                self.emit(kernels::copy(element), &out, &[&added])?;
+                self.product(&out, &a, &b, true)?;
+                self.define_result(node, out)
+            }
+            ("mv.default", [a, b]) => {
+                let (a, b) = (self.tensor(a)?, self.tensor(b)?);
+                let b = column(&b)?;
+                let out = self.allocate(element, &sizes)?;
+                self.product(&column(&out)?, &a, &b, false)?;
+                self.define_result(node, out)
+            }
+            ("dot.default", [a, b]) => {
+                let (a, b) = (self.tensor(a)?, self.tensor(b)?);
+                let (&[size], &[stride]) = (&a.sizes[..], &a.strides[..]) else { return None };
+                let a = a.with(vec![1, size], vec![size * stride, stride], 0);
+                let b = column(&b)?;
+                let out = self.allocate(element, &sizes)?;
+                self.product(&out.with(vec![1, 1], vec![1, 1], 0), &a, &b, false)?;
+                self.define_result(node, out)
+            }
+            ("bmm.default", [a, b]) => {
+                let (a, b) = (self.tensor(a)?, self.tensor(b)?);
+                let out = self.allocate(element, &sizes)?;
+                (a.rank() == 3 && b.rank() == 3 && sizes.len() == 3).then_some(())?;
+                const MOST: usize = 16;
+                (sizes[0] <= MOST && a.sizes[0] == sizes[0] && b.sizes[0] == sizes[0]).then_some(())?;
+                let matrix = |view: &View, index: usize| {
+                    view.with(view.sizes[1..].to_vec(), view.strides[1..].to_vec(), index * view.strides[0])
+                };
+                for index in 0..sizes[0] {
+                    self.product(&matrix(&out, index), &matrix(&a, index), &matrix(&b, index), false)?;
+                }
+                self.define_result(node, out)
+            }
+            _ => None,
+        }
+    }
+
+    fn product(&mut self, out: &View, a: &View, b: &View, adds: bool) -> Option<()> {
+        let kernel = product::kernel(out.element)?;
+        (a.element == out.element && b.element == out.element).then_some(())?;
+        let (&[rows, inner], &[also_inner, columns]) = (&a.sizes[..], &b.sizes[..]) else { return None };
+        (inner == also_inner && out.sizes == [rows, columns]).then_some(())?;
+        (rows * inner * columns <= MOST_MULTIPLICATIONS).then_some(())?;
+        let product = Product {
+            rows,
+            inner,
+            columns,
+            a: [a.strides[0], a.strides[1]],
+            b: [b.strides[0], b.strides[1]],
+            adds,
+        };
+        self.program.products.push(product);
+        let product = (self.program.products.len() - 1) as u32;
+        self.step(Step::Product { kernel, product, out: out.place, a: a.place, b: b.place });
+        Some(())
+    }
+}
+
+/// A vector as a matrix with one column.
+fn column(vector: &View) -> Option<View> {
+    let (&[size], &[stride]) = (&vector.sizes[..], &vector.strides[..]) else { return None };
+    Some(vector.with(vec![size, 1], vec![stride, 1], 0))
+}

@@ -1,0 +1,258 @@
+//! Operators whose result is a view, and copies into parts of a tensor.
+
+use ag_graph::ir::arithmetic::Kind;
+use ag_graph::ir::{Node, Operand, Type};
+
+use super::lists::ListItem;
+use super::{Item, Lowering, ints, keeps_layout};
+use crate::program::{Number, Step};
+use crate::view::{Place, View, dimension};
+
+impl Lowering<'_> {
+    pub(super) fn view_operator(&mut self, name: &str, node: &Node) -> Option<()> {
+        let operands = &node.operands[..];
+        let view = match (name, operands) {
+            ("select.int", [a, dim, index]) => {
+                let a = self.tensor(a)?;
+                self.select(&a, dim, index)?
+            }
+            ("slice.Tensor", [a, dim, start, end, step]) => {
+                let a = self.tensor(a)?;
+                slice(&a, dim, start, end, step)?
+            }
+            ("t.default", [a]) => {
+                let a = self.tensor(a)?;
+                if a.rank() < 2 { shared(a) } else { transpose(&a, 0, 1)? }
+            }
+            ("transpose.int", [a, Operand::Int(first), Operand::Int(second)]) => {
+                let a = self.tensor(a)?;
+                let (first, second) = (dimension(*first, a.rank())?, dimension(*second, a.rank())?);
+                transpose(&a, first, second)?
+            }
+            ("permute.default", [a, dims]) => {
+                let a = self.tensor(a)?;
+                let dims = ints(dims)?
+                    .into_iter()
+                    .map(|dim| dimension(dim, a.rank()))
+                    .collect::<Option<Vec<_>>>()?;
+                let sizes = dims.iter().map(|dim| a.sizes[*dim]).collect();
+                let strides = dims.iter().map(|dim| a.strides[*dim]).collect();
+                a.with(sizes, strides, 0)
+            }
+            ("expand.default", [a, _, Operand::Bool(false)]) => {
+                let a = self.tensor(a)?;
+                a.expand(&self.result(node)?.1)?
+            }
+            ("unsqueeze.default", [a, Operand::Int(dim)]) => {
+                let a = self.tensor(a)?;
+                let dim = dimension(*dim, a.rank() + 1)?;
+                let stride = if dim < a.rank() { a.strides[dim] * a.sizes[dim] } else { 1 };
+                let (mut sizes, mut strides) = (a.sizes.clone(), a.strides.clone());
+                sizes.insert(dim, 1);
+                strides.insert(dim, stride);
+                a.with(sizes, strides, 0)
+            }
+            ("squeeze.default" | "squeeze.dim" | "squeeze.dims", [a, ..]) => {
+                let a = self.tensor(a)?;
+                let wanted = self.result(node)?.1;
+                let kept: Vec<usize> = match operands.get(1) {
+                    None => (0..a.rank()).filter(|dim| a.sizes[*dim] != 1).collect(),
+                    Some(dims) => {
+                        let dims = if let Operand::Int(dim) = dims { vec![*dim] } else { ints(dims)? };
+                        let dims = dims
+                            .into_iter()
+                            .map(|dim| dimension(dim, a.rank()))
+                            .collect::<Option<Vec<_>>>()?;
+                        (0..a.rank()).filter(|dim| a.sizes[*dim] != 1 || !dims.contains(dim)).collect()
+                    }
+                };
+                let sizes: Vec<usize> = kept.iter().map(|dim| a.sizes[*dim]).collect();
+                (sizes == wanted).then_some(())?;
+                a.with(sizes, kept.iter().map(|dim| a.strides[*dim]).collect(), 0)
+            }
+            ("view.default" | "_unsafe_view.default" | "reshape.default", [a, _]) => {
+                let a = self.tensor(a)?;
+                let sizes = self.result(node)?.1;
+                (a.count() == sizes.iter().product::<usize>()).then_some(())?;
+                match a.reshape(&sizes) {
+                    Some(view) => view,
+                    None if name == "reshape.default" => {
+                        // Torch copies here too, unless a view with other strides exists.
+                        let mut copy = self.as_contiguous(&a)?;
+                        copy.has_torch_layout = false;
+                        copy.reshape(&sizes)?
+                    }
+                    None => return None,
+                }
+            }
+            ("alias.default" | "detach.default", [a]) => shared(self.tensor(a)?),
+            ("select_backward.default", [gradient, _, dim, index]) => {
+                let gradient = self.tensor(gradient)?;
+                let out = self.zeros(node)?;
+                let part = self.select(&out, dim, index)?;
+                self.copy(&part, &gradient)?;
+                out
+            }
+            ("slice_backward.default", [gradient, _, dim, start, end, step]) => {
+                let gradient = self.tensor(gradient)?;
+                let out = self.zeros(node)?;
+                let part = slice(&out, dim, start, end, step)?;
+                (part.sizes == gradient.sizes).then_some(())?;
+                self.copy(&part, &gradient)?;
+                out
+            }
+            ("select_scatter.default", [a, source, dim, index]) => {
+                let (out, source) = (self.copied(a)?, self.tensor(source)?);
+                let part = self.select(&out, dim, index)?;
+                self.copy(&part, &source)?;
+                out
+            }
+            ("slice_scatter.default", [a, source, dim, start, end, step]) => {
+                let (out, source) = (self.copied(a)?, self.tensor(source)?);
+                let part = slice(&out, dim, start, end, step)?;
+                (part.sizes == source.sizes).then_some(())?;
+                self.copy(&part, &source)?;
+                out
+            }
+            ("cat.default" | "stack.default", [Operand::List(items), Operand::Int(dim)]) => {
+                self.joined(name == "stack.default", node, items, *dim)?
+            }
+            ("cat.default" | "stack.default", [list, Operand::Int(0)]) => {
+                self.joined_list(name, node, list)?
+            }
+            ("split.Tensor", [a, Operand::Int(size), Operand::Int(0)]) => return self.split(node, a, *size),
+            _ => return None,
+        };
+        self.define_result(node, view)
+    }
+
+    /// `a.select(dim, index)`. Checks an index that is known only at run time when it runs.
+    fn select(&mut self, a: &View, dim: &Operand, index: &Operand) -> Option<View> {
+        let Operand::Int(dim) = dim else { return None };
+        let dim = dimension(*dim, a.rank())?;
+        let (size, stride) = (a.sizes[dim], a.strides[dim]);
+        let (mut sizes, mut strides) = (a.sizes.clone(), a.strides.clone());
+        sizes.remove(dim);
+        strides.remove(dim);
+        match self.number(index)? {
+            (Number::Const(index), _) => {
+                let index = dimension(index.cast_signed(), size)?;
+                Some(a.with(sizes, strides, index * stride))
+            }
+            (index, Kind::Int) => {
+                let base = self.new_base();
+                let bytes = (stride * a.element.size()) as u32;
+                self.step(Step::Address { base, from: a.place, index, size: size as u32, stride: bytes });
+                let mut view = a.with(sizes, strides, 0);
+                view.place = Place { base, offset: 0 };
+                Some(view)
+            }
+            _ => None,
+        }
+    }
+
+    fn zeros(&mut self, node: &Node) -> Option<View> {
+        let (element, sizes) = self.result(node)?;
+        let out = self.allocate(element, &sizes)?;
+        self.step(Step::Zero { out: out.place, bytes: (out.count() * element.size()) as u32 });
+        Some(out)
+    }
+
+    /// A contiguous copy, into which a part can be written.
+    fn copied(&mut self, a: &Operand) -> Option<View> {
+        let a = self.tensor(a)?;
+        let mut out = self.allocate(a.element, &a.sizes)?;
+        out.has_torch_layout = keeps_layout(&a, &out.sizes);
+        self.copy(&out, &a)?;
+        Some(out)
+    }
+
+    fn joined(&mut self, is_stack: bool, node: &Node, items: &[Operand], dim: i64) -> Option<View> {
+        let (element, sizes) = self.result(node)?;
+        let out = self.allocate(element, &sizes)?;
+        let dim = dimension(dim, sizes.len())?;
+        let mut start = 0;
+        for item in items {
+            let mut view = self.operand_as(item, element)?;
+            if is_stack {
+                view.sizes.insert(dim, 1);
+                view.strides.insert(dim, 0);
+            }
+            // `torch.cat` skips empty vectors.
+            (view.rank() == out.rank()).then_some(())?;
+            let size = view.sizes[dim];
+            let mut part = sizes.clone();
+            part[dim] = size;
+            (view.sizes == part && start + size <= sizes[dim]).then_some(())?;
+            let part = out.with(part, out.strides.clone(), start * out.strides[dim]);
+            self.copy(&part, &view)?;
+            start += size;
+        }
+        (start == sizes[dim]).then_some(out)
+    }
+
+    /// Joins the items of a list along the first dimension. Its length is checked when it runs.
+    fn joined_list(&mut self, name: &str, node: &Node, list: &Operand) -> Option<View> {
+        let (Item::List(list, ListItem::Tensor(element, item)), _) = self.items.get(&list.value()?)?.clone()
+        else {
+            return None;
+        };
+        let (result, sizes) = self.result(node)?;
+        let rest = if name == "stack.default" { &item[..] } else { item.get(1..)? };
+        (element == result && sizes.get(1..)? == rest).then_some(())?;
+        let out = self.allocate(element, &sizes)?;
+        let bytes = (out.count() * element.size()) as u32;
+        self.step(Step::Concat { out: out.place, list, bytes });
+        Some(out)
+    }
+
+    /// Splits along the first dimension into parts of one size.
+    fn split(&mut self, node: &Node, a: &Operand, size: i64) -> Option<()> {
+        let a = self.tensor(a)?;
+        let a = self.as_contiguous(&a)?;
+        let size = usize::try_from(size).ok().filter(|size| *size > 0)?;
+        let mut part = a.sizes.clone();
+        (part.first()? % size == 0 && a.count() > 0).then_some(())?;
+        part[0] = size;
+        let [output] = node.outputs[..] else { return None };
+        matches!(self.function.ty(output), Type::List(_)).then_some(())?;
+        let list = self.new_list();
+        let bytes = (a.count() * a.element.size()) as u32;
+        self.step(Step::Split { list, a: a.place, bytes });
+        self.define(output, Item::List(list, ListItem::Tensor(a.element, part)));
+        Some(())
+    }
+}
+
+fn shared(view: View) -> View {
+    View { is_shared: true, ..view }
+}
+
+fn transpose(a: &View, first: usize, second: usize) -> Option<View> {
+    let (mut sizes, mut strides) = (a.sizes.clone(), a.strides.clone());
+    (first < sizes.len() && second < sizes.len()).then_some(())?;
+    sizes.swap(first, second);
+    strides.swap(first, second);
+    Some(a.with(sizes, strides, 0))
+}
+
+/// `a[start:end:step]` in a dimension, with bounds as in Python.
+fn slice(a: &View, dim: &Operand, start: &Operand, end: &Operand, step: &Operand) -> Option<View> {
+    let (Operand::Int(dim), Operand::Int(step)) = (dim, step) else { return None };
+    let dim = dimension(*dim, a.rank())?;
+    let step = usize::try_from(*step).ok().filter(|step| *step > 0)?;
+    let size = a.sizes[dim];
+    let bound = |bound: &Operand, missing: usize| match bound {
+        Operand::None => Some(missing),
+        Operand::Int(index) => {
+            let index = if *index < 0 { index.saturating_add(size as i64) } else { *index };
+            Some(usize::try_from(index).unwrap_or(0).min(size))
+        }
+        _ => None,
+    };
+    let (start, end) = (bound(start, 0)?, bound(end, size)?);
+    let (mut sizes, mut strides) = (a.sizes.clone(), a.strides.clone());
+    sizes[dim] = end.saturating_sub(start).div_ceil(step);
+    strides[dim] *= step;
+    (sizes[dim] > 0).then(|| a.with(sizes, strides, start * a.strides[dim]))
+}

@@ -1,0 +1,261 @@
+//! The lowered form of a segment: a flat list of steps with jumps over memory, scalar registers and lists.
+
+use ag_graph::ir::arithmetic::Function as ScalarFn;
+
+use crate::dtype::Element;
+use crate::kernels::elementwise::Kernel;
+use crate::kernels::loss::Loss;
+use crate::kernels::product::{self, Product};
+use crate::kernels::reduce::Reduce;
+use crate::kernels::rows::Rows;
+use crate::view::Place;
+
+/// The base of the arena, and of the table of constants. Inputs, outputs and addresses computed at run time
+/// follow.
+pub(crate) const ARENA: u32 = 0;
+pub(crate) const CONSTANTS: u32 = 1;
+
+/// A scalar register. Holds the bits of an `i64`, an `f64` or a `bool`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Register(pub(crate) u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    Const(u64),
+    Register(Register),
+}
+
+/// A list register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ListRegister(pub(crate) u32);
+
+/// A dimension of a loop around a kernel: its size, and the bytes by which operands and result advance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outer {
+    pub(crate) size: u32,
+    pub(crate) strides: [u32; 4],
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Elementwise {
+    pub(crate) kernel: Kernel,
+    pub(crate) out: Place,
+    pub(crate) operands: [Place; 3],
+    pub(crate) count: u32,
+    /// In elements.
+    pub(crate) strides: [u32; 4],
+    /// A range of `Program::outer`, outermost first.
+    pub(crate) outer: (u32, u32),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Elementwise(Elementwise),
+    Product {
+        kernel: product::Kernel,
+        /// An index into `Program::products`.
+        product: u32,
+        out: Place,
+        a: Place,
+        b: Place,
+    },
+    Reduce {
+        /// An index into `Program::reductions`.
+        reduce: u32,
+        out: Place,
+        a: Place,
+    },
+    Rows {
+        kind: Rows,
+        element: Element,
+        out: Place,
+        operands: [Place; 2],
+        rows: u32,
+        columns: u32,
+    },
+    Loss {
+        loss: Loss,
+        outs: [Place; 2],
+        x: Place,
+        classes: Place,
+    },
+    LossBackward {
+        loss: Loss,
+        out: Place,
+        gradient: Place,
+        classes: Place,
+        weight: Place,
+    },
+    /// Stops the run if one of the elements is zero.
+    CheckDivisors {
+        a: Place,
+        count: u32,
+        stride: u32,
+    },
+    /// Writes zero bytes.
+    Zero {
+        out: Place,
+        bytes: u32,
+    },
+    /// Sets a base to an element of a dimension: `x[index]`.
+    Address {
+        base: u32,
+        from: Place,
+        index: Number,
+        size: u32,
+        /// In bytes.
+        stride: u32,
+    },
+    /// Writes a number as one element.
+    Fill {
+        out: Place,
+        element: Element,
+        number: Number,
+        is_float: bool,
+    },
+
+    Scalar {
+        f: ScalarFn,
+        out: Register,
+        a: Number,
+        b: Number,
+    },
+    Select {
+        out: Register,
+        condition: Number,
+        a: Number,
+        b: Number,
+    },
+    Item {
+        out: Register,
+        element: Element,
+        a: Place,
+    },
+    CopyScalar {
+        out: Register,
+        a: Number,
+    },
+
+    Jump {
+        to: u32,
+    },
+    JumpIfFalse {
+        condition: Number,
+        to: u32,
+    },
+    /// A backward jump, where a run may be interrupted.
+    JumpBack {
+        to: u32,
+    },
+    /// As `range(start, stop, by)`: computes the number of iterations.
+    ForStart {
+        index: Register,
+        left: Register,
+        step: Register,
+        start: Number,
+        stop: Number,
+        by: Number,
+    },
+    ForTest {
+        left: Register,
+        to: u32,
+    },
+    ForNext {
+        index: Register,
+        left: Register,
+        step: Register,
+        to: u32,
+    },
+
+    NewList {
+        out: ListRegister,
+    },
+    /// Moves a list, or copies it if it is used again.
+    MoveList {
+        out: ListRegister,
+        a: ListRegister,
+        is_last: bool,
+    },
+    /// Appends a contiguous tensor.
+    Push {
+        list: ListRegister,
+        a: Place,
+        bytes: u32,
+    },
+    /// Makes a list of copies of a contiguous tensor.
+    Repeat {
+        list: ListRegister,
+        count: Number,
+        a: Place,
+        bytes: u32,
+    },
+    PushList {
+        list: ListRegister,
+        item: ListRegister,
+        is_last: bool,
+    },
+    Get {
+        out: Place,
+        list: ListRegister,
+        index: Number,
+        bytes: u32,
+    },
+    GetList {
+        out: ListRegister,
+        list: ListRegister,
+        index: Number,
+    },
+    Pop {
+        out: Place,
+        list: ListRegister,
+        index: Number,
+        bytes: u32,
+    },
+    PopList {
+        out: ListRegister,
+        list: ListRegister,
+        index: Number,
+    },
+    Set {
+        list: ListRegister,
+        index: Number,
+        a: Place,
+        bytes: u32,
+    },
+    Length {
+        out: Register,
+        list: ListRegister,
+        bytes: u32,
+    },
+    LengthOfLists {
+        out: Register,
+        list: ListRegister,
+    },
+    /// Copies all tensors of a list, one after the other. Stops if they are not as long as the result.
+    Concat {
+        out: Place,
+        list: ListRegister,
+        bytes: u32,
+    },
+    /// Splits contiguous memory into a list of tensors, which is the memory itself.
+    Split {
+        list: ListRegister,
+        a: Place,
+        bytes: u32,
+    },
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outer: Vec<Outer>,
+    pub(crate) products: Vec<Product>,
+    pub(crate) reductions: Vec<Reduce>,
+    /// The table of constants, in units of eight bytes.
+    pub(crate) constants: Vec<u64>,
+    /// Bytes of the arena.
+    pub(crate) arena: usize,
+    pub(crate) bases: u32,
+    pub(crate) registers: u32,
+    pub(crate) lists: u32,
+}

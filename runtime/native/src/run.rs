@@ -1,0 +1,410 @@
+//! Runs programs.
+#![allow(unsafe_code, reason = "steps read and write memory by address")]
+
+use ag_graph::ir::arithmetic::float;
+
+use crate::dtype::Element;
+use crate::lower::Segment;
+use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Number, Outer, Program, Register, Step};
+use crate::view::Place;
+
+/// Why a run ended early. Nothing has changed; the same nodes can run on libtorch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Memory for runs, which is reused by the next run.
+#[derive(Debug, Default)]
+pub struct Memory {
+    arena: Vec<Line>,
+    bases: Vec<*mut u8>,
+    registers: Vec<u64>,
+    lists: Vec<List>,
+    /// The outputs that are numbers.
+    numbers: Vec<u64>,
+}
+
+/// A cache line. Kernels need the alignment of their elements only; with this alignment, they are faster.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    _bytes: [u8; 64],
+}
+
+#[derive(Debug, Clone, Default)]
+struct List {
+    /// The elements of its tensors, one tensor after the other, in units of eight bytes.
+    data: Vec<u64>,
+    /// The length of the data in bytes.
+    bytes: usize,
+    /// The items of a list of lists.
+    lists: Vec<List>,
+}
+
+impl List {
+    fn clear(&mut self) {
+        self.data.clear();
+        self.bytes = 0;
+        self.lists.clear();
+    }
+
+    fn address(&mut self) -> *mut u8 {
+        self.data.as_mut_ptr().cast()
+    }
+
+    /// # Safety
+    /// `from` must be valid for `bytes` bytes outside of this list.
+    unsafe fn push(&mut self, from: *const u8, bytes: usize) {
+        let end = self.bytes + bytes;
+        let words = end.div_ceil(8);
+        if words > self.data.len() {
+            if words > self.data.capacity() {
+                self.data.reserve(words);
+            }
+            self.data.resize(words, 0);
+        }
+        // SAFETY: the data is long enough; the caller guarantees the source.
+        unsafe { from.copy_to_nonoverlapping(self.address().add(self.bytes), bytes) };
+        self.bytes = end;
+    }
+}
+
+/// The position of a list item. As in Python, negative indices count from the end.
+fn position(index: u64, length: usize) -> Result<usize, Stopped> {
+    let index = index.cast_signed();
+    let index = if index < 0 { index.checked_add(length as i64).ok_or(Stopped)? } else { index };
+    usize::try_from(index).ok().filter(|index| *index < length).ok_or(Stopped)
+}
+
+impl Segment {
+    /// Runs the segment. `inputs` has an address for each tensor and the bits of each number, `tensors` an
+    /// address for each tensor that the segment writes. Returns the bits of the outputs that are numbers. `poll`
+    /// is called between iterations of loops; if it returns `false`, the run stops.
+    ///
+    /// # Safety
+    /// Each address must be valid: for a tensor of the dtype, the sizes and the strides in `self.inputs` or
+    /// `self.tensors`. No written tensor may overlap an input or another written tensor.
+    pub unsafe fn run<'m>(
+        &self,
+        memory: &'m mut Memory,
+        inputs: &[u64],
+        tensors: &[*mut u8],
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<&'m [u64], Stopped> {
+        if inputs.len() != self.inputs.len() || tensors.len() != self.tensors.len() {
+            return Err(Stopped);
+        }
+        let program = &self.program;
+        memory.prepare(program);
+        for (input, base) in inputs.iter().zip(&self.input_bases) {
+            match base {
+                Ok(base) => memory.bases[*base as usize] = *input as usize as *mut u8,
+                Err(register) => memory.registers[register.0 as usize] = *input,
+            }
+        }
+        for (tensor, base) in tensors.iter().zip(&self.tensor_bases) {
+            memory.bases[*base as usize] = *tensor;
+        }
+        // SAFETY: the caller guarantees the addresses; lowering gives each buffer its place.
+        unsafe { memory.run(program, poll)? };
+        memory.numbers.clear();
+        for number in &self.numbers {
+            let bits = memory.number(*number);
+            memory.numbers.push(bits);
+        }
+        Ok(&memory.numbers)
+    }
+}
+
+impl Memory {
+    fn prepare(&mut self, program: &Program) {
+        let lines = program.arena.div_ceil(64) + 1;
+        if self.arena.len() < lines {
+            self.arena.resize(lines, Line { _bytes: [0; 64] });
+        }
+        self.bases.clear();
+        self.bases.resize(program.bases as usize, std::ptr::null_mut());
+        self.bases[ARENA as usize] = self.arena.as_mut_ptr().cast();
+        // Constants are only read.
+        self.bases[CONSTANTS as usize] = program.constants.as_ptr().cast_mut().cast();
+        self.registers.clear();
+        self.registers.resize(program.registers as usize, 0);
+        if self.lists.len() < program.lists as usize {
+            self.lists.resize_with(program.lists as usize, List::default);
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self, place: Place) -> *mut u8 {
+        // SAFETY: lowering counts the bases; `prepare` makes as many.
+        unsafe { *self.bases.get_unchecked(place.base as usize) }.wrapping_add(place.offset as usize)
+    }
+
+    #[inline(always)]
+    fn number(&self, number: Number) -> u64 {
+        match number {
+            Number::Const(bits) => bits,
+            Number::Register(register) => self.registers[register.0 as usize],
+        }
+    }
+
+    #[inline(always)]
+    fn register(&mut self, register: Register) -> &mut u64 {
+        &mut self.registers[register.0 as usize]
+    }
+
+    fn list(&mut self, list: ListRegister) -> &mut List {
+        &mut self.lists[list.0 as usize]
+    }
+
+    /// Takes a list out of its register, or copies it.
+    fn take(&mut self, list: ListRegister, is_last: bool) -> List {
+        if is_last { std::mem::take(self.list(list)) } else { self.list(list).clone() }
+    }
+
+    /// # Safety
+    /// The bases must be set, and the program must be one that lowering has made.
+    unsafe fn run(&mut self, program: &Program, poll: &mut dyn FnMut() -> bool) -> Result<(), Stopped> {
+        let mut at = 0;
+        while let Some(step) = program.steps.get(at) {
+            at += 1;
+            // SAFETY: lowering gives each operand a place that is valid for its shape.
+            unsafe {
+                match step {
+                    Step::Elementwise(elementwise) => self.elementwise(program, elementwise),
+                    Step::Product { kernel, product, out, a, b } => {
+                        kernel(&program.products[*product as usize], self.at(*out), self.at(*a), self.at(*b));
+                    }
+                    Step::Reduce { reduce, out, a } => {
+                        program.reductions[*reduce as usize].run(self.at(*out), self.at(*a));
+                    }
+                    Step::Rows { kind, element, out, operands, rows, columns } => {
+                        let operands = operands.map(|place| self.at(place).cast_const());
+                        kind.run(*element, self.at(*out), operands, *rows as usize, *columns as usize);
+                    }
+                    Step::Loss { loss, outs, x, classes } => {
+                        let outs = [self.at(outs[0]), self.at(outs[1])];
+                        loss.forward(outs, self.at(*x), self.at(*classes)).map_err(|()| Stopped)?;
+                    }
+                    Step::LossBackward { loss, out, gradient, classes, weight } => {
+                        let operands = (self.at(*gradient), self.at(*classes), self.at(*weight));
+                        loss.backward(self.at(*out), operands.0, operands.1, operands.2)
+                            .map_err(|()| Stopped)?;
+                    }
+                    Step::CheckDivisors { a, count, stride } => {
+                        let a = self.at(*a).cast::<i64>();
+                        for index in 0..*count as usize {
+                            if a.add(index * *stride as usize).read() == 0 {
+                                return Err(Stopped);
+                            }
+                        }
+                    }
+                    Step::Zero { out, bytes } => self.at(*out).write_bytes(0, *bytes as usize),
+                    Step::Address { base, from, index, size, stride } => {
+                        let index = position(self.number(*index), *size as usize)?;
+                        self.bases[*base as usize] = self.at(*from).add(index * *stride as usize);
+                    }
+                    Step::Fill { out, element, number, is_float } => {
+                        let (out, bits) = (self.at(*out), self.number(*number));
+                        let real = if *is_float { float(bits) } else { bits.cast_signed() as f64 };
+                        match element {
+                            Element::F32 => out.cast::<f32>().write(real as f32),
+                            Element::F64 => out.cast::<f64>().write(real),
+                            Element::I64 => out.cast::<u64>().write(bits),
+                            Element::Bool => out.write(u8::from(real != 0.0)),
+                        }
+                    }
+                    Step::Item { out, element, a } => {
+                        let a = self.at(*a);
+                        *self.register(*out) = match element {
+                            Element::F32 => f64::from(a.cast::<f32>().read()).to_bits(),
+                            Element::F64 | Element::I64 => a.cast::<u64>().read(),
+                            Element::Bool => u64::from(a.read()),
+                        };
+                    }
+                    Step::Push { list, a, bytes } => {
+                        let a = self.at(*a);
+                        self.list(*list).push(a, *bytes as usize);
+                    }
+                    Step::Repeat { list, count, a, bytes } => {
+                        let (a, count) = (self.at(*a), self.number(*count).cast_signed());
+                        let list = self.list(*list);
+                        list.clear();
+                        for _ in 0..count {
+                            list.push(a, *bytes as usize);
+                        }
+                    }
+                    Step::Get { out, list, index, bytes } => {
+                        let (out, index, bytes) = (self.at(*out), self.number(*index), *bytes as usize);
+                        let list = self.list(*list);
+                        let start = position(index, list.bytes / bytes)? * bytes;
+                        list.address().add(start).copy_to_nonoverlapping(out, bytes);
+                    }
+                    Step::Pop { out, list, index, bytes } => {
+                        let (out, index, bytes) = (self.at(*out), self.number(*index), *bytes as usize);
+                        let list = self.list(*list);
+                        let start = position(index, list.bytes / bytes)? * bytes;
+                        let item = list.address().add(start);
+                        item.copy_to_nonoverlapping(out, bytes);
+                        item.add(bytes).copy_to(item, list.bytes - start - bytes);
+                        list.bytes -= bytes;
+                    }
+                    Step::Set { list, index, a, bytes } => {
+                        let (a, index, bytes) = (self.at(*a), self.number(*index), *bytes as usize);
+                        let list = self.list(*list);
+                        let start = position(index, list.bytes / bytes)? * bytes;
+                        a.copy_to_nonoverlapping(list.address().add(start), bytes);
+                    }
+                    Step::Concat { out, list, bytes } => {
+                        let out = self.at(*out);
+                        let list = self.list(*list);
+                        if list.bytes != *bytes as usize {
+                            return Err(Stopped);
+                        }
+                        list.address().copy_to_nonoverlapping(out, list.bytes);
+                    }
+                    Step::Split { list, a, bytes } => {
+                        let a = self.at(*a);
+                        let list = self.list(*list);
+                        list.clear();
+                        list.push(a, *bytes as usize);
+                    }
+                    Step::Jump { to } => at = *to as usize,
+                    Step::JumpIfFalse { condition, to } => {
+                        if self.number(*condition) == 0 {
+                            at = *to as usize;
+                        }
+                    }
+                    Step::JumpBack { to } => {
+                        if !poll() {
+                            return Err(Stopped);
+                        }
+                        at = *to as usize;
+                    }
+                    Step::ForTest { left, to } => {
+                        if *self.register(*left) == 0 {
+                            at = *to as usize;
+                        }
+                    }
+                    Step::ForNext { index, left, step, to } => {
+                        if !poll() {
+                            return Err(Stopped);
+                        }
+                        let by = *self.register(*step);
+                        let index = self.register(*index);
+                        *index = index.wrapping_add(by);
+                        *self.register(*left) -= 1;
+                        at = *to as usize;
+                    }
+                    step => self.other(step)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps that do not touch memory by address.
+    fn other(&mut self, step: &Step) -> Result<(), Stopped> {
+        match *step {
+            Step::Scalar { f, out, a, b } => {
+                *self.register(out) = f(self.number(a), self.number(b)).map_err(|_| Stopped)?;
+            }
+            Step::Select { out, condition, a, b } => {
+                let taken = if self.number(condition) == 0 { b } else { a };
+                *self.register(out) = self.number(taken);
+            }
+            Step::CopyScalar { out, a } => *self.register(out) = self.number(a),
+            Step::ForStart { index, left, step, start, stop, by } => {
+                let [start, stop, by] = [start, stop, by].map(|number| self.number(number));
+                *self.register(left) =
+                    iteration_count(start.cast_signed(), stop.cast_signed(), by.cast_signed())?;
+                *self.register(index) = start;
+                *self.register(step) = by;
+            }
+            Step::NewList { out } => self.list(out).clear(),
+            Step::MoveList { out, a, is_last } => *self.list(out) = self.take(a, is_last),
+            Step::PushList { list, item, is_last } => {
+                let item = self.take(item, is_last);
+                self.list(list).lists.push(item);
+            }
+            Step::GetList { out, list, index } => {
+                let index = self.number(index);
+                let items = &self.list(list).lists;
+                let item = items[position(index, items.len())?].clone();
+                *self.list(out) = item;
+            }
+            Step::PopList { out, list, index } => {
+                let index = self.number(index);
+                let items = &mut self.list(list).lists;
+                let index = position(index, items.len())?;
+                *self.list(out) = items.remove(index);
+            }
+            Step::Length { out, list, bytes } => {
+                *self.register(out) = (self.list(list).bytes / bytes as usize) as u64;
+            }
+            Step::LengthOfLists { out, list } => {
+                *self.register(out) = self.list(list).lists.len() as u64;
+            }
+            // Handled by `run`.
+            _ => return Err(Stopped),
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// See `run`.
+    #[inline(always)]
+    unsafe fn elementwise(&self, program: &Program, step: &Elementwise) {
+        let out = self.at(step.out);
+        let [a, b, c] = step.operands;
+        let operands = [self.at(a).cast_const(), self.at(b).cast_const(), self.at(c).cast_const()];
+        let [a, b, c, d] = step.strides;
+        let strides = [a as usize, b as usize, c as usize, d as usize];
+        let (start, length) = step.outer;
+        // SAFETY: lowering gives each operand a place that is valid for its shape.
+        unsafe {
+            if length == 0 {
+                (step.kernel)(out, operands, step.count as usize, strides);
+                return;
+            }
+            let outer = &program.outer[start as usize..][..length as usize];
+            nested(step, strides, outer, out, operands);
+        }
+    }
+}
+
+/// Runs the kernel in a loop over each outer dimension.
+///
+/// # Safety
+/// See `Memory::run`.
+unsafe fn nested(
+    step: &Elementwise,
+    strides: [usize; 4],
+    outer: &[Outer],
+    mut out: *mut u8,
+    mut operands: [*const u8; 3],
+) {
+    let [first, rest @ ..] = outer else {
+        // SAFETY: the dimensions are those of the operands.
+        unsafe { (step.kernel)(out, operands, step.count as usize, strides) };
+        return;
+    };
+    for _ in 0..first.size {
+        // SAFETY: the dimensions are those of the operands.
+        unsafe { nested(step, strides, rest, out, operands) };
+        out = out.wrapping_add(first.strides[3] as usize);
+        for (operand, stride) in operands.iter_mut().zip(first.strides) {
+            *operand = operand.wrapping_add(stride as usize);
+        }
+    }
+}
+
+/// The length of `range(start, stop, step)`.
+fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Stopped> {
+    let distance = match step {
+        0 => return Err(Stopped),
+        1.. => i128::from(stop) - i128::from(start),
+        _ => i128::from(start) - i128::from(stop),
+    };
+    let step = i128::from(step.unsigned_abs());
+    u64::try_from((distance.max(0) + step - 1) / step).map_err(|_| Stopped)
+}

@@ -1,0 +1,23 @@
+//! The setting that decides which operators run natively.
+
+use ag_exec::Tier;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+const NAMES: [(&str, Tier); 3] = [("torch", Tier::Torch), ("native", Tier::Native), ("always", Tier::Always)];
+
+/// `"torch"`: every operator is that of libtorch. `"native"`: segments of small tensors run natively.
+/// `"always"`: single operators too, in functions that are traced from now on.
+#[pyfunction]
+pub(super) fn set_tier(name: &str) -> PyResult<()> {
+    let Some((_, tier)) = NAMES.iter().find(|(known, _)| *known == name) else {
+        return Err(PyValueError::new_err(format!("{name:?} is not \"torch\", \"native\" or \"always\"")));
+    };
+    ag_exec::set_tier(*tier);
+    Ok(())
+}
+
+#[pyfunction]
+pub(super) fn tier() -> &'static str {
+    NAMES.iter().find(|(_, tier)| *tier == ag_exec::tier()).map_or("torch", |(name, _)| name)
+}

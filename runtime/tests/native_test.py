@@ -1,0 +1,213 @@
+"""The native tier: the same results as libtorch, for every operator that it has, in each layout and with NaN and infinities."""
+
+import math
+import re
+
+import pytest
+import torch
+
+import autograph as ag
+from autograph import _runtime
+from ops_test import compare, compare_non_contiguous, quiet  # noqa: F401
+from oracle import assert_equal
+from samples import name_of, operators, samples
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+#: Operators of torch's table that the native tier has, with names as in the table.
+NATIVE = set(
+    """abs add all amax amin any atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
+    clamp_min clone cos div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 floor floor_divide full full_like ge
+    gt le linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor lt masked_fill
+    maximum mean minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.relu
+    ones ones_like permute pow reciprocal remainder reshape round rsqrt rsub select
+    select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh transpose trunc
+    unsqueeze var view where zeros zeros_like""".split()
+)
+
+
+@pytest.fixture(autouse=True)
+def always():
+    """Runs single operators natively too."""
+    before = _runtime.tier()
+    _runtime.set_tier("always")
+    yield
+    _runtime.set_tier(before)
+
+
+def listing(staged, *args):
+    return staged.trace(*args).plan.listing(lambda file, line: None)
+
+
+def test_every_native_operator():
+    native, failures = set(), []
+    for info in operators():
+        name = name_of(info)
+        if name not in NATIVE:
+            continue
+        for sample in samples(info):
+            if sample.dtype.is_complex:
+                continue
+            try:
+                parts = compare(sample).parts
+                if sample.dtype is torch.float32:
+                    compare_non_contiguous(sample)
+            except Exception as error:
+                failures.append(f"{name} {sample.dtype}: {type(error).__name__}: {str(error)[:300]}")
+                continue
+            if parts and re.search(r"  native \d+ steps", listing(ag.function(sample.call), *sample.fresh())):
+                native.add(name)
+    assert not failures, "\n".join(failures)
+    assert not NATIVE - native, f"these do not run natively: {sorted(NATIVE - native)}"
+
+
+#: The numbers that functions are checked with: the whole range, its ends, NaN, infinities and subnormal numbers.
+NUMBERS = torch.cat([
+    torch.linspace(-110, 110, 4001), torch.logspace(-44, 38, 2000), -torch.logspace(-44, 38, 2000),
+    torch.tensor([0.0, -0.0, math.nan, math.inf, -math.inf, 1e-45, -1e-45, 3.4e38, -3.4e38]),
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "log", "log1p", "expm1", "sin", "cos", "tan", "sqrt", "atan"])
+def test_functions_are_rounded_almost_correctly(name):
+    """At most one unit in the last place from the exact result, which is computed in float64."""
+    function = getattr(torch, name)
+    staged = ag.function(lambda x: function(x))
+    found = staged(NUMBERS)
+    assert "native" in listing(staged, NUMBERS)
+    exact = function(NUMBERS.double()).float()
+    # As bits, floats of one sign are in order.
+    distance = (found.view(torch.int32).long() - exact.view(torch.int32).long()).abs()
+    distance[(found == exact) | (found.isnan() & exact.isnan())] = 0
+    assert int(distance.max()) <= 1, (name, NUMBERS[distance.argmax()], found[distance.argmax()])
+
+
+def test_integers_wrap_and_divide_as_in_torch():
+    def program(a, b):
+        return a + b, a * b, a // b, a % b, -a, abs(a)
+
+    staged = ag.function(program)
+    ends = torch.iinfo(torch.int64)
+    a = torch.tensor([7, -7, 7, -7, ends.max, ends.min, 0])
+    b = torch.tensor([2, 2, -2, -2, 3, 5, 9])
+    assert_equal(staged(a, b), program(a, b))
+
+
+def test_division_by_zero_is_the_error_of_torch():
+    staged = ag.function(lambda a, b: (a + 1) // b)
+    assert staged(torch.tensor([4]), torch.tensor([2])).tolist() == [2]
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        staged(torch.tensor([4]), torch.tensor([0]))
+
+
+def test_an_index_that_is_out_of_range_is_the_error_of_torch():
+    def program(x, n):
+        total = torch.zeros(())
+        i = 0
+        while n > i:
+            total = total + x[i]
+            i = i + 1
+        return total
+
+    staged = ag.function(program)
+    assert staged(torch.ones(3), torch.tensor(3)) == 3
+    with pytest.raises(IndexError):
+        staged(torch.ones(3), torch.tensor(4))
+
+
+def test_loops_on_scalars_are_one_step():
+    def collatz(n):
+        steps = torch.tensor(0)
+        while n != 1:
+            if n % 2 == 0:
+                n = n // 2
+            else:
+                n = 3 * n + 1
+            steps = steps + 1
+        return steps
+
+    staged = ag.function(collatz)
+    assert staged(torch.tensor(27)) == 111
+    native, to = re.search(r"0  native (\d+) steps, then (\d+)", listing(staged, torch.tensor(27))).groups()
+    assert int(native) > 10 and f"\n   {to}  return" in listing(staged, torch.tensor(27))
+
+
+def test_lists_that_a_loop_fills():
+    def program(x, n):
+        states = []
+        for i in range(n):
+            x = torch.tanh(x * 0.5 + i)
+            states.append(x)
+        return torch.stack(states)
+
+    def staged_with_gradient(x, n):
+        y = program(x, n)
+        return y, torch.autograd.grad(y.square().sum(), x)[0]
+
+    x = torch.linspace(-1, 1, 5, requires_grad=True)
+    torch.testing.assert_close(ag.function(program)(x, 40), program(x, 40))
+    torch.testing.assert_close(ag.function(staged_with_gradient)(x, 40), staged_with_gradient(x, 40))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_a_training_step(reduction):
+    def program(x, target, w, b):
+        hidden = torch.relu(torch.addmm(b, x, w))
+        loss = torch.nn.functional.cross_entropy(hidden, target, reduction=reduction, ignore_index=2)
+        loss = loss + torch.nn.functional.softplus(hidden).mean()
+        return loss, torch.autograd.grad(loss, (w, b))
+
+    w, b = torch.randn(3, 4, requires_grad=True), torch.randn(4, requires_grad=True)
+    x, target = torch.randn(5, 3), torch.tensor([0, 1, 2, 3, 0])
+    staged = ag.function(program)
+    torch.testing.assert_close(staged(x, target, w, b), program(x, target, w, b))
+    with pytest.raises(IndexError):
+        staged(x, target + 4, w, b)
+
+
+def test_values_that_share_memory_still_share_it():
+    def program(x):
+        y = x * 2
+        return y, y.t(), y[0], x.t()
+
+    staged = ag.function(program)
+    x = torch.arange(6.0).view(2, 3)
+    found, expected = staged(x), program(x)
+    assert_equal(found, expected)
+    assert [one.stride() for one in found] == [one.stride() for one in expected]
+    for one in found, expected:
+        one[0].add_(1)
+    assert_equal(found, expected)
+    x.add_(1)
+    assert_equal(found[3], expected[3])
+
+
+def test_layouts_are_those_of_torch():
+    def program(x, y):
+        return x.t() * 2, x.t() + y, y + x.t(), torch.tanh(x).t().exp(), (x.t() > 0).float()
+
+    x, y = torch.randn(3, 4), torch.randn(4, 3)
+    found, expected = ag.function(program)(x, y), program(x, y)
+    assert_equal(found, expected)
+    assert [one.stride() for one in found] == [one.stride() for one in expected]
+    staged = ag.function(program)
+    staged(x, y)
+    assert [one.stride() for one in staged(x.t().contiguous().t(), y)] == [
+        one.stride() for one in program(x.t().contiguous().t(), y)
+    ]
+
+
+def test_deterministic_kernels_equal_those_of_torch_to_the_last_bit():
+    def program(x, w):
+        for _ in range(3):
+            x = torch.tanh(x @ w).softmax(1)
+        return x
+
+    staged = ag.function(program)
+    x, w = torch.randn(5, 7), torch.randn(7, 7)
+    staged(x, w)
+    ag.use_deterministic_kernels()
+    assert ag.deterministic_kernels_used()
+    assert torch.equal(staged(x, w), program(x, w))
+    ag.use_deterministic_kernels(False)
+    torch.testing.assert_close(staged(x, w), program(x, w))
