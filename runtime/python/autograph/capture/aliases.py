@@ -45,9 +45,14 @@ class Base:
 
 
 class View:
-    """A tensor: its base, the chain of view operations, and its value when the base had `version`."""
+    """A tensor: its base, the chain of view operations, and its value when the base had `version`.
 
-    __slots__ = ("base", "chain", "value", "version", "__weakref__")
+    `depth` is the depth of the region that made it a leaf: `y = x.detach().requires_grad_()`. Such a leaf shares memory
+    with its base, but has a gradient of its own, as a base has."""
+
+    __slots__ = ("base", "chain", "value", "version", "depth", "__weakref__")
+    source = None
+    was_leaf = False
 
     def __init__(self, base, chain, value):
         self.base = base

@@ -51,6 +51,7 @@ def backward(staging, tensor, gradient=None, inputs=None):
         bases = [base for base in list(staging.leaves) if base.value.visible]
         used = depend_on(staging.record, [base.value for base in bases], [value])
         leaves = [staging.tensor_at(base) for base, needed in zip(bases, used) if needed]
+        leaves += _views_used(staging, value)
     else:
         leaves = list(_tuple(inputs))
     if not leaves:
@@ -58,7 +59,20 @@ def backward(staging, tensor, gradient=None, inputs=None):
     found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,))
     with torch.no_grad():
         for leaf, new in zip(leaves, found):
-            staging.gradients.add(staging.view_of(leaf).base, new)
+            staging.gradients.add(owner(staging, leaf), new)
+
+
+def _views_used(staging, value):
+    """The leaves that share memory with another tensor, if the value depends on them."""
+    views = [view for view in list(staging.leaf_views) if view.base.value.visible]
+    used = depend_on(staging.record, [staging.aliases.read(view) for view in views], [value])
+    return [staging.leaf_views[view] for view, needed in zip(views, used) if needed]
+
+
+def owner(staging, tensor):
+    """What the gradient of a tensor belongs to: its base, or the view if that is a leaf of its own."""
+    view = staging.view_of(tensor)
+    return view if view in staging.leaf_views else view.base
 
 
 def set_leaf(staging, base, requires_grad):
@@ -80,7 +94,9 @@ def set_leaf(staging, base, requires_grad):
 
 
 def requires_grad(staging, tensor):
-    return staging.view_of(tensor).base in staging.leaves or has_history(staging, tensor)
+    view = staging.view_of(tensor)
+    is_leaf = view in staging.leaf_views if view.chain else view.base in staging.leaves
+    return is_leaf or has_history(staging, tensor)
 
 
 def has_history(staging, tensor):

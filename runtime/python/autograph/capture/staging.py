@@ -93,7 +93,7 @@ class Staging:
         self.uses = Uses()
         self.unrolled = set(unrolled)  # code of loop bodies that cannot become a loop of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
-        self.leaf_views = weakref.WeakSet()  # views that require a gradient: `x.detach().requires_grad_()`
+        self.leaf_views = weakref.WeakKeyDictionary()  # view that requires a gradient -> tensor: `x.detach().requires_grad_()`
         self.conditional_attributes = []  # (class, name) of attributes that may not exist, whose reads are checked
         self.made_leaves = []  # values of the leaves that the function makes
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets

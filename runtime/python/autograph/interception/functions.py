@@ -166,10 +166,11 @@ def _requires_grad_(staging, func, tensor, requires_grad=True):
     view = staging.view_of(tensor)
     base, is_leaf = view.base, view.base in staging.leaves
     if view.chain:  # `x.detach().requires_grad_()`
-        for leaves, leaf in ((staging.leaves, base), (staging.leaf_views, view)):
-            (leaves.add if requires_grad else leaves.discard)(leaf)
         if requires_grad:
+            staging.leaf_views[view], view.depth = tensor, staging.depth
             staging.made_leaves.append(staging.aliases.read(view))
+        else:
+            staging.leaf_views.pop(view, None)
         return tensor
     if is_leaf == bool(requires_grad):
         return tensor
@@ -192,11 +193,11 @@ def _set_requires_grad(staging, func, tensor, value):
 
 def _get_grad(staging, func, tensor, *_):
     with torch._C.DisableTorchFunctionSubclass():
-        return staging.gradients.read(staging.view_of(tensor).base)
+        return staging.gradients.read(gradients.owner(staging, tensor))
 
 
 def _set_grad(staging, func, tensor, value):
-    staging.gradients.set(staging.view_of(tensor).base, value)
+    staging.gradients.set(gradients.owner(staging, tensor), value)
 
 
 def _data(staging, func, tensor, *_):

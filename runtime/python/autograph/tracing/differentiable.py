@@ -7,6 +7,7 @@ on demand, and recomputes the forward pass with the same random numbers. So do d
 """
 
 from contextlib import contextmanager
+from operator import and_
 
 import torch
 from torch.utils import _pytree as pytree
@@ -55,6 +56,8 @@ class Differentiable(torch.autograd.Function):
         if trace.overwrites:
             leaves = _apart(leaves)
         structure.append(ctx.structure)
+        ctx.set_materialize_grads(False)  # which outputs have no gradient decides which inputs have none
+        ctx.kinds = [(t.shape, t.dtype, t.device) if isinstance(t, torch.Tensor) else None for t in leaves]
         flags = trace.gradient(differentiable_outputs, ctx.needed)
         has = []
         for flag, output in zip(flags, outputs):
@@ -70,9 +73,10 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *seeds):
+        seeds, unused = _seeds(ctx, seeds)
         if torch.is_grad_enabled():  # create_graph=True
-            return (None, None, *_differentiable(ctx, seeds))
-        tensors, seeds = ctx.saved_tensors, pytree.tree_unflatten(seeds, ctx.structure)
+            return (None, None, *_differentiable(ctx, seeds, unused))
+        tensors = ctx.saved_tensors
         if ctx.gradient is not None:
             gradient = ctx.gradient
             found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
@@ -85,7 +89,7 @@ class Differentiable(torch.autograd.Function):
         gradients = [None] * len(ctx.needed)
         for index, value in zip(gradient.inputs, found):
             gradients[index] = value
-        return (None, None, *_used(ctx, gradients))
+        return (None, None, *_used(gradients, unused))
 
 
 class MadeLeaf(torch.autograd.Function):
@@ -129,9 +133,35 @@ def _apart(leaves):
     return found
 
 
-def _used(ctx, gradients):
-    """The gradients, without those of inputs that the run has not used."""
-    for index in ctx.unused:
+def _seeds(ctx, seeds):
+    """The gradients of the outputs, in the structure of the outputs, and the inputs that have no gradient: those that
+    the run has not used, and those that only outputs without a gradient depend on. Missing gradients become zeros."""
+    if all(seed is not None for seed in seeds):
+        return pytree.tree_unflatten(seeds, ctx.structure), ctx.unused
+    given = pytree.tree_unflatten(seeds, ctx.structure)
+    seeded = tuple(any(seed is not None for seed in _leaves_of(part)) for part in given)
+    unused = ctx.unused + ctx.trace.gradient(_without_seeds, (ctx.needed, seeded))
+    filled = [
+        torch.zeros(kind[0], dtype=kind[1], device=kind[2]) if seed is None and kind is not None else seed
+        for seed, kind in zip(seeds, ctx.kinds)
+    ]
+    return pytree.tree_unflatten(filled, ctx.structure), unused
+
+
+def _leaves_of(part):
+    return pytree.tree_leaves(part, is_leaf=lambda value: value is None)
+
+
+def _without_seeds(trace, needed):
+    """The inputs that none of the outputs with a gradient depends on."""
+    needed, seeded = needed
+    inputs = [index for index, need in enumerate(needed) if need]
+    return [index for index in inputs if not any(map(and_, trace.graph.followed([index]), seeded))]
+
+
+def _used(gradients, unused):
+    """The gradients, without those of inputs that no result with a gradient depends on."""
+    for index in unused:
         gradients[index] = None
     return gradients
 
@@ -160,12 +190,11 @@ class _Inputs:
         return self._tensors
 
 
-def _differentiable(ctx, seeds):
+def _differentiable(ctx, seeds, unused):
     """The gradients of the inputs, with a history."""
     level = ctx.trace.gradient(Level, (ctx.needed,))
-    seeds = pytree.tree_unflatten(seeds, ctx.structure)
     seeds = [seeds[index] for index in level.outputs]
-    return _used(ctx, level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds))
+    return _used(level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds), unused)
 
 
 class Derivative(torch.autograd.Function):
