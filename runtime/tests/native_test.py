@@ -73,8 +73,10 @@ def test_functions_are_rounded_almost_correctly(name):
     """At most one unit in the last place from the exact result, which is computed in float64."""
     function = getattr(torch, name)
     staged = ag.function(lambda x: function(x))
-    found = staged(NUMBERS)
-    assert "native" in listing(staged, NUMBERS)
+    # Native kernels compute at most 1,024 elements of these functions.
+    numbers = torch.cat([NUMBERS, torch.zeros(-len(NUMBERS) % 1000)])
+    found = torch.cat([staged(part) for part in numbers.split(1000)])[: len(NUMBERS)]
+    assert "native" in listing(staged, numbers[:1000])
     exact = function(NUMBERS.double()).float()
     # As bits, floats of one sign are in order.
     distance = (found.view(torch.int32).long() - exact.view(torch.int32).long()).abs()

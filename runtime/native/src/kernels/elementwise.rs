@@ -409,6 +409,16 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
     }
 }
 
+/// Whether the kernel of an operator of one tensor computes a series or calls a function for each element.
+pub(crate) fn is_function(name: &str) -> bool {
+    matches!(
+        name.split('.').next(),
+        Some(
+            "exp" | "tanh" | "sigmoid" | "log" | "log1p" | "expm1" | "log2" | "sin" | "cos" | "tan" | "atan"
+        )
+    )
+}
+
 /// `Tensor.logical_not`.
 pub(crate) fn logical_not(element: Element) -> Kernel {
     match element {

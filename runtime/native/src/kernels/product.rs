@@ -108,6 +108,10 @@ impl Product {
                 return;
             }
             let mut start = 0;
+            // With few rows, memory is the limit: long parts of the rows of `b`.
+            if self.rows < HEIGHT && self.b[1] == 1 {
+                start += self.tiles::<T, FUSED, 64>(c, a, b, start);
+            }
             start += self.tiles::<T, FUSED, 16>(c, a, b, start);
             start += self.tiles::<T, FUSED, 8>(c, a, b, start);
             start += self.tiles::<T, FUSED, 4>(c, a, b, start);

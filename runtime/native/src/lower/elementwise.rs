@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{Node, Operand};
 
-use super::{Lowering, is_dtype, is_plain};
+use super::{Lowering, MOST_OF_FUNCTIONS, is_dtype, is_plain};
 use crate::dtype::Element;
 use crate::kernels::elementwise::{self as kernels, Kernel};
 use crate::program::Step;
@@ -112,6 +112,7 @@ impl Lowering<'_> {
             }
             (_, [a]) => {
                 let a = self.operand_as(a, element)?;
+                (!kernels::is_function(name) || a.count() <= MOST_OF_FUNCTIONS).then_some(())?;
                 self.mapped(node, kernels::unary(name, element)?, &[&a])
             }
             _ => None,

@@ -32,6 +32,9 @@ const MOST_NODES: usize = 1_000;
 /// compared with the work.
 const MOST_ELEMENTS: usize = 8_192;
 
+/// The most elements of a function such as `exp` or a softmax, whose kernels here are slower than those of libtorch.
+const MOST_OF_FUNCTIONS: usize = 1_024;
+
 /// The fewest operators for which a segment is worth its overhead.
 pub const FEWEST_OPERATORS: usize = 2;
 

@@ -9,8 +9,10 @@ use crate::program::Step;
 use crate::view::View;
 
 /// The most multiplications of a product. For larger ones, the kernels of libtorch are faster in spite of the
-/// cost of calling them.
+/// cost of calling them. Vectors times matrices read each number of the matrix once, and reach that point earlier.
 const MOST_MULTIPLICATIONS: usize = 262_144;
+const MOST_WITH_FEW_ROWS: usize = 65_536;
+const FEW_ROWS: usize = 8;
 
 impl Lowering<'_> {
     pub(super) fn product_operator(&mut self, name: &str, node: &Node) -> Option<()> {
@@ -70,7 +72,8 @@ impl Lowering<'_> {
         (a.element == out.element && b.element == out.element).then_some(())?;
         let (&[rows, inner], &[also_inner, columns]) = (&a.sizes[..], &b.sizes[..]) else { return None };
         (inner == also_inner && out.sizes == [rows, columns]).then_some(())?;
-        (rows * inner * columns <= MOST_MULTIPLICATIONS).then_some(())?;
+        let most = if rows.min(columns) < FEW_ROWS { MOST_WITH_FEW_ROWS } else { MOST_MULTIPLICATIONS };
+        (rows * inner * columns <= most).then_some(())?;
         let product = Product {
             rows,
             inner,

@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{Node, Operand};
 
-use super::{Lowering, ints, is_dtype};
+use super::{Lowering, MOST_OF_FUNCTIONS, ints, is_dtype};
 use crate::kernels::elementwise as kernels;
 use crate::kernels::reduce::{Reduce, Reduction};
 use crate::kernels::rows::Rows;
@@ -139,6 +139,7 @@ impl Lowering<'_> {
             places.push(self.as_contiguous(&view)?.place);
         }
         let out = self.allocate(element, &sizes)?;
+        (out.count() <= MOST_OF_FUNCTIONS).then_some(())?;
         let operands = [places[0], *places.last()?];
         let rows = (out.count() / columns) as u32;
         self.step(Step::Rows { kind, element, out: out.place, operands, rows, columns: columns as u32 });
