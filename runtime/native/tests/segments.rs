@@ -1,0 +1,163 @@
+//! Segments of graphs that are written as text: what is in them, and what they compute.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+#![allow(unsafe_code, reason = "a segment reads and writes tensors by address")]
+
+use ag_graph::ir::Graph;
+use ag_graph::ir::text::parse;
+use ag_graph::liveness::liveness;
+use ag_native::{Layouts, Memory, Output, Segment, lower};
+
+fn graph(function: &str) -> Graph {
+    parse(&format!("graph 1\nfile 0 \"model.py\"\n{function}"))
+        .unwrap_or_else(|error| panic!("{error}\n{function}"))
+}
+
+/// The segment that starts at the first node.
+fn segment(function: &str) -> Option<Segment> {
+    let graph = graph(function);
+    let entry = graph.entry().unwrap();
+    let life = liveness(entry);
+    lower::segment(entry, &entry.body.nodes, &life.nodes, &Layouts::default(), 1)
+}
+
+/// Runs a segment whose inputs and results are tensors of `f32`.
+fn run(function: &str, inputs: &[&[f32]]) -> Vec<Vec<f32>> {
+    let segment = segment(function).unwrap();
+    let inputs: Vec<u64> = inputs.iter().map(|input| input.as_ptr() as usize as u64).collect();
+    let mut outputs: Vec<Vec<f32>> =
+        segment.tensors.iter().map(|tensor| vec![0.0; tensor.sizes.iter().product()]).collect();
+    let addresses: Vec<*mut u8> = outputs.iter_mut().map(|output| output.as_mut_ptr().cast()).collect();
+    let mut memory = Memory::default();
+    // SAFETY: the tests pass inputs of the sizes that they declare.
+    unsafe { segment.run(&mut memory, &inputs, &addresses, &mut || true) }.unwrap();
+    outputs
+}
+
+#[test]
+fn a_segment_ends_before_an_unknown_operator() {
+    let found = segment(
+        r#"
+func @main(%x.0: f32[3] = argument "x") -> (f32[3]) {
+  %1: f32[3] = aten.mul.Tensor(%x.0, 2.0)
+  %2: f32[3] = aten.tanh.default(%1)
+  %3: f32[3] = aten.erfinv.default(%2)
+  return %3
+}"#,
+    )
+    .unwrap();
+    assert_eq!(found.nodes, 2);
+    assert_eq!(found.inputs.len(), 1);
+    assert!(matches!(found.outputs[..], [(_, Output::Tensor(0))]));
+}
+
+#[test]
+fn unknown_sizes_large_tensors_and_other_dtypes_are_left_to_libtorch() {
+    for ty in ["f32[?]", "f32[1000,1000]", "f16[3]", "f32[3]@cuda:0"] {
+        let function = format!(
+            "func @main(%x.0: {ty} = argument \"x\") -> ({ty}) {{\n  %1: {ty} = aten.mul.Tensor(%x.0, 2.0)\n  return %1\n}}"
+        );
+        assert!(segment(&function).is_none(), "{ty}");
+    }
+}
+
+/// `for _ in range(3): a, b = b, a + b`
+#[test]
+fn a_loop_assigns_simultaneously() {
+    let found = run(
+        r#"
+func @main(%a.0: f32[2] = argument "a", %b.1: f32[2] = argument "b") -> (f32[2], f32[2]) {
+  %2: f32[2], %3: f32[2] = for(0, 3, 1, %a.0, %b.1)
+    body(%i.4: int, %5: f32[2], %6: f32[2]) {
+      %7: f32[2] = aten.add.Tensor(%5, %6, 1)
+      yield %6, %7
+    }
+  return %2, %3
+}"#,
+        &[&[1.0, 10.0], &[1.0, 20.0]],
+    );
+    assert_eq!(found, [[3.0, 50.0], [5.0, 80.0]]);
+}
+
+#[test]
+fn a_list_grows_in_a_loop_and_shrinks_in_another() {
+    let found = run(
+        r#"
+func @main(%x.0: f32[] = argument "x") -> (f32[]) {
+  %1: list[f32[]] = list.new()
+  %2: list[f32[]], %3: f32[] = for(0, 4, 1, %1, %x.0)
+    body(%i.4: int, %5: list[f32[]], %6: f32[]) {
+      %7: list[f32[]] = list.append(%5, %6)
+      %8: f32[] = aten.mul.Tensor(%6, 2.0)
+      yield %7, %8
+    }
+  %9: list[f32[]], %10: f32[] = for(0, 4, 1, %2, %3)
+    body(%i.11: int, %12: list[f32[]], %13: f32[]) {
+      %14: list[f32[]], %15: f32[] = list.pop(%12, -1)
+      %16: f32[] = aten.sub.Tensor(%13, %15, 1)
+      yield %14, %16
+    }
+  return %10
+}"#,
+        &[&[3.0]],
+    );
+    // 48 - 24 - 12 - 6 - 3
+    assert_eq!(found, [[3.0]]);
+}
+
+#[test]
+fn products_in_every_layout() {
+    for (a, b) in [("%x.0", "%y.1"), ("%tx", "%y.1"), ("%x.0", "%ty"), ("%tx", "%ty")] {
+        let function = format!(
+            r#"
+func @main(%x.0: f32[9,9] = argument "x", %y.1: f32[9,9] = argument "y") -> (f32[9,9]) {{
+  %2: f32[9,9] = aten.t.default(%x.0)
+  %3: f32[9,9] = aten.t.default(%y.1)
+  %4: f32[9,9] = aten.mm.default({a}, {b})
+  return %4
+}}"#
+        )
+        .replace("%tx", "%2")
+        .replace("%ty", "%3");
+        let numbers =
+            |start: i16| -> Vec<f32> { (0..81).map(|i| f32::from((i * 7 + start) % 11 - 5)).collect() };
+        let (x, y) = (numbers(0), numbers(3));
+        let at = |m: &[f32], is_transposed: bool, i: usize, j: usize| {
+            if is_transposed { m[j * 9 + i] } else { m[i * 9 + j] }
+        };
+        let mut expected = vec![0.0; 81];
+        for i in 0..9 {
+            for j in 0..9 {
+                for k in 0..9 {
+                    expected[i * 9 + j] += at(&x, a == "%tx", i, k) * at(&y, b == "%ty", k, j);
+                }
+            }
+        }
+        assert_eq!(run(&function, &[&x, &y]), [expected], "{a} @ {b}");
+    }
+}
+
+#[test]
+fn a_run_that_is_interrupted_stops() {
+    let function = r#"
+func @main(%x.0: f32[] = argument "x") -> (f32[]) {
+  %1: f32[] = for(0, 1000000000000, 1, %x.0)
+    body(%i.2: int, %3: f32[]) {
+      %4: f32[] = aten.add.Tensor(%3, 1.0, 1)
+      yield %4
+    }
+  return %1
+}"#;
+    let segment = segment(function).unwrap();
+    let (x, mut out) = ([1.0_f32], [0.0_f32]);
+    let mut polls = 0;
+    let mut poll = || {
+        polls += 1;
+        polls < 100
+    };
+    let inputs = [x.as_ptr() as usize as u64];
+    let mut memory = Memory::default();
+    // SAFETY: the tensors have one element.
+    let run = unsafe { segment.run(&mut memory, &inputs, &[out.as_mut_ptr().cast()], &mut poll) };
+    assert!(run.is_err());
+}
