@@ -193,7 +193,7 @@ impl Fixpoint {
                         contributions.iter().for_each(|contribution| received.join(&contribution.assumed));
                         parameter.may_be_flag() && received.is_flag()
                     };
-                    if parameter.annotated && !is_variable && !(is_vague && is_known()) && !is_flag() {
+                    if parameter.annotated && !(is_variable || is_vague && is_known() || is_flag()) {
                         return ParameterAssumption {
                             source: Some(Source::Annotation),
                             ..Default::default()
