@@ -186,7 +186,7 @@ def test_values_that_share_memory_still_share_it():
 
 def test_layouts_are_those_of_torch():
     def program(x, y):
-        return x.t() * 2, x.t() + y, y + x.t(), torch.tanh(x).t().exp(), (x.t() > 0).float()
+        return x.t().clone(), x.t().contiguous(), x.t() * 2, x.t() + y, y + x.t(), torch.tanh(x).t().exp(), (x.t() > 0).float()
 
     x, y = torch.randn(3, 4), torch.randn(4, 3)
     found, expected = ag.function(program)(x, y), program(x, y)

@@ -1,12 +1,15 @@
 //! Elementwise operators.
 
-use ag_graph::ir::{Node, Operand};
+use ag_graph::ir::{MemoryFormat, Node, Operand};
 
 use super::{Lowering, MOST_OF_FUNCTIONS, is_dtype, is_plain};
 use crate::dtype::Element;
 use crate::kernels::elementwise::{self as kernels, Kernel};
 use crate::program::Step;
 use crate::view::{View, broadcast};
+
+/// `memory_format=torch.contiguous_format`: the result is contiguous, whatever the operand is.
+const CONTIGUOUS: Operand = Operand::MemoryFormat(MemoryFormat::Contiguous);
 
 impl Lowering<'_> {
     pub(super) fn elementwise_operator(&mut self, name: &str, node: &Node) -> Option<()> {
@@ -97,6 +100,13 @@ impl Lowering<'_> {
                 let threshold = self.number_as(threshold, element)?;
                 let operands = [&gradient, &input, &threshold];
                 self.mapped(node, kernels::softplus_backward(element)?, &operands)
+            }
+            ("clone" | "_to_copy", [a, rest @ ..]) if rest.contains(&CONTIGUOUS) => {
+                (is_plain(rest) && (base == "clone" || is_dtype(rest.first(), element))).then_some(())?;
+                let a = self.operand_as(a, element)?;
+                let out = self.allocate(element, &a.sizes)?;
+                self.copy(&out, &a)?;
+                self.define_result(node, out)
             }
             ("_to_copy", [a, rest @ ..]) if is_plain(rest) && is_dtype(rest.first(), element) => {
                 let a = self.tensor(a)?;

@@ -16,6 +16,11 @@ from .functions import Interception
 
 _SHAPES_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
+# Registered once: `Optimizer.step` is traced, and reads the hooks of torch, which must be the same in the next call. While
+# nothing is traced, they do nothing.
+register_optimizer_step_pre_hook(before_step)
+register_optimizer_step_post_hook(after_step)
+
 
 @contextmanager
 def recording(staging):
@@ -32,10 +37,9 @@ def _no_cache(enabled):
 @contextmanager
 def tracing(staging):
     """Torch operations are recorded, and torch's own code calls ours for modules, functions with a `backward` of their
-    own, optimizers and formatted numbers. Autocast has no cache."""
+    own and formatted numbers. Autocast has no cache."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
-    hooks = register_optimizer_step_pre_hook(before_step), register_optimizer_step_post_hook(after_step)
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
     cached = torch.is_autocast_cache_enabled()
     torch.clear_autocast_cache()
@@ -47,8 +51,6 @@ def tracing(staging):
     finally:
         torch.nn.Module.__call__ = module_call
         torch.autograd.Function.apply = apply
-        for hook in hooks:
-            hook.remove()
         torch.set_autocast_cache_enabled = set_cache
         set_cache(cached)
         _SHAPES_LOG.disabled = disabled
