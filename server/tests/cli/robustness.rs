@@ -103,7 +103,7 @@ fn notebooks_with_unknown_fields() {
         "metadata": { "language_info": { "name": "python" } }, "nbformat": 4, "nbformat_minor": 5,
     });
     let project = Project::new(&[("n.ipynb", &text.to_string())]);
-    assert_eq!(project.findings(&["--select", "AG9"]), ["n.ipynb:cell 2:1:8: AG902"]);
+    assert_eq!(project.findings(&["--select", "AG9"]), ["n.ipynb:1:8: AG902"]);
     let answer = project.run(&["check", "--fix"]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert_eq!(project.read("n.ipynb"), text.to_string());
