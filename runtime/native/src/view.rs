@@ -23,8 +23,6 @@ pub(crate) struct View {
     pub(crate) strides: Vec<usize>,
     /// The buffer that it keeps allocated. Inputs and constants have none.
     pub(crate) buffer: Option<BufferId>,
-    /// Whether it shares memory with another value of the graph, as a view or an input does.
-    pub(crate) is_shared: bool,
     /// Whether torch would give its result these strides.
     pub(crate) has_torch_layout: bool,
 }
@@ -36,6 +34,14 @@ pub(crate) fn contiguous(sizes: &[usize]) -> Vec<usize> {
         strides[dim - 1] = strides[dim] * sizes[dim].max(1);
     }
     strides
+}
+
+/// The number of elements from the first to the last. `None` if it does not fit into a `usize`.
+pub(crate) fn extent(sizes: &[usize], strides: &[usize]) -> Option<usize> {
+    let last = sizes.iter().zip(strides).try_fold(0_usize, |last, (size, stride)| {
+        last.checked_add(size.saturating_sub(1).checked_mul(*stride)?)
+    });
+    last?.checked_add(1)
 }
 
 /// The index of a dimension, which counts from the end if it is negative.
@@ -93,7 +99,7 @@ impl View {
     pub(crate) fn with(&self, sizes: Vec<usize>, strides: Vec<usize>, offset: usize) -> Self {
         let mut view = self.clone();
         view.place.offset += (offset * self.element.size()) as u32;
-        (view.sizes, view.strides, view.is_shared) = (sizes, strides, true);
+        (view.sizes, view.strides) = (sizes, strides);
         view
     }
 

@@ -161,3 +161,41 @@ func @main(%x.0: f32[] = argument "x") -> (f32[]) {
     let run = unsafe { segment.run(&mut memory, &inputs, &[out.as_mut_ptr().cast()], &mut poll) };
     assert!(run.is_err());
 }
+
+/// `rows = [row, row]; rows[0].append(x)`, and a loop that carries one list twice.
+#[test]
+fn a_list_that_is_used_twice_is_copied() {
+    let found = run(
+        r#"
+func @main(%x.0: f32[] = argument "x") -> (f32[], f32[]) {
+  %1: list[f32[]] = list.new(%x.0)
+  %2: list[list[f32[]]] = list.new(%1, %1)
+  %3: list[f32[]] = list.get(%2, 0)
+  %4: f32[] = list.get(%3, 0)
+  %5: list[f32[]] = list.new(%x.0)
+  %6: list[f32[]], %7: list[f32[]] = for(0, 2, 1, %5, %5)
+    body(%i.8: int, %9: list[f32[]], %10: list[f32[]]) {
+      %11: list[f32[]] = list.append(%9, %x.0)
+      yield %11, %11
+    }
+  %12: f32[] = list.get(%6, 2)
+  %13: f32[] = list.get(%7, 2)
+  %14: f32[] = aten.add.Tensor(%12, %13, 1)
+  return %4, %14
+}"#,
+        &[&[3.0]],
+    );
+    assert_eq!(found, [[3.0], [6.0]]);
+}
+
+#[test]
+fn inputs_with_offsets_beyond_32_bits_are_left_to_libtorch() {
+    let function = r#"
+func @main(%x.0: f32[70000,70000] = argument "x") -> (f32[]) {
+  %1: f32[70000] = aten.select.int(%x.0, 0, 69999)
+  %2: f32[] = aten.select.int(%1, 0, 5)
+  %3: f32[] = aten.mul.Tensor(%2, 2.0)
+  return %3
+}"#;
+    assert!(segment(function).is_none());
+}

@@ -5,7 +5,7 @@ use ag_graph::ir::{Node, Operand, Region, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};
 use rustc_hash::FxHashSet;
 
-use super::lists::ListItem;
+use super::lists::{ListItem, is_last_use};
 use super::{Item, Lowering, known};
 use crate::program::{ListRegister, Number, Register, Step};
 use crate::view::View;
@@ -167,7 +167,10 @@ impl Lowering<'_> {
         // First what reads another slot, or a part of its own, into temporaries.
         let mut sources = Vec::with_capacity(slots.len());
         for (index, operand) in operands.iter().enumerate() {
-            let source = self.source(&slots[index], operand, dies)?;
+            // `a, b = a, a` copies a list.
+            let is_once = operands.iter().filter(|other| *other == operand).count() == 1;
+            let is_last = is_once && is_last_use(operand, dies);
+            let source = self.source(&slots[index], operand, is_last)?;
             let reads_slot = slots.iter().enumerate().any(|(other, slot)| match (&source, slot) {
                 (Source::Tensor(from), Slot::Tensor(to)) => {
                     let is_itself = other == index && from.place == to.place && from.strides == to.strides;
@@ -203,7 +206,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    fn source(&mut self, slot: &Slot, operand: &Operand, dies: &[Value]) -> Option<Source> {
+    fn source(&mut self, slot: &Slot, operand: &Operand, is_last: bool) -> Option<Source> {
         Some(match slot {
             Slot::Tensor(to) => {
                 let from = self.tensor(operand)?;
@@ -212,10 +215,9 @@ impl Lowering<'_> {
             }
             Slot::Number(_, kind) => Source::Number(self.widened(operand, *kind)?),
             Slot::List(_, item) => {
-                let value = operand.value()?;
-                let (from, found) = self.known_list(value)?;
+                let (from, found) = self.known_list(operand.value()?)?;
                 (found == *item).then_some(())?;
-                Source::List(from, dies.contains(&value))
+                Source::List(from, is_last)
             }
         })
     }

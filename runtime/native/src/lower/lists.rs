@@ -48,7 +48,9 @@ impl Lowering<'_> {
                 let list = self.new_list();
                 self.step(Step::NewList { out: list });
                 for operand in items {
-                    self.push(list, &item, operand, life)?;
+                    // `[row, row]`
+                    let is_once = items.iter().filter(|item| *item == operand).count() == 1;
+                    self.push(list, &item, operand, is_once && is_last_use(operand, &life.operands))?;
                 }
                 self.define(node.outputs[0], Item::List(list, item));
             }
@@ -64,7 +66,7 @@ impl Lowering<'_> {
             (Op::ListAppend, [list, operand]) => {
                 (list != operand).then_some(())?;
                 let (list, item) = self.changed(list, life)?;
-                self.push(list, &item, operand, life)?;
+                self.push(list, &item, operand, is_last_use(operand, &life.operands))?;
                 self.define(node.outputs[0], Item::List(list, item));
             }
             (Op::ListGet, [list, index]) => {
@@ -136,7 +138,7 @@ impl Lowering<'_> {
         list: ListRegister,
         item: &ListItem,
         operand: &Operand,
-        life: &NodeLife,
+        is_last: bool,
     ) -> Option<()> {
         match item {
             ListItem::Tensor(..) => {
@@ -145,10 +147,9 @@ impl Lowering<'_> {
                 self.step(Step::Push { list, a: view.place, bytes });
             }
             ListItem::List(inner) => {
-                let value = operand.value()?;
-                let (pushed, found) = self.known_list(value)?;
+                let (pushed, found) = self.known_list(operand.value()?)?;
                 (found == **inner).then_some(())?;
-                self.step(Step::PushList { list, item: pushed, is_last: life.operands.contains(&value) });
+                self.step(Step::PushList { list, item: pushed, is_last });
             }
         }
         Some(())
@@ -183,6 +184,11 @@ impl Lowering<'_> {
             }
         })
     }
+}
+
+/// Whether an operand is a value that dies at the node.
+pub(super) fn is_last_use(operand: &Operand, dies: &[Value]) -> bool {
+    operand.value().is_some_and(|value| dies.contains(&value))
 }
 
 /// The kind of item that a step reads; a tensor has this many bytes.

@@ -23,7 +23,7 @@ use self::lists::ListItem;
 use crate::dtype::Element;
 use crate::kernels::elementwise::{self as kernels, Kernel};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Number, Outer, Program, Register, Step};
-use crate::view::{BufferId, Place, View, contiguous};
+use crate::view::{BufferId, Place, View, contiguous, extent};
 
 /// The most nodes of a segment. Finding its end takes time in proportion to its length, several times.
 const MOST_NODES: usize = 1_000;
@@ -277,15 +277,16 @@ impl<'a> Lowering<'a> {
             };
         }
         let (element, sizes) = known(self.function.ty(value).tensor()?)?;
-        let base = self.new_base();
         let strides = self.layouts.get(&value).cloned().unwrap_or_else(|| contiguous(&sizes));
+        // Offsets in a program have 32 bits.
+        u32::try_from(extent(&sizes, &strides)?.checked_mul(element.size())?).ok()?;
+        let base = self.new_base();
         let view = View {
             place: Place { base, offset: 0 },
             element,
             strides: strides.clone(),
             sizes: sizes.clone(),
             buffer: None,
-            is_shared: true,
             has_torch_layout: true,
         };
         self.input(value, Input::Tensor(element, sizes, strides), Ok(base), Item::Tensor(view.clone()));
@@ -364,7 +365,6 @@ impl<'a> Lowering<'a> {
             sizes: sizes.to_vec(),
             strides: contiguous(sizes),
             buffer: Some(buffer),
-            is_shared: false,
             has_torch_layout: true,
         })
     }
@@ -385,7 +385,6 @@ impl<'a> Lowering<'a> {
             sizes: Vec::new(),
             strides: Vec::new(),
             buffer: None,
-            is_shared: true,
             has_torch_layout: true,
         }
     }

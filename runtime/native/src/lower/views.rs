@@ -22,7 +22,7 @@ impl Lowering<'_> {
             }
             ("t.default", [a]) => {
                 let a = self.tensor(a)?;
-                if a.rank() < 2 { shared(a) } else { transpose(&a, 0, 1)? }
+                if a.rank() < 2 { a } else { transpose(&a, 0, 1)? }
             }
             ("transpose.int", [a, Operand::Int(first), Operand::Int(second)]) => {
                 let a = self.tensor(a)?;
@@ -85,7 +85,7 @@ impl Lowering<'_> {
                     None => return None,
                 }
             }
-            ("alias.default" | "detach.default", [a]) => shared(self.tensor(a)?),
+            ("alias.default" | "detach.default", [a]) => self.tensor(a)?,
             ("select_backward.default", [gradient, _, dim, index]) => {
                 let gradient = self.tensor(gradient)?;
                 let out = self.zeros(node)?;
@@ -169,11 +169,13 @@ impl Lowering<'_> {
 
     fn joined(&mut self, is_stack: bool, node: &Node, items: &[Operand], dim: i64) -> Option<View> {
         let (element, sizes) = self.result(node)?;
-        let out = self.allocate(element, &sizes)?;
+        let mut out = self.allocate(element, &sizes)?;
         let dim = dimension(dim, sizes.len())?;
         let mut start = 0;
         for item in items {
             let mut view = self.operand_as(item, element)?;
+            // The result of tensors in channels-last layout has this layout too.
+            out.has_torch_layout &= view.has_torch_layout && view.is_contiguous();
             if is_stack {
                 view.sizes.insert(dim, 1);
                 view.strides.insert(dim, 0);
@@ -222,10 +224,6 @@ impl Lowering<'_> {
         self.define(output, Item::List(list, ListItem::Tensor(a.element, part)));
         Some(())
     }
-}
-
-fn shared(view: View) -> View {
-    View { is_shared: true, ..view }
 }
 
 fn transpose(a: &View, first: usize, second: usize) -> Option<View> {
