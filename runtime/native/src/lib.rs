@@ -16,8 +16,10 @@ mod kernels;
 pub mod lower;
 mod program;
 mod run;
+mod segment;
 mod view;
 
 pub use dtype::Element;
-pub use lower::{Base, FEWEST_OPERATORS, Input, Layouts, NewTensor, Output, OutputView, Segment};
+pub use lower::FEWEST_OPERATORS;
 pub use run::{Memory, Stopped};
+pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment};

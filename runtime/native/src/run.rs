@@ -4,8 +4,8 @@
 use ag_graph::ir::arithmetic::float;
 
 use crate::dtype::Element;
-use crate::lower::Segment;
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Number, Outer, Program, Register, Step};
+use crate::segment::Segment;
 use crate::view::Place;
 
 /// Why a run ended early. Nothing has changed; the same nodes can run on libtorch.

@@ -25,7 +25,7 @@ impl Compiler<'_> {
         if self.is_native || self.tier == Tier::Torch {
             return None;
         }
-        let fewest = if self.tier == Tier::Always { 1 } else { ag_native::FEWEST_OPERATORS };
+        let fewest = if self.tier == Tier::Always { 0 } else { ag_native::FEWEST_OPERATORS };
         let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest)?;
         let place = |value: &Value| self.places[value.index()];
         let inputs = segment.inputs.iter().map(|(value, _)| place(value)).collect::<Option<Box<_>>>()?;

@@ -133,13 +133,7 @@ impl Lowering<'_> {
         Some((out, item))
     }
 
-    fn push(
-        &mut self,
-        list: ListRegister,
-        item: &ListItem,
-        operand: &Operand,
-        is_last: bool,
-    ) -> Option<()> {
+    fn push(&mut self, list: ListRegister, item: &ListItem, operand: &Operand, is_last: bool) -> Option<()> {
         match item {
             ListItem::Tensor(..) => {
                 let view = self.list_tensor(item, operand)?;

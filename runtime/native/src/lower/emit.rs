@@ -1,0 +1,131 @@
+//! Memory, registers and steps of the program.
+
+use ag_graph::ir::Node;
+
+use super::{Item, Lowering, MOST_ELEMENTS, known};
+use crate::dtype::Element;
+use crate::kernels::elementwise::{self as kernels, Kernel};
+use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Outer, Register, Step};
+use crate::view::{Place, View, contiguous};
+
+impl Lowering<'_> {
+    pub(super) fn new_base(&mut self) -> u32 {
+        self.program.bases += 1;
+        self.program.bases - 1
+    }
+
+    pub(super) fn new_register(&mut self) -> Register {
+        self.program.registers += 1;
+        Register(self.program.registers - 1)
+    }
+
+    pub(super) fn new_list(&mut self) -> ListRegister {
+        self.program.lists += 1;
+        ListRegister(self.program.lists - 1)
+    }
+
+    pub(super) fn step(&mut self, step: Step) -> u32 {
+        self.program.steps.push(step);
+        (self.program.steps.len() - 1) as u32
+    }
+
+    pub(super) fn next(&self) -> u32 {
+        self.program.steps.len() as u32
+    }
+
+    /// A contiguous tensor in the arena, which lives until the end of the node unless it becomes a value.
+    pub(super) fn allocate(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
+        let view = self.reserve(element, sizes)?;
+        self.temporaries.extend(view.buffer);
+        Some(view)
+    }
+
+    /// A contiguous tensor in the arena, which the caller releases.
+    pub(super) fn reserve(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
+        let count: usize = sizes.iter().product();
+        if count == 0 || count > MOST_ELEMENTS {
+            return None;
+        }
+        let (buffer, offset) = self.arena.allocate(count * element.size());
+        Some(View {
+            place: Place { base: ARENA, offset: u32::try_from(offset).ok()? },
+            element,
+            sizes: sizes.to_vec(),
+            strides: contiguous(sizes),
+            buffer: Some(buffer),
+            has_torch_layout: true,
+        })
+    }
+
+    /// Dtype and sizes of the only result of a node.
+    pub(super) fn result(&self, node: &Node) -> Option<(Element, Vec<usize>)> {
+        let [output] = node.outputs[..] else { return None };
+        known(self.function.ty(output).tensor()?)
+    }
+
+    /// Defines the only result of a node, if it has the type that the graph says.
+    pub(super) fn define_result(&mut self, node: &Node, view: View) -> Option<()> {
+        let (element, sizes) = self.result(node)?;
+        (element == view.element && sizes == view.sizes).then_some(())?;
+        self.define(node.outputs[0], Item::Tensor(view));
+        Some(())
+    }
+
+    /// A contiguous tensor with the same elements.
+    pub(super) fn as_contiguous(&mut self, view: &View) -> Option<View> {
+        if view.is_contiguous() {
+            return Some(view.clone());
+        }
+        let out = self.allocate(view.element, &view.sizes)?;
+        self.copy(&out, view)?;
+        Some(out)
+    }
+
+    /// Copies elements. `out` need not be contiguous.
+    pub(super) fn copy(&mut self, out: &View, from: &View) -> Option<()> {
+        self.emit(kernels::copy(from.element), out, &[from])
+    }
+
+    /// Emits an elementwise step. Operands are broadcast to the result.
+    pub(super) fn emit(&mut self, kernel: Kernel, out: &View, operands: &[&View]) -> Option<()> {
+        let mut views = Vec::with_capacity(3);
+        for operand in operands {
+            views.push(operand.expand(&out.sizes)?);
+        }
+        // Dimensions, innermost first; adjacent ones are merged where all strides allow it.
+        let mut dims: Vec<(usize, [usize; 4])> = Vec::new();
+        let mut order: Vec<usize> = (0..out.rank()).rev().filter(|dim| out.sizes[*dim] != 1).collect();
+        order.sort_by_key(|dim| out.strides[*dim]);
+        for dim in order {
+            let mut strides = [0, 0, 0, out.strides[dim]];
+            for (stride, view) in strides.iter_mut().zip(&views) {
+                *stride = view.strides[dim];
+            }
+            match dims.last_mut() {
+                Some((size, inner)) if inner.iter().zip(&strides).all(|(a, b)| a * *size == *b) => {
+                    *size *= out.sizes[dim];
+                }
+                _ => dims.push((out.sizes[dim], strides)),
+            }
+        }
+        let (count, strides) = if dims.is_empty() { (1, [1; 4]) } else { dims.remove(0) };
+        let bytes = |slot: usize| views.get(slot).map_or(0, |view| view.element.size());
+        let bytes = [bytes(0), bytes(1), bytes(2), out.element.size()];
+        let start = self.program.outer.len() as u32;
+        for (size, strides) in dims.iter().rev() {
+            let strides = [0, 1, 2, 3].map(|slot| (strides[slot] * bytes[slot]) as u32);
+            self.program.outer.push(Outer { size: *size as u32, strides });
+        }
+        let nowhere = Place { base: CONSTANTS, offset: 0 };
+        let places = [0, 1, 2].map(|slot| views.get(slot).map_or(nowhere, |view| view.place));
+        self.step(Step::Elementwise(Elementwise {
+            kernel,
+            out: out.place,
+            operands: places,
+            count: count as u32,
+            strides: strides.map(|stride| stride as u32),
+            outer: (start, dims.len() as u32),
+        }));
+        Some(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Outputs: the values of a segment that are used after it become tensors and numbers of the caller.
+
+use ag_graph::ir::{Node, Value};
+use ag_graph::liveness::NodeLife;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Item, Lowering};
+use crate::program::{ARENA, Number};
+use crate::segment::{Base, NewTensor, Output, OutputView, Segment};
+use crate::view::{BufferId, Place, View};
+
+/// The memory of a tensor.
+#[derive(Clone, Copy)]
+enum Owner {
+    /// An index into the inputs.
+    Input(usize),
+    Buffer(BufferId),
+}
+
+/// The outputs of a segment so far.
+#[derive(Default)]
+struct Outputs {
+    values: Vec<(Value, Output)>,
+    numbers: Vec<Number>,
+    tensors: Vec<NewTensor>,
+    tensor_bases: Vec<u32>,
+    /// The tensors that are whole buffers, of which several outputs are views.
+    shared: FxHashMap<BufferId, usize>,
+}
+
+impl Lowering<'_> {
+    /// Whether a value can be an output: a number, or a tensor with the layout that torch would give it.
+    pub(super) fn can_leave(&self, value: Value) -> bool {
+        match self.items.get(&value) {
+            Some((Item::Number(..), _)) => true,
+            Some((Item::Tensor(view), _)) => view.has_torch_layout && self.owner(view).is_some(),
+            _ => false,
+        }
+    }
+
+    fn owner(&self, view: &View) -> Option<Owner> {
+        if view.place.base == ARENA {
+            return view.buffer.map(Owner::Buffer);
+        }
+        self.input_bases.iter().position(|base| *base == Ok(view.place.base)).map(Owner::Input)
+    }
+
+    /// Ends the segment. All its values that are used after it can leave it.
+    pub(super) fn finish(mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Segment> {
+        let mut dead = FxHashSet::default();
+        lives.iter().for_each(|life| dead.extend(life.operands.iter().chain(&life.after).copied()));
+        let mut leaving = Vec::new();
+        // The number of values in each buffer that leave.
+        let mut sharers: FxHashMap<BufferId, u32> = FxHashMap::default();
+        for value in nodes.iter().flat_map(|node| &node.outputs).filter(|value| !dead.contains(value)) {
+            let item = self.items.get(value)?.0.clone();
+            if let Item::Tensor(View { buffer: Some(buffer), .. }) = item {
+                *sharers.entry(buffer).or_default() += 1;
+            }
+            leaving.push((*value, item));
+        }
+        let mut outputs = Outputs::default();
+        for (value, item) in leaving {
+            let output = match item {
+                Item::Number(number, kind) => {
+                    outputs.numbers.push(number);
+                    Output::Number(kind)
+                }
+                Item::Tensor(view) => {
+                    let is_alone = view.buffer.is_some_and(|buffer| sharers[&buffer] == 1);
+                    self.output(&mut outputs, view, is_alone)?
+                }
+                Item::List(..) => return None,
+            };
+            outputs.values.push((value, output));
+        }
+        let Self { mut program, arena, inputs, input_bases, .. } = self;
+        program.arena = arena.bytes();
+        let Outputs { values: outputs, numbers, tensors, tensor_bases, .. } = outputs;
+        Some(Segment {
+            nodes: nodes.len(),
+            inputs,
+            outputs,
+            tensors,
+            program,
+            input_bases,
+            tensor_bases,
+            numbers,
+        })
+    }
+
+    /// `is_alone`: no other output is in the same buffer.
+    fn output(&mut self, outputs: &mut Outputs, view: View, is_alone: bool) -> Option<Output> {
+        let owner = self.owner(&view)?;
+        if is_alone && view.is_dense() && matches!(owner, Owner::Buffer(_)) {
+            return Some(Output::Tensor(self.new_tensor(outputs, view)?));
+        }
+        let (of, start) = match owner {
+            Owner::Input(input) => (Base::Input(input), 0),
+            Owner::Buffer(buffer) => {
+                let (start, bytes) = self.arena.extent(buffer);
+                let tensor = match outputs.shared.get(&buffer) {
+                    Some(tensor) => *tensor,
+                    None => {
+                        let whole = View {
+                            place: Place { base: ARENA, offset: u32::try_from(start).ok()? },
+                            sizes: vec![bytes / view.element.size()],
+                            strides: vec![1],
+                            ..view
+                        };
+                        self.new_tensor(outputs, whole)?
+                    }
+                };
+                outputs.shared.insert(buffer, tensor);
+                (Base::Tensor(tensor), start)
+            }
+        };
+        let offset = (view.place.offset as usize - start) / view.element.size();
+        Some(Output::View(OutputView { of, sizes: view.sizes, strides: view.strides, offset }))
+    }
+
+    /// Copies a part of the arena to a new tensor of the caller.
+    fn new_tensor(&mut self, outputs: &mut Outputs, view: View) -> Option<usize> {
+        let base = self.new_base();
+        let out = View { place: Place { base, offset: 0 }, ..view.clone() };
+        self.copy(&out, &view)?;
+        outputs.tensor_bases.push(base);
+        let View { element, sizes, strides, .. } = view;
+        outputs.tensors.push(NewTensor { element, sizes, strides });
+        Some(outputs.tensors.len() - 1)
+    }
+}

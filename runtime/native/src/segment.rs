@@ -1,0 +1,83 @@
+//! Segments: what a caller needs to run one.
+
+use ag_graph::ir::Value;
+use ag_graph::ir::arithmetic::Kind;
+use rustc_hash::FxHashMap;
+
+use crate::dtype::Element;
+use crate::program::{Number, Program, Register};
+
+/// Consecutive nodes of a region that run natively.
+#[derive(Debug)]
+pub struct Segment {
+    /// The number of nodes.
+    pub nodes: usize,
+    /// The values from outside that it reads.
+    pub inputs: Vec<(Value, Input)>,
+    /// The values that it defines and that are used after it.
+    pub outputs: Vec<(Value, Output)>,
+    /// The tensors that it writes.
+    pub tensors: Vec<NewTensor>,
+    pub(crate) program: Program,
+    /// For each input, the base of a tensor or the register of a number.
+    pub(crate) input_bases: Vec<Result<u32, Register>>,
+    /// The base of each tensor that it writes.
+    pub(crate) tensor_bases: Vec<u32>,
+    /// The outputs that are numbers, in order.
+    pub(crate) numbers: Vec<Number>,
+}
+
+impl Segment {
+    /// The number of steps.
+    pub fn len(&self) -> usize {
+        self.program.steps.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// A tensor with these sizes and strides (in elements).
+    Tensor(Element, Vec<usize>, Vec<usize>),
+    Number(Kind),
+}
+
+/// A tensor that a segment writes. Strides are in elements.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTensor {
+    pub element: Element,
+    pub sizes: Vec<usize>,
+    pub strides: Vec<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// The tensor with this index in `Segment::tensors`.
+    Tensor(usize),
+    View(OutputView),
+    Number(Kind),
+}
+
+/// A view of a tensor that other values share: what `torch.as_strided` makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputView {
+    pub of: Base,
+    pub sizes: Vec<usize>,
+    pub strides: Vec<usize>,
+    /// In elements.
+    pub offset: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// An index into `Segment::inputs`.
+    Input(usize),
+    /// An index into `Segment::tensors`.
+    Tensor(usize),
+}
+
+/// The strides of values, in elements. A value that is missing is expected to be contiguous.
+pub type Layouts = FxHashMap<Value, Vec<usize>>;
