@@ -10,8 +10,8 @@ mod in_place;
 mod list;
 mod listing;
 mod machine;
-mod matmul;
 mod plan;
+mod products;
 pub mod saved;
 mod tier;
 mod typed;
@@ -21,6 +21,9 @@ pub use compile::CompileError;
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};
 pub use plan::Plan;
+pub use products::{
+    ProductKernels, description as products_description, product_kernels, set_product_kernels,
+};
 pub use tier::{Tier, set_tier, tier};
 pub use value::{Object, Value};
 

@@ -1,44 +1,75 @@
-//! Matrix matmul in the faster memory layout.
+//! Products of matrices with the kernel that is fastest for their shapes on this processor.
 //!
-//! MKL is slow if the result has few columns: on one core, `[200,784] x [784,10]` takes 156 µs, and 52 µs if
-//! the result is computed in column-major order and then transposed. From 16 columns on there is no gain.
+//! libtorch calls MKL for every product of `f32`. On processors of AMD, MKL uses half of their width, and oneDNN,
+//! which is part of libtorch too, is twice as fast from about a million multiplications on. So small products go
+//! to MKL, and the kernel of a larger one is looked up in a table by its class: whether it has few rows or columns,
+//! how its operands are stored, and how large it is. A class is measured when it is first needed, and the result is
+//! kept in the user's cache folder.
 
-use tch::{Device, Kind, TchError, Tensor};
+mod cache;
+mod class;
+mod kernels;
+mod measure;
+mod table;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tch::{TchError, Tensor};
+
+use self::class::Class;
+use self::kernels::Kernel;
+use super::tier::{Tier, tier};
+
+pub use self::table::description;
 
 type TchResult = Result<Tensor, TchError>;
 
+/// The setting that decides which kernels compute products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ProductKernels {
+    /// The kernel that was measured to be the fastest for the class of the product.
+    Measured,
+    /// Those of libtorch, with its results to the last bit.
+    Torch,
+    /// Those of oneDNN for all products that are large enough.
+    OneDnn,
+}
+
+static SETTING: AtomicU8 = AtomicU8::new(ProductKernels::Measured as u8);
+
+/// Sets the kernels for the products of all plans.
+pub fn set_product_kernels(kernels: ProductKernels) {
+    SETTING.store(kernels as u8, Ordering::Relaxed);
+}
+
+pub fn product_kernels() -> ProductKernels {
+    match SETTING.load(Ordering::Relaxed) {
+        0 => ProductKernels::Measured,
+        1 => ProductKernels::Torch,
+        _ => ProductKernels::OneDnn,
+    }
+}
+
 /// `aten.mm`.
 pub(super) fn mm(a: &Tensor, b: &Tensor) -> TchResult {
-    match columnwise(a, b)? {
-        Some(out) => {
-            let _ = a.f_mm_out(&out, b)?;
-            out.f_contiguous()
-        }
-        None => a.f_mm(b),
-    }
+    kernel(a, b).run(None, a, b)
 }
 
 /// `aten.addmm` with `beta=1` and `alpha=1`: `added + a @ b`.
 pub(super) fn addmm(added: &Tensor, a: &Tensor, b: &Tensor) -> TchResult {
-    match columnwise(a, b)? {
-        Some(out) => {
-            let _ = added.f_addmm_out(&out, a, b)?;
-            out.f_contiguous()
-        }
-        None => added.f_addmm(a, b),
-    }
+    let kernel = if added.kind() == a.kind() { kernel(a, b) } else { Kernel::Torch };
+    kernel.run(Some(added), a, b)
 }
 
-/// A column-major tensor for the result, if that is faster.
-fn columnwise(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>, TchError> {
-    if a.device() != Device::Cpu || a.kind() != Kind::Float {
-        return Ok(None);
+fn kernel(a: &Tensor, b: &Tensor) -> Kernel {
+    let setting = product_kernels();
+    if setting == ProductKernels::Torch || tier() == Tier::Torch {
+        return Kernel::Torch;
     }
-    let (&[rows, inner], &[also_inner, columns]) = (&a.size()[..], &b.size()[..]) else { return Ok(None) };
-    let is_slow = (2..16).contains(&columns) && rows >= 16 && rows * inner >= 1 << 13;
-    // Mismatched operands are rejected by the operator itself.
-    if !is_slow || inner != also_inner || b.kind() != Kind::Float {
-        return Ok(None);
+    match Class::of(a, b) {
+        None => Kernel::Torch,
+        Some(_) if setting == ProductKernels::OneDnn => Kernel::OneDnn.if_available(),
+        Some(class) => table::fastest(class).if_available(),
     }
-    Tensor::f_empty([columns, rows], (Kind::Float, Device::Cpu))?.f_transpose(0, 1).map(Some)
 }

@@ -4,7 +4,7 @@
 use ag_graph::ir::Operand;
 use tch::{TchError, Tensor};
 
-use super::matmul;
+use super::products;
 
 type TchResult = Result<Tensor, TchError>;
 pub(super) type Unary = fn(&Tensor) -> TchResult;
@@ -80,7 +80,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
             if literals[3] == Operand::Int(1) && literals[4] == Operand::Int(1) =>
         {
             match name {
-                "addmm.default" => Some(Typed::Ternary(matmul::addmm)),
+                "addmm.default" => Some(Typed::Ternary(products::addmm)),
                 _ => None,
             }
         }
@@ -174,7 +174,7 @@ fn binary(name: &str) -> Option<Binary> {
     Some(match name {
         "mul.Tensor" => Tensor::f_mul,
         "div.Tensor" => Tensor::f_div,
-        "mm.default" => matmul::mm,
+        "mm.default" => products::mm,
         "bmm.default" => Tensor::f_bmm,
         "mv.default" => Tensor::f_mv,
         "dot.default" => Tensor::f_dot,

@@ -26,7 +26,7 @@ itself in `conversion.converter.OPERATORS`, and overloads of functions are regis
 from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
 from .api.eager import functions_run_eagerly, run_functions_eagerly
 from .api.function import Function, function
-from .api.kernels import deterministic_kernels_used, use_deterministic_kernels
+from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
 from .api.saved import load
 from .errors import AutographError, ConversionError, StagingError, VerificationError
 from .operators.py_function import py_function
@@ -34,5 +34,5 @@ from .operators.py_function import py_function
 __all__ = [
     "AutographError", "ConversionError", "Function", "StagingError", "VerificationError", "convert",
     "deterministic_kernels_used", "do_not_convert", "function", "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
-    "stack", "to_code", "to_graph", "use_deterministic_kernels",
+    "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

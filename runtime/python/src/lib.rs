@@ -7,7 +7,7 @@
 //! - [`callable`]: calls without frames in tracebacks
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
-//! - [`tier`]: which operators run natively
+//! - [`tier`]: which operators run natively; [`products`]: which kernels compute products
 //! - [`model`]: saved models
 //! - [`gradient`]: derivatives as nodes
 
@@ -19,6 +19,7 @@ mod model;
 mod operand;
 mod operation;
 mod plan;
+mod products;
 mod tier;
 mod torch;
 mod types;
@@ -42,6 +43,9 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(torch::ambient, module)?)?;
     module.add_function(wrap_pyfunction!(tier::set_tier, module)?)?;
     module.add_function(wrap_pyfunction!(tier::tier, module)?)?;
+    module.add_function(wrap_pyfunction!(products::set_product_kernels, module)?)?;
+    module.add_function(wrap_pyfunction!(products::product_kernels, module)?)?;
+    module.add_function(wrap_pyfunction!(products::products_description, module)?)?;
     module.add_class::<plan::PyPlan>()?;
     module.add_class::<model::PyModel>()?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)

@@ -19,6 +19,7 @@
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/headeronly/version.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -188,7 +189,9 @@ struct Reader {
     case TypeKind::FloatType: return items<double>(value, element, [](IValue v) { return v.toDouble(); });
     case TypeKind::BoolType: return items<bool>(value, element, [](IValue v) { return v.toBool(); });
     case TypeKind::OptionalType:
-      return items<std::optional<at::Tensor>>(value, element, [](IValue v) { return std::move(v).toOptional<at::Tensor>(); });
+      if (element->castRaw<c10::OptionalType>()->getElementType()->kind() == TypeKind::TensorType)
+        return items<std::optional<at::Tensor>>(value, element, [](IValue v) { return std::move(v).toOptional<at::Tensor>(); });
+      [[fallthrough]];
     default: {
       c10::impl::GenericList list(element);
       for (uint64_t i = 0; i < value.length; ++i) list.push_back(read(element));
@@ -407,6 +410,10 @@ uint64_t ag_ambient() {
   return bits << 8 | (casts || transforms || modes);
 }
 
+bool ag_uses_onednn() { return at::globalContext().hasMKLDNN() && at::globalContext().userEnabledMkldnn(); }
+
+const char *ag_version() { return TORCH_VERSION; }
+
 // While this object lives, operators on this thread bypass autograd and autocast.
 Mode *ag_mode_enter() { return new Mode(); }
 
@@ -492,7 +499,9 @@ const void *ag_address(const at::Tensor *tensor, int32_t dtype, const int64_t *s
     if (sizes[dim] != 1 && given[dim] != strides[dim])
       return nullptr;
   try {
-    return tensor->const_data_ptr();
+    // `torch.frombuffer` takes any offset.
+    auto address = tensor->const_data_ptr();
+    return reinterpret_cast<uintptr_t>(address) % tensor->element_size() == 0 ? address : nullptr;
   } catch (...) {
     return nullptr;
   }

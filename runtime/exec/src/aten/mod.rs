@@ -424,6 +424,18 @@ pub fn ambient() -> u64 {
     unsafe { raw::ag_ambient() }
 }
 
+/// Whether libtorch has oneDNN and the user has not switched it off (`torch.backends.mkldnn.enabled`).
+pub fn uses_onednn() -> bool {
+    // SAFETY: reads a setting of torch.
+    unsafe { raw::ag_uses_onednn() }
+}
+
+/// The version of libtorch.
+pub fn version() -> &'static str {
+    // SAFETY: the text is a constant, zero-terminated.
+    unsafe { std::ffi::CStr::from_ptr(raw::ag_version()) }.to_str().unwrap_or("unknown")
+}
+
 /// While this guard lives, operators on this thread bypass autograd and autocast: a graph computes gradients with its own
 /// nodes.
 #[derive(Debug)]

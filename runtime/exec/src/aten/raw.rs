@@ -77,6 +77,8 @@ unsafe extern "C" {
     pub(super) fn ag_items_free(items: *mut Value);
     pub(super) fn ag_text_free(text: *mut c_char);
     pub(super) fn ag_ambient() -> u64;
+    pub(super) fn ag_uses_onednn() -> bool;
+    pub(super) fn ag_version() -> *const c_char;
     pub(super) fn ag_mode_enter() -> *mut Mode;
     pub(super) fn ag_mode_leave(mode: *mut Mode);
     pub(super) fn ag_item(tensor: *const C_tensor, out: *mut Value, failure: *mut Failure) -> bool;

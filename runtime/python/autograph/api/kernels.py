@@ -1,6 +1,8 @@
-"""Which kernels staged functions run: those of libtorch, or native ones for small tensors."""
+"""Which kernels staged functions run: those of libtorch, native ones for small tensors, those of oneDNN for products."""
 
 import os
+
+import torch
 
 from .. import _runtime
 
@@ -12,9 +14,10 @@ def use_deterministic_kernels(mode=True):
     """Runs every operator of staged functions with the kernels of libtorch, so that results equal those of eager torch to
     the last bit.
 
-    Otherwise loops and operators on small tensors run natively, which is many times faster. Their results differ from
-    those of libtorch by rounding: products and sums add in another order, and functions such as `tanh` are rounded
-    correctly in more cases. The setting concerns all functions, those that are traced already included.
+    Otherwise loops and operators on small tensors run natively, which is many times faster, and products of matrices
+    with the kernel that is fastest on this processor. Their results differ from those of libtorch by rounding: products
+    and sums add in another order, and functions such as `tanh` are rounded correctly in more cases. The setting concerns
+    all functions, those that are traced already included.
     """
     _runtime.set_tier("torch" if mode else "native")
 
@@ -24,11 +27,31 @@ def deterministic_kernels_used():
     return _runtime.tier() == "torch"
 
 
+def use_product_kernels(name):
+    """Sets the kernels for products of matrices of `float32` on the CPU. The setting concerns all functions.
+
+    `"measured"`, the default: the kernel that is fastest for the shapes on this processor. It is measured when a kind of
+    products is first needed, which takes about 20 ms, and kept in the user's cache folder. `"torch"`: that of libtorch.
+    `"onednn"`: that of oneDNN for all products of more than about 100,000 multiplications; like `"torch"`, it gives the
+    same results on each run, whatever has been measured.
+    """
+    _runtime.set_product_kernels(name)
+
+
+def show_config():
+    """Prints the kernels that staged functions run, and the table of measured products."""
+    kernels = {"torch": "those of libtorch", "native": "native for small tensors", "always": "native"}
+    print(f"autograph {_runtime.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
+    print(f"kernels: {kernels[_runtime.tier()]}")
+    print(_runtime.products_description(), end="")
+
+
 def _from_environment():
     name = os.environ.get("AUTOGRAPH_NATIVE", "1")
     if name not in _TIERS:
         raise ValueError(f"AUTOGRAPH_NATIVE is {name!r}; it must be {', '.join(_TIERS)}")
     _runtime.set_tier(_TIERS[name])
+    _runtime.set_product_kernels(os.environ.get("AUTOGRAPH_PRODUCTS", "measured"))
 
 
 _from_environment()

@@ -1,0 +1,100 @@
+//! Classes of products: those for which one kernel is the fastest.
+
+use tch::{Device, Kind, Tensor};
+
+/// Below this number of multiplications, the overhead of other kernels is larger than their gain.
+const SMALLEST: u64 = 1 << 17;
+
+/// From this number of multiplications on, a larger product has the same fastest kernel.
+const LARGEST: u64 = 1 << 24;
+
+/// The number of sizes: powers of two between `SMALLEST` and `LARGEST`.
+pub(super) const SIZES: usize = (LARGEST / SMALLEST).ilog2() as usize + 1;
+
+/// The number of kinds.
+pub(super) const KINDS: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Class {
+    pub(super) kind: Kind2d,
+    /// The index of the largest power of two that is at most the number of multiplications, less than `SIZES`.
+    pub(super) size: usize,
+}
+
+/// The properties of a product `[rows, inner] x [inner, columns]` besides its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Kind2d {
+    pub(super) has_few_rows: bool,
+    pub(super) has_few_columns: bool,
+    /// Whether the operands are stored by columns, as `t()` of a contiguous matrix is.
+    pub(super) is_transposed: [bool; 2],
+}
+
+impl Class {
+    /// `None` for small products, and for operands that only libtorch's own kernel takes.
+    pub(super) fn of(a: &Tensor, b: &Tensor) -> Option<Self> {
+        let ([rows, inner], [also_inner, columns]) = (matrix(a)?, matrix(b)?);
+        // Mismatched operands are rejected by libtorch. It has a kernel of its own for products of a matrix and a vector.
+        (inner == also_inner && rows > 1 && columns > 1).then_some(())?;
+        let multiplications = rows.checked_mul(inner)?.checked_mul(columns)?;
+        (multiplications >= SMALLEST).then_some(())?;
+        let size = (multiplications.min(LARGEST) / SMALLEST).ilog2() as usize;
+        let is_transposed = [is_transposed(a, [rows, inner])?, is_transposed(b, [inner, columns])?];
+        let kind = Kind2d { has_few_rows: rows < 16, has_few_columns: columns < 16, is_transposed };
+        Some(Self { kind, size })
+    }
+}
+
+impl Kind2d {
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        (0..KINDS).map(|index| Self {
+            has_few_rows: index & 1 != 0,
+            has_few_columns: index & 2 != 0,
+            is_transposed: [index & 4 != 0, index & 8 != 0],
+        })
+    }
+
+    pub(super) fn index(self) -> usize {
+        usize::from(self.has_few_rows)
+            | usize::from(self.has_few_columns) << 1
+            | usize::from(self.is_transposed[0]) << 2
+            | usize::from(self.is_transposed[1]) << 3
+    }
+
+    /// Rows, inner dimension and columns of a product of this kind and size.
+    pub(super) fn example(self, size: usize) -> [i64; 3] {
+        let side = |few: bool, many: f64| if few { 8.0 } else { many };
+        // Between this size and the next.
+        let multiplications = ((SMALLEST << size) as f64) * std::f64::consts::SQRT_2;
+        let even = multiplications.cbrt();
+        let (rows, columns) = match (self.has_few_rows, self.has_few_columns) {
+            // The rows are those of a batch: few, compared with the size of a layer.
+            (false, false) => (64.0_f64.min(even), (multiplications / 64.0_f64.min(even)).sqrt()),
+            (false, true) => ((multiplications / side(true, 0.0)).sqrt(), side(true, 0.0)),
+            (true, false) => (side(true, 0.0), (multiplications / side(true, 0.0)).sqrt()),
+            (true, true) => (side(true, 0.0), side(true, 0.0)),
+        };
+        let inner = multiplications / rows / columns;
+        [rows, inner, columns].map(|size| size.round() as i64)
+    }
+}
+
+/// Rows and columns of a matrix of `f32` in the memory of the CPU.
+fn matrix(tensor: &Tensor) -> Option<[u64; 2]> {
+    (tensor.device() == Device::Cpu && tensor.kind() == Kind::Float && !tensor.is_sparse()).then_some(())?;
+    let (rows, columns) = tensor.size2().ok()?;
+    Some([u64::try_from(rows).ok()?, u64::try_from(columns).ok()?])
+}
+
+/// Whether a matrix is stored by columns; `None` if it is not dense.
+fn is_transposed(matrix: &Tensor, [rows, columns]: [u64; 2]) -> Option<bool> {
+    let strides = matrix.stride();
+    let strides: [u64; 2] = [u64::try_from(*strides.first()?).ok()?, u64::try_from(*strides.get(1)?).ok()?];
+    if strides[1] == 1 && strides[0] >= columns {
+        Some(false)
+    } else if strides[0] == 1 && strides[1] >= rows {
+        Some(true)
+    } else {
+        None
+    }
+}
