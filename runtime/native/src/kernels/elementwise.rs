@@ -86,10 +86,18 @@ macro_rules! binary {
                         out.add(i).write($value);
                     }
                 }
+                // A vector and a number, in both orders.
                 [1, 0, ..] => {
                     let $y = b.read();
                     for i in 0..count {
                         let $x = a.add(i).read();
+                        out.add(i).write($value);
+                    }
+                }
+                [0, 1, ..] => {
+                    let $x = a.read();
+                    for i in 0..count {
+                        let $y = b.add(i).read();
                         out.add(i).write($value);
                     }
                 }
@@ -109,10 +117,35 @@ macro_rules! ternary {
         versions!(|out, inputs, count, strides| {
             let out = out.cast::<$to>();
             let (a, b, c) = (inputs[0].cast::<$a>(), inputs[1].cast::<$b>(), inputs[2].cast::<$c>());
-            for i in 0..count {
-                let ($x, $y) = (a.add(i * strides[0]).read(), b.add(i * strides[1]).read());
-                let $z = c.add(i * strides[2]).read();
-                out.add(i).write($value);
+            match strides {
+                [1, 1, 1, _] => {
+                    for i in 0..count {
+                        let ($x, $y, $z) = (a.add(i).read(), b.add(i).read(), c.add(i).read());
+                        out.add(i).write($value);
+                    }
+                }
+                // `torch.where(mask, x, 0.0)` and `x.masked_fill(mask, 0.0)`
+                [1, 1, 0, _] => {
+                    let $z = c.read();
+                    for i in 0..count {
+                        let ($x, $y) = (a.add(i).read(), b.add(i).read());
+                        out.add(i).write($value);
+                    }
+                }
+                [1, 0, 1, _] => {
+                    let $y = b.read();
+                    for i in 0..count {
+                        let ($x, $z) = (a.add(i).read(), c.add(i).read());
+                        out.add(i).write($value);
+                    }
+                }
+                _ => {
+                    for i in 0..count {
+                        let ($x, $y) = (a.add(i * strides[0]).read(), b.add(i * strides[1]).read());
+                        let $z = c.add(i * strides[2]).read();
+                        out.add(i).write($value);
+                    }
+                }
             }
         })
     };

@@ -89,8 +89,10 @@ fn multiply_add<T: Real, const FUSED: bool>(x: T, y: T, sum: T) -> T {
 
 /// The rows of a tile of the result, which stays in registers.
 const HEIGHT: usize = 4;
-/// The partial sums of a dot product.
+/// The partial sums of a dot product: of one, and of each of `TOGETHER` that are computed together.
+const LANES_OF_ONE: usize = 32;
 const LANES: usize = 8;
+const TOGETHER: usize = 4;
 
 // These functions are inlined into functions with an instruction set, so they are compiled for it.
 impl Product {
@@ -103,8 +105,8 @@ impl Product {
             let has_columns = self.b[1] != 1 || self.columns == 1;
             if self.b[0] == 1 && self.a[1] == 1 && has_columns && self.inner >= LANES {
                 let mut start = 0;
-                start += self.dots::<T, FUSED, 4>(c, a, b, start);
-                self.dots::<T, FUSED, 1>(c, a, b, start);
+                start += self.dots::<T, FUSED, TOGETHER, LANES>(c, a, b, start);
+                self.dots::<T, FUSED, 1, LANES_OF_ONE>(c, a, b, start);
                 return;
             }
             let mut start = 0;
@@ -204,7 +206,7 @@ impl Product {
     /// # Safety
     /// See [`Kernel`].
     #[inline(always)]
-    unsafe fn dots<T: Real, const FUSED: bool, const COLUMNS: usize>(
+    unsafe fn dots<T: Real, const FUSED: bool, const COLUMNS: usize, const LANES: usize>(
         &self,
         c: *mut T,
         a: *const T,
@@ -220,16 +222,24 @@ impl Product {
                     let x = a.add(row * self.a[0]);
                     let mut sums = [[T::default(); LANES]; COLUMNS];
                     for at in (0..vectors).step_by(LANES) {
+                        // Whole arrays are read, so that the loops over lanes become vectors.
+                        let x = x.add(at).cast::<[T; LANES]>().read();
                         for (k, lanes) in sums.iter_mut().enumerate() {
-                            let y = b.add((column + k) * self.b[1] + at);
-                            for (lane, sum) in lanes.iter_mut().enumerate() {
-                                let x = x.add(at + lane).read();
-                                *sum = multiply_add::<T, FUSED>(x, y.add(lane).read(), *sum);
+                            let y = b.add((column + k) * self.b[1] + at).cast::<[T; LANES]>().read();
+                            for lane in 0..LANES {
+                                lanes[lane] = multiply_add::<T, FUSED>(x[lane], y[lane], lanes[lane]);
                             }
                         }
                     }
-                    for (k, l) in sums.iter().enumerate() {
-                        let mut sum = ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+                    for (k, lanes) in sums.iter_mut().enumerate() {
+                        let mut width = LANES;
+                        while width > 1 {
+                            width /= 2;
+                            for lane in 0..width {
+                                lanes[lane] = lanes[lane] + lanes[lane + width];
+                            }
+                        }
+                        let mut sum = lanes[0];
                         let y = b.add((column + k) * self.b[1]);
                         for at in vectors..self.inner {
                             sum = multiply_add::<T, FUSED>(x.add(at).read(), y.add(at).read(), sum);
