@@ -138,6 +138,25 @@ func @main(%x.0: f32[9,9] = argument "x", %y.1: f32[9,9] = argument "y") -> (f32
 }
 
 #[test]
+fn dot_products_of_any_length() {
+    for length in [1, 7, 8, 31, 32, 33, 70, 101] {
+        let function = format!(
+            r#"
+func @main(%x.0: f32[{length}] = argument "x", %y.1: f32[{length}] = argument "y", %m.2: f32[5,{length}] = argument "m") -> (f32[], f32[5]) {{
+  %3: f32[] = aten.dot.default(%x.0, %y.1)
+  %4: f32[5] = aten.mv.default(%m.2, %y.1)
+  return %3, %4
+}}"#
+        );
+        let numbers = |count: i16| -> Vec<f32> { (0..count).map(|i| f32::from(i * 7 % 11 - 5)).collect() };
+        let (x, y, m) = (numbers(length), numbers(length), numbers(5 * length));
+        let dot = |x: &[f32]| x.iter().zip(&y).map(|(x, y)| x * y).sum::<f32>();
+        let rows: Vec<f32> = m.chunks(y.len()).map(dot).collect();
+        assert_eq!(run(&function, &[&x, &y, &m]), [vec![dot(&x)], rows], "{length}");
+    }
+}
+
+#[test]
 fn a_run_that_is_interrupted_stops() {
     let function = r#"
 func @main(%x.0: f32[] = argument "x") -> (f32[]) {

@@ -44,6 +44,11 @@ unsafe fn portable<T: Real>(product: &Product, c: *mut u8, a: *const u8, b: *con
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
+    use std::arch::x86_64::{
+        _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_loadu_pd, _mm256_loadu_ps,
+        _mm256_setzero_pd, _mm256_setzero_ps, _mm256_storeu_pd, _mm256_storeu_ps,
+    };
+
     use super::Product;
 
     /// # Safety
@@ -61,25 +66,120 @@ mod wide {
         // SAFETY: the caller guarantees the shapes.
         unsafe { product.run::<f64, true>(c.cast(), a.cast(), b.cast()) }
     }
+
+    /// Dot products with this type of vectors: one with four accumulators, which hides the latency of additions, or
+    /// several with one each.
+    macro_rules! dots {
+        ($name:ident, $T:ty, $lanes:literal, $zero:ident, $load:ident, $fused:ident, $add:ident, $store:ident) => {
+            /// # Safety
+            /// All addresses must be valid for `count` elements; the processor must have AVX2 and FMA.
+            #[target_feature(enable = "avx2,fma")]
+            pub(super) unsafe fn $name<const COLUMNS: usize>(
+                x: *const $T,
+                y: [*const $T; COLUMNS],
+                count: usize,
+            ) -> [$T; COLUMNS] {
+                // SAFETY: the caller guarantees the length.
+                unsafe {
+                    let mut sums = [$zero(); COLUMNS];
+                    let mut at = 0;
+                    if COLUMNS == 1 {
+                        let mut parts = [$zero(); 4];
+                        while at + 4 * $lanes <= count {
+                            for (k, part) in parts.iter_mut().enumerate() {
+                                let at = at + k * $lanes;
+                                *part = $fused($load(x.add(at)), $load(y[0].add(at)), *part);
+                            }
+                            at += 4 * $lanes;
+                        }
+                        sums[0] = $add($add(parts[0], parts[1]), $add(parts[2], parts[3]));
+                    }
+                    while at + $lanes <= count {
+                        let x = $load(x.add(at));
+                        for (sum, y) in sums.iter_mut().zip(y) {
+                            *sum = $fused(x, $load(y.add(at)), *sum);
+                        }
+                        at += $lanes;
+                    }
+                    let mut results = [0.0; COLUMNS];
+                    for ((result, sum), y) in results.iter_mut().zip(sums).zip(y) {
+                        let mut lanes = [0.0; $lanes];
+                        $store(lanes.as_mut_ptr(), sum);
+                        *result = lanes.iter().sum();
+                        for at in at..count {
+                            *result = x.add(at).read().mul_add(y.add(at).read(), *result);
+                        }
+                    }
+                    results
+                }
+            }
+        };
+    }
+
+    dots!(
+        dots_f32,
+        f32,
+        8,
+        _mm256_setzero_ps,
+        _mm256_loadu_ps,
+        _mm256_fmadd_ps,
+        _mm256_add_ps,
+        _mm256_storeu_ps
+    );
+    dots!(
+        dots_f64,
+        f64,
+        4,
+        _mm256_setzero_pd,
+        _mm256_loadu_pd,
+        _mm256_fmadd_pd,
+        _mm256_add_pd,
+        _mm256_storeu_pd
+    );
 }
 
 trait Real: Copy + Default + Add<Output = Self> + Mul<Output = Self> {
     fn fused(self, factor: Self, sum: Self) -> Self;
+
+    /// As [`dots`], with the wide instructions.
+    ///
+    /// # Safety
+    /// All addresses must be valid for `count` elements, and the processor must have AVX2 and FMA.
+    unsafe fn wide_dots<const COLUMNS: usize>(
+        x: *const Self,
+        y: [*const Self; COLUMNS],
+        count: usize,
+    ) -> [Self; COLUMNS];
 }
 
-impl Real for f32 {
-    #[inline(always)]
-    fn fused(self, factor: Self, sum: Self) -> Self {
-        self.mul_add(factor, sum)
-    }
+macro_rules! real {
+    ($T:ty, $wide:ident) => {
+        impl Real for $T {
+            #[inline(always)]
+            fn fused(self, factor: Self, sum: Self) -> Self {
+                self.mul_add(factor, sum)
+            }
+
+            #[inline(always)]
+            unsafe fn wide_dots<const COLUMNS: usize>(
+                x: *const Self,
+                y: [*const Self; COLUMNS],
+                count: usize,
+            ) -> [Self; COLUMNS] {
+                // SAFETY: see the trait.
+                unsafe {
+                    #[cfg(target_arch = "x86_64")]
+                    return wide::$wide(x, y, count);
+                    #[cfg(not(target_arch = "x86_64"))]
+                    return dots(x, y, count);
+                }
+            }
+        }
+    };
 }
 
-impl Real for f64 {
-    #[inline(always)]
-    fn fused(self, factor: Self, sum: Self) -> Self {
-        self.mul_add(factor, sum)
-    }
-}
+real!(f32, dots_f32);
+real!(f64, dots_f64);
 
 /// `x * y + sum`. Without the instruction, a fused operation is slow.
 #[inline(always)]
@@ -89,10 +189,10 @@ fn multiply_add<T: Real, const FUSED: bool>(x: T, y: T, sum: T) -> T {
 
 /// The rows of a tile of the result, which stays in registers.
 const HEIGHT: usize = 4;
-/// The partial sums of a dot product: of one, and of each of `TOGETHER` that are computed together.
-const LANES_OF_ONE: usize = 32;
-const LANES: usize = 8;
+/// The number of dot products that are computed together: they share the elements of a row.
 const TOGETHER: usize = 4;
+/// Shorter dot products are computed in tiles.
+const SHORTEST_DOT: usize = 8;
 
 // These functions are inlined into functions with an instruction set, so they are compiled for it.
 impl Product {
@@ -103,10 +203,9 @@ impl Product {
         // SAFETY: the tiles cover the result.
         unsafe {
             let has_columns = self.b[1] != 1 || self.columns == 1;
-            if self.b[0] == 1 && self.a[1] == 1 && has_columns && self.inner >= LANES {
-                let mut start = 0;
-                start += self.dots::<T, FUSED, TOGETHER, LANES>(c, a, b, start);
-                self.dots::<T, FUSED, 1, LANES_OF_ONE>(c, a, b, start);
+            if self.b[0] == 1 && self.a[1] == 1 && has_columns && self.inner >= SHORTEST_DOT {
+                let start = self.dots::<T, FUSED, TOGETHER>(c, a, b, 0);
+                self.dots::<T, FUSED, 1>(c, a, b, start);
                 return;
             }
             let mut start = 0;
@@ -206,7 +305,7 @@ impl Product {
     /// # Safety
     /// See [`Kernel`].
     #[inline(always)]
-    unsafe fn dots<T: Real, const FUSED: bool, const COLUMNS: usize, const LANES: usize>(
+    unsafe fn dots<T: Real, const FUSED: bool, const COLUMNS: usize>(
         &self,
         c: *mut T,
         a: *const T,
@@ -214,36 +313,14 @@ impl Product {
         start: usize,
     ) -> usize {
         let whole = (self.columns - start) / COLUMNS * COLUMNS;
-        let vectors = self.inner / LANES * LANES;
         for row in 0..self.rows {
             for column in (start..start + whole).step_by(COLUMNS) {
                 // SAFETY: the columns are a part of the result.
                 unsafe {
                     let x = a.add(row * self.a[0]);
-                    let mut sums = [[T::default(); LANES]; COLUMNS];
-                    for at in (0..vectors).step_by(LANES) {
-                        // Whole arrays are read, so that the loops over lanes become vectors.
-                        let x = x.add(at).cast::<[T; LANES]>().read();
-                        for (k, lanes) in sums.iter_mut().enumerate() {
-                            let y = b.add((column + k) * self.b[1] + at).cast::<[T; LANES]>().read();
-                            for lane in 0..LANES {
-                                lanes[lane] = multiply_add::<T, FUSED>(x[lane], y[lane], lanes[lane]);
-                            }
-                        }
-                    }
-                    for (k, lanes) in sums.iter_mut().enumerate() {
-                        let mut width = LANES;
-                        while width > 1 {
-                            width /= 2;
-                            for lane in 0..width {
-                                lanes[lane] = lanes[lane] + lanes[lane + width];
-                            }
-                        }
-                        let mut sum = lanes[0];
-                        let y = b.add((column + k) * self.b[1]);
-                        for at in vectors..self.inner {
-                            sum = multiply_add::<T, FUSED>(x.add(at).read(), y.add(at).read(), sum);
-                        }
+                    let y: [*const T; COLUMNS] = std::array::from_fn(|k| b.add((column + k) * self.b[1]));
+                    let sums = if FUSED { T::wide_dots(x, y, self.inner) } else { dots(x, y, self.inner) };
+                    for (k, sum) in sums.into_iter().enumerate() {
                         let out = c.add(row * self.columns + column + k);
                         out.write(if self.adds { out.read() + sum } else { sum });
                     }
@@ -252,4 +329,24 @@ impl Product {
         }
         whole
     }
+}
+
+/// The dot products of one vector with others.
+///
+/// # Safety
+/// All addresses must be valid for `count` elements.
+unsafe fn dots<T: Real, const COLUMNS: usize>(
+    x: *const T,
+    y: [*const T; COLUMNS],
+    count: usize,
+) -> [T; COLUMNS] {
+    y.map(|y| {
+        let mut sums = [T::default(); 4];
+        for at in 0..count {
+            // SAFETY: the caller guarantees the length.
+            let (x, y) = unsafe { (x.add(at).read(), y.add(at).read()) };
+            sums[at % 4] = sums[at % 4] + x * y;
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    })
 }
