@@ -5,6 +5,7 @@ import re
 
 import pytest
 import torch
+from torch.utils import _pytree as pytree
 
 import autograph as ag
 from autograph import _runtime
@@ -16,12 +17,12 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 #: Operators of torch's table that the native tier has, with names as in the table.
 NATIVE = set(
-    """abs add all amax amin any atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
+    """abs add all amax amin any argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
     clamp_min clone cos div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 floor floor_divide full full_like ge
-    gt le linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor lt masked_fill
-    maximum mean minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.relu
+    gt index_select le linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor lt masked_fill
+    max.reduction_with_dim maximum mean min.reduction_with_dim minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.embedding nn.functional.relu
     ones ones_like permute pow reciprocal remainder reshape round rsqrt rsub select
-    select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh transpose trunc
+    select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh topk transpose trunc
     unsqueeze var view where zeros zeros_like""".split()
 )
 
@@ -213,3 +214,43 @@ def test_deterministic_kernels_equal_those_of_torch_to_the_last_bit():
     assert torch.equal(staged(x, w), program(x, w))
     ag.use_deterministic_kernels(False)
     torch.testing.assert_close(staged(x, w), program(x, w))
+
+
+@ag.function
+def selections(x):
+    values, indices = torch.topk(x, 3)
+    return values * 2, indices, torch.topk(x, 2, largest=False), x.max(-1), x.min(-1), x.argmax(), x.argmin(-1)
+
+
+def rows(*numbers):
+    return torch.tensor([numbers, numbers[::-1]])
+
+
+@pytest.mark.parametrize("x", [
+    torch.randn(3, 20_000, generator=torch.Generator().manual_seed(0)),
+    torch.arange(200).roll(77).view(2, 100),
+    rows(3.0, 1.0, 2.0),
+    # Equal elements, for which torch has no order: those that are not selected, and those that are.
+    rows(1.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25), rows(4.0, 4.0, 1.0, 2.0, 3.0), rows(0.0, -0.0, 1.0, -0.0),
+    rows(1.0, math.nan, 2.0, 3.0, 4.0), rows(math.nan, math.nan, 1.0, 0.0), rows(-math.inf, math.inf, 1.0, 2.0),
+    torch.cat([torch.zeros(1, 70), torch.full((1, 1), math.nan), torch.arange(5.0).view(1, 5)], 1),
+], ids=lambda x: str(tuple(x.shape)))  # fmt: skip
+def test_selected_elements_are_those_of_torch(x):
+    found, expected = pytree.tree_leaves(selections(x)), pytree.tree_leaves(selections.python_function(x))
+    for found, expected in zip(found, expected, strict=True):
+        assert torch.equal(torch.nan_to_num(found), torch.nan_to_num(expected))
+
+
+@ag.function
+def lookups(table, indices):
+    return table[indices] * 2, torch.nn.functional.embedding(indices.abs(), table), table.index_select(0, indices.abs())
+
+
+def test_indices_may_be_negative_but_not_out_of_range():
+    table = torch.randn(1000, 7)
+    for indices in (torch.tensor([3, -1, 999, 0]), torch.tensor([-1000])[:0], torch.tensor([[5, 6], [-7, 8]])[0]):
+        for found, expected in zip(lookups(table, indices), lookups.python_function(table, indices)):
+            assert torch.equal(found, expected)
+    for wrong in (1000, -1001):
+        with pytest.raises(IndexError, match="out of range|out of bounds"):
+            lookups(table, torch.tensor([0, wrong]))

@@ -3,6 +3,7 @@
 //! Only this crate and `ag-python` link libtorch; only the module `aten` calls C++.
 
 pub mod aten;
+mod backoff;
 mod compile;
 mod error;
 mod host;

@@ -7,6 +7,7 @@ use ag_graph::ir::arithmetic::{Function as ScalarFn, Kind};
 use ag_graph::ir::{DType, Span, TensorType};
 
 use super::aten::{Call, Shared};
+use super::backoff::Backoff;
 use super::typed;
 use super::value::Value;
 
@@ -328,6 +329,7 @@ pub(super) struct Operator {
 #[derive(Debug)]
 pub(super) struct Native {
     pub(super) segment: ag_native::Segment,
+    pub(super) backoff: Backoff,
     /// The sizes and strides of its inputs; empty for numbers.
     pub(super) input_sizes: Box<[[Box<[i64]>; 2]]>,
     /// The sizes and strides of the tensors that it writes.

@@ -8,6 +8,7 @@ use crate::kernels::loss::Loss;
 use crate::kernels::product::{self, Product};
 use crate::kernels::reduce::Reduce;
 use crate::kernels::rows::Rows;
+use crate::kernels::selection::{Gather, Selection};
 use crate::view::Place;
 
 /// The base of the arena, and of the table of constants. Inputs, outputs and addresses computed at run time
@@ -85,6 +86,20 @@ pub(crate) enum Step {
         gradient: Place,
         classes: Place,
         weight: Place,
+    },
+    TopK {
+        /// An index into `Program::selections`.
+        selection: u32,
+        /// Elements and indices.
+        outs: [Place; 2],
+        a: Place,
+    },
+    Gather {
+        /// An index into `Program::gathers`.
+        gather: u32,
+        out: Place,
+        a: Place,
+        indices: Place,
     },
     /// Stops the run if one of the elements is zero.
     CheckDivisors {
@@ -251,6 +266,8 @@ pub(crate) struct Program {
     pub(crate) outer: Vec<Outer>,
     pub(crate) products: Vec<Product>,
     pub(crate) reductions: Vec<Reduce>,
+    pub(crate) selections: Vec<Selection>,
+    pub(crate) gathers: Vec<Gather>,
     /// The table of constants, in units of eight bytes.
     pub(crate) constants: Vec<u64>,
     /// Bytes of the arena.

@@ -190,6 +190,18 @@ impl Memory {
                         loss.backward(self.at(*out), operands.0, operands.1, operands.2)
                             .map_err(|()| Stopped)?;
                     }
+                    Step::TopK { selection, outs, a } => {
+                        let selection = &program.selections[*selection as usize];
+                        let [values, indices] = outs.map(|out| self.at(out));
+                        (selection.kernel)(selection, values, indices.cast(), self.at(*a))
+                            .map_err(|()| Stopped)?;
+                    }
+                    Step::Gather { gather, out, a, indices } => {
+                        let gather = &program.gathers[*gather as usize];
+                        gather
+                            .run(self.at(*out), self.at(*a), self.at(*indices).cast())
+                            .map_err(|()| Stopped)?;
+                    }
                     Step::CheckDivisors { a, count, stride } => {
                         let a = self.at(*a).cast::<i64>();
                         for index in 0..*count as usize {

@@ -6,6 +6,7 @@ use ag_graph::liveness::{NodeLife, RegionLife};
 use ag_native::{Input, Output, Segment};
 
 use super::{Compiled, Compiler};
+use crate::backoff::Backoff;
 use crate::plan::{Dead, Native, Register, Step, Target};
 use crate::tier::Tier;
 
@@ -48,6 +49,7 @@ impl Compiler<'_> {
                 .map(|tensor| [signed(&tensor.sizes), signed(&tensor.strides)])
                 .collect(),
             dead: dead.collect(),
+            backoff: Backoff::default(),
             segment,
         };
         let Segment { nodes: length, outputs, tensors, .. } = &native.segment;

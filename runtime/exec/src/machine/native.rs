@@ -27,6 +27,9 @@ impl Scratch {
         registers: &mut Registers,
         poll: &mut dyn FnMut() -> bool,
     ) -> bool {
+        if !native.backoff.is_over() {
+            return false;
+        }
         self.inputs.clear();
         for (((_, input), place), [sizes, strides]) in
             native.segment.inputs.iter().zip(&native.inputs).zip(&native.input_sizes)
@@ -57,6 +60,7 @@ impl Scratch {
         // SAFETY: the inputs have the dtypes and sizes of the segment and are contiguous, and the tensors that it
         // writes are new and have the dtypes, sizes and strides of the segment.
         let run = unsafe { native.segment.run(&mut self.memory, &self.inputs, &self.addresses, poll) };
+        native.backoff.count(run.is_err());
         let Ok(numbers) = run else { return false };
         self.views.clear();
         for (_, output) in &native.segment.outputs {

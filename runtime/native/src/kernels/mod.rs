@@ -9,6 +9,7 @@ mod math;
 pub(crate) mod product;
 pub(crate) mod reduce;
 pub(crate) mod rows;
+pub(crate) mod selection;
 
 /// Whether the processor has the instructions of the wide kernels.
 pub(crate) fn is_wide() -> bool {

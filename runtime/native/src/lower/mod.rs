@@ -14,6 +14,7 @@ mod outputs;
 mod products;
 mod reductions;
 mod scalars;
+mod selection;
 mod views;
 
 use ag_graph::ir::arithmetic::Kind;
@@ -154,6 +155,7 @@ impl<'a> Lowering<'a> {
             .or_else(|| self.reduction_operator(name, node))
             .or_else(|| self.creation_operator(name, node))
             .or_else(|| self.loss_operator(name, node))
+            .or_else(|| self.selection_operator(name, node))
     }
 
     fn define(&mut self, value: Value, item: Item) {

@@ -1,0 +1,60 @@
+//! Skips a native step that stops again and again, for example because `topk` finds equal elements in each run.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// After this many stops in a row, the step is skipped; the number of skipped runs doubles with each further stop.
+const STOPS: u32 = 2;
+const MOST_DOUBLINGS: u32 = 10;
+
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    /// The number of stops in a row.
+    stops: AtomicU32,
+    /// The number of runs that are still skipped.
+    skips: AtomicU32,
+}
+
+impl Backoff {
+    /// Whether the step runs this time. Threads that run the same plan may count imprecisely.
+    pub(super) fn is_over(&self) -> bool {
+        let skips = self.skips.load(Ordering::Relaxed);
+        if skips > 0 {
+            self.skips.store(skips - 1, Ordering::Relaxed);
+        }
+        skips == 0
+    }
+
+    /// Counts a run that ended, or stopped.
+    pub(super) fn count(&self, has_stopped: bool) {
+        if !has_stopped {
+            self.stops.store(0, Ordering::Relaxed);
+            return;
+        }
+        let stops = (self.stops.load(Ordering::Relaxed) + 1).min(STOPS + MOST_DOUBLINGS);
+        self.stops.store(stops, Ordering::Relaxed);
+        if stops > STOPS {
+            self.skips.store(1 << (stops - STOPS), Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_skipped_ever_longer() {
+        let backoff = Backoff::default();
+        let runs = (0..10_000).filter(|_| {
+            let is_run = backoff.is_over();
+            if is_run {
+                backoff.count(true);
+            }
+            is_run
+        });
+        assert_eq!(runs.count(), 20);
+        while !backoff.is_over() {}
+        backoff.count(false);
+        assert!(backoff.is_over() && backoff.is_over());
+    }
+}

@@ -1,0 +1,113 @@
+//! The largest and smallest elements with their indices, and elements at indices.
+
+use ag_graph::ir::{Node, Operand, Value};
+
+use super::{Item, Lowering, known};
+use crate::dtype::Element;
+use crate::kernels::selection::{self, Gather, MOST_SELECTED, Selection};
+use crate::program::Step;
+use crate::view::{View, dimension};
+
+impl Lowering<'_> {
+    pub(super) fn selection_operator(&mut self, name: &str, node: &Node) -> Option<()> {
+        let outputs = &node.outputs[..];
+        match (name, &node.operands[..], outputs) {
+            (
+                "topk.default",
+                [a, Operand::Int(count), Operand::Int(dim), Operand::Bool(is_largest), Operand::Bool(true)],
+                [values, indices],
+            ) => {
+                let count = usize::try_from(*count).ok()?;
+                self.selection(a, Some(*dim), *is_largest, count, true, Some(*values), *indices)
+            }
+            ("max.dim" | "min.dim", [a, Operand::Int(dim), _], [values, indices]) => {
+                self.selection(a, Some(*dim), name == "max.dim", 1, false, Some(*values), *indices)
+            }
+            ("argmax.default" | "argmin.default", [a, dim, _], [indices]) => {
+                let dim = match dim {
+                    Operand::None => None,
+                    Operand::Int(dim) => Some(*dim),
+                    _ => return None,
+                };
+                self.selection(a, dim, name == "argmax.default", 1, false, None, *indices)
+            }
+            ("index.Tensor", [a, Operand::List(indices)], _) => {
+                let [indices] = &indices[..] else { return None };
+                self.gather(node, a, indices, true)
+            }
+            ("index_select.default", [a, Operand::Int(0), indices], _) => {
+                self.gather(node, a, indices, false)
+            }
+            ("embedding.default", [a, indices, ..], _) => self.gather(node, a, indices, false),
+            _ => None,
+        }
+    }
+
+    /// Selects along a dimension, or in the whole tensor.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one operator")]
+    fn selection(
+        &mut self,
+        a: &Operand,
+        dim: Option<i64>,
+        is_largest: bool,
+        selected: usize,
+        is_unique: bool,
+        values: Option<Value>,
+        indices: Value,
+    ) -> Option<()> {
+        let mut a = self.tensor(a)?;
+        let mut columns = a.count();
+        if let Some(dim) = dim {
+            let dim = dimension(dim, a.rank())?;
+            columns = a.sizes[dim];
+            // The elements of a row are those of the last dimension. With one element for each row, the rows of the
+            // result are in the same order.
+            (selected == 1 || dim + 1 == a.rank()).then_some(())?;
+            let (size, stride) = (a.sizes.remove(dim), a.strides.remove(dim));
+            a.sizes.push(size);
+            a.strides.push(stride);
+        }
+        (1..=columns.min(MOST_SELECTED)).contains(&selected).then_some(())?;
+        let kernel = selection::kernel(a.element, is_largest)?;
+        let rows = a.count() / columns;
+        let a = self.as_contiguous(&a)?;
+        let (value_places, index_places) = (
+            self.result_of(values, a.element, rows * selected)?,
+            self.result_of(Some(indices), Element::I64, rows * selected)?,
+        );
+        let selection = Selection { kernel, rows, columns, selected, is_unique };
+        self.program.selections.push(selection);
+        let selection = (self.program.selections.len() - 1) as u32;
+        let outs = [value_places.place, index_places.place];
+        self.step(Step::TopK { selection, outs, a: a.place });
+        if let Some(values) = values {
+            self.define(values, Item::Tensor(value_places));
+        }
+        self.define(indices, Item::Tensor(index_places));
+        Some(())
+    }
+
+    /// Memory for a result with this many elements; a temporary if nothing is to be defined.
+    fn result_of(&mut self, value: Option<Value>, element: Element, count: usize) -> Option<View> {
+        let Some(value) = value else { return self.allocate(element, &[count]) };
+        let (wanted, sizes) = known(self.function.ty(value).tensor()?)?;
+        (wanted == element && sizes.iter().product::<usize>() == count).then_some(())?;
+        self.allocate(element, &sizes)
+    }
+
+    /// Rows of a contiguous tensor, as `a[indices]`.
+    fn gather(&mut self, node: &Node, a: &Operand, indices: &Operand, wraps: bool) -> Option<()> {
+        let (a, indices) = (self.tensor(a)?, self.tensor(indices)?);
+        let (element, sizes) = self.result(node)?;
+        (indices.element == Element::I64 && a.is_contiguous() && a.element == element).then_some(())?;
+        let (rows, row) = a.sizes.split_first()?;
+        (sizes == [&indices.sizes[..], row].concat()).then_some(())?;
+        let indices = self.as_contiguous(&indices)?;
+        let out = self.allocate(element, &sizes)?;
+        let bytes = row.iter().product::<usize>() * element.size();
+        self.program.gathers.push(Gather { count: indices.count(), rows: *rows, bytes, wraps });
+        let gather = (self.program.gathers.len() - 1) as u32;
+        self.step(Step::Gather { gather, out: out.place, a: a.place, indices: indices.place });
+        self.define_result(node, out)
+    }
+}
