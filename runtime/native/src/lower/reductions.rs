@@ -9,6 +9,9 @@ use crate::kernels::rows::Rows;
 use crate::program::Step;
 use crate::view::{View, dimension};
 
+/// Rows with fewer elements are not vectorized by libtorch's softmax.
+const SHORT_ROWS: usize = 16;
+
 impl Lowering<'_> {
     pub(super) fn reduction_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let (element, _) = self.result(node)?;
@@ -139,7 +142,8 @@ impl Lowering<'_> {
             places.push(self.as_contiguous(&view)?.place);
         }
         let out = self.allocate(element, &sizes)?;
-        (out.count() <= MOST_OF_FUNCTIONS).then_some(())?;
+        // libtorch is slow if rows are short.
+        (out.count() <= MOST_OF_FUNCTIONS || columns < SHORT_ROWS).then_some(())?;
         let operands = [places[0], *places.last()?];
         let rows = (out.count() / columns) as u32;
         self.step(Step::Rows { kind, element, out: out.place, operands, rows, columns: columns as u32 });
