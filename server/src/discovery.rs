@@ -1,13 +1,14 @@
 //! File discovery: the files and folders that are given as arguments.
 
 use ag_project::config::{Exclusion, Settings};
+use ag_project::path_order;
 use ignore::{DirEntry, WalkBuilder};
 use ruff_db::system::{SystemPath, SystemPathBuf};
 
 const EXTENSIONS: [&str; 3] = ["py", "pyi", "ipynb"];
 
 /// A file to check.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) path: SystemPathBuf,
     /// The path for display: the argument itself, or the argument joined with the path below it.
@@ -47,7 +48,7 @@ pub(crate) fn discover(
             Ok(_) => inputs.push(Input { path, given: given.clone() }),
         }
     }
-    inputs.sort();
+    inputs.sort_by_cached_key(|input| (path_order(&input.path), input.given.clone()));
     inputs.dedup_by(|a, b| a.path == b.path);
     (inputs, unreadable)
 }

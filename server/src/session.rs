@@ -2,7 +2,6 @@
 
 mod setup;
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use ag_project::{Engine, environment};
 use anyhow::Context;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use ruff_db::system::{OsSystem, SystemPath, SystemPathBuf};
+use rustc_hash::FxHashMap;
 
 pub(crate) use setup::current_directory;
 
@@ -54,7 +54,7 @@ pub(crate) struct Session {
     pub(crate) engine: Engine,
     pub(crate) unreadable: Vec<Unreadable>,
     /// The inputs by path.
-    pub(crate) inputs: BTreeMap<SystemPathBuf, Input>,
+    pub(crate) inputs: FxHashMap<SystemPathBuf, Input>,
     pool: rayon::ThreadPool,
     quiet: bool,
 }
@@ -198,16 +198,11 @@ impl Session {
         answers.into_iter().map(checked).collect()
     }
 
+    /// The input documents, sorted by path.
     fn documents(&self) -> Vec<(SystemPathBuf, Document)> {
         let path = |document| self.engine.path(self.engine.file(document));
-        let mut documents: Vec<_> = self
-            .engine
-            .documents()
-            .into_iter()
-            .map(|document| (path(document), document))
-            .filter(|(path, _)| self.inputs.contains_key(path))
-            .collect();
-        documents.sort_by(|(a, _), (b, _)| a.cmp(b));
-        documents
+        let documents = self.engine.documents().into_iter();
+        let documents = documents.map(|document| (path(document), document));
+        documents.filter(|(path, _)| self.inputs.contains_key(path)).collect()
     }
 }

@@ -218,6 +218,11 @@ pub fn file_flow(db: &dyn Db, document: Document) -> Arc<FileFlow> {
 }
 
 impl FlowCode {
+    fn node(&mut self) -> Node {
+        self.nodes += 1;
+        Node::from_u32(self.nodes - 1)
+    }
+
     /// The first site in each code.
     pub fn first_sites(&self) -> FxHashMap<Owner, SiteIndex> {
         self.owners.iter_enumerated().rev().map(|(site, owner)| (*owner, site)).collect()

@@ -169,7 +169,7 @@ impl Engine {
     pub(crate) fn set_documents(&mut self, documents: FxHashMap<File, Document>) {
         self.cancel_run();
         let mut ordered: Vec<_> = documents.values().copied().collect();
-        ordered.sort_by_cached_key(|document| self.path(document.file(&self.db)));
+        ordered.sort_by_cached_key(|document| path_order(&self.path(document.file(&self.db))));
         self.documents = ordered.into();
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
     }
@@ -310,4 +310,9 @@ impl Engine {
             .map(|document| file_index(&self.db, *document).definitions.functions.len())
             .sum()
     }
+}
+
+/// A key that orders paths as their parts do. Comparing paths part by part takes ten times as long.
+pub fn path_order(path: &SystemPath) -> String {
+    path.as_str().replace(std::path::is_separator, "\0")
 }

@@ -9,4 +9,4 @@ mod import_roots;
 
 pub use ag_types::environment;
 pub use ag_types::{Environment, EnvironmentError};
-pub use engine::{Engine, EngineError};
+pub use engine::{Engine, EngineError, path_order};

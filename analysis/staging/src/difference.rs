@@ -65,21 +65,17 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
             if !same_code(before.header(position), after.header(position)) {
                 return None;
             }
-            if !same_code(before.slice(old.range), after.slice(new.range)) {
-                if before.index.declares_global(position)
-                    || after.index.declares_global(position)
-                    || before.is_generator(position) != after.is_generator(position)
-                {
-                    return None;
-                }
-                let stores =
-                    !before.index.is_self_contained(position) || !after.index.is_self_contained(position);
-                if stores
-                    && old.class.is_some()
-                    && !same_attribute_code(before.slice(old.range), after.slice(new.range))
-                {
-                    difference.methods.push(position);
-                }
+            let (code, code_now) = (before.slice(old.range), after.slice(new.range));
+            let may_bind_globals = before.index.declares_global(position)
+                || after.index.declares_global(position)
+                || before.is_generator(position) != after.is_generator(position);
+            if may_bind_globals && !same_code(code, code_now) {
+                return None;
+            }
+            let stores =
+                !before.index.is_self_contained(position) || !after.index.is_self_contained(position);
+            if stores && old.class.is_some() && !same_attribute_code(code, code_now) {
+                difference.methods.push(position);
             }
             difference.functions.push(position);
         }

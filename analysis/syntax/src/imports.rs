@@ -54,8 +54,11 @@ impl Imports {
     /// [`canonical`], with the version of Keras that the file chooses.
     pub fn canonical(&self, dotted: &str) -> Name {
         let name = canonical(dotted);
+        if !self.legacy_keras {
+            return name;
+        }
         let is_keras = name.split('.').next() == Some("keras");
-        match self.legacy_keras && is_keras && dotted.starts_with("tensorflow.") {
+        match is_keras && dotted.starts_with("tensorflow.") {
             true => Name::new(format!("tf_{name}")),
             false => name,
         }
@@ -68,21 +71,12 @@ impl Imports {
             root = &attribute.value;
         }
         let base = self.names.get(&root.as_name_expr()?.id)?;
-        let mut attributes: Vec<&str> = Vec::new();
-        let mut current = expression;
-        while let Expr::Attribute(attribute) = current {
-            attributes.push(attribute.attr.as_str());
-            current = &attribute.value;
-        }
-        if attributes.is_empty() {
-            return Some(base.clone());
-        }
-        let mut dotted = base.to_string();
-        for attribute in attributes.iter().rev() {
-            dotted.push('.');
-            dotted.push_str(attribute);
-        }
-        Some(self.canonical(&dotted))
+        let Expr::Attribute(last) = expression else { return Some(base.clone()) };
+        let dotted = with_attributes(base, last, 0);
+        Some(match self.legacy_keras || may_have_alias(&dotted) {
+            true => self.canonical(&dotted),
+            false => Name::from(dotted),
+        })
     }
 
     /// Returns the dotted name that `local` is imported from.
@@ -241,7 +235,7 @@ pub fn canonical(dotted: &str) -> Name {
         ("tensorflow.autograph.experimental", "tensorflow.autograph"),
         ("torch._dynamo.optimize", "torch.compile"),
     ];
-    if !["tensorflow", "keras", "jax", "torch"].iter().any(|package| dotted.starts_with(package)) {
+    if !may_have_alias(dotted) {
         return Name::new(dotted);
     }
     let mut current = Cow::Borrowed(dotted);
@@ -253,4 +247,33 @@ pub fn canonical(dotted: &str) -> Name {
         }
     }
     Name::new(current)
+}
+
+/// `base` with the attributes of an expression `a.b.c`: `base.b.c`. The string has room for `more` bytes.
+fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String {
+    let more = more + 1 + last.attr.len();
+    let mut dotted = match &*last.value {
+        Expr::Attribute(before) => with_attributes(base, before, more),
+        _ => {
+            let mut dotted = String::with_capacity(base.len() + more);
+            dotted.push_str(base);
+            dotted
+        }
+    };
+    dotted.push('.');
+    dotted.push_str(&last.attr);
+    dotted
+}
+
+/// Whether a name starts with the first two parts of an alias.
+fn may_have_alias(dotted: &str) -> bool {
+    let Some((package, rest)) = dotted.split_once('.') else { return false };
+    let next: &[&str] = match package {
+        "tensorflow" => &["compat", "v2", "python", "keras", "autograph"],
+        "keras" => &["api", "src"],
+        "jax" => &["_src", "numpy"],
+        "torch" => &["_dynamo"],
+        _ => return false,
+    };
+    next.iter().any(|part| rest.starts_with(part))
 }

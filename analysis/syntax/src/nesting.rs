@@ -52,29 +52,50 @@ fn looks_deep(bytes: &[u8]) -> bool {
     const INDENTATION: usize = 200;
     // The start of the current segment. An operator chain does not cross segments.
     let (mut brackets, mut segment) = (0usize, 0usize);
-    let is_indented =
-        |line: &[u8]| line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count() > INDENTATION;
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let is_indented = |line: &[u8]| {
+        line.get(INDENTATION).is_some_and(is_space) && line.iter().take(INDENTATION).all(is_space)
+    };
     if is_indented(bytes) {
         return true;
     }
-    for (at, byte) in bytes.iter().enumerate() {
-        match BYTE_CLASSES[*byte as usize] {
-            ByteClass::Other => continue,
-            ByteClass::Open => brackets += 1,
-            ByteClass::Close => brackets = brackets.saturating_sub(1),
-            ByteClass::Comma => {}
-            ByteClass::Line if is_indented(&bytes[at + 1..]) => return true,
-            ByteClass::Line if brackets > 0 => continue,
-            ByteClass::Line => {}
-        }
-        if brackets > BRACKETS || at - segment > SEGMENT {
+    let mut at = 0;
+    loop {
+        // Seven bytes of eight are of the class `Other`.
+        let rest = &bytes[at..];
+        let Some(others) = rest.iter().position(|byte| BYTE_CLASSES[*byte as usize] != ByteClass::Other)
+        else {
+            return bytes.len() - segment > SEGMENT;
+        };
+        let end = at + others;
+        at = end + 1;
+        let ends_segment = match BYTE_CLASSES[rest[others] as usize] {
+            ByteClass::Open => {
+                brackets += 1;
+                false
+            }
+            ByteClass::Close => {
+                brackets = brackets.saturating_sub(1);
+                false
+            }
+            ByteClass::Line => {
+                if is_indented(&bytes[at..]) {
+                    return true;
+                }
+                if brackets > 0 {
+                    continue;
+                }
+                true
+            }
+            ByteClass::Comma | ByteClass::Other => true,
+        };
+        if brackets > BRACKETS || end - segment > SEGMENT {
             return true;
         }
-        if matches!(BYTE_CLASSES[*byte as usize], ByteClass::Comma | ByteClass::Line) {
-            segment = at;
+        if ends_segment {
+            segment = end;
         }
     }
-    bytes.len() - segment > SEGMENT
 }
 
 /// Whether open blocks, open brackets and the current operator chain exceed a limit at any token.

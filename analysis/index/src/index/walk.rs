@@ -34,7 +34,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         makers,
         scope: Code::Module,
         next: FunctionIndex::from_u32(0),
-        counters: FxHashMap::default(),
+        visited: 0,
         pending: FxHashMap::default(),
         called: FxHashMap::default(),
         type_variables: FxHashSet::default(),
@@ -51,9 +51,9 @@ struct Walk<'a> {
     makers: Makers<'a>,
     scope: Code,
     next: FunctionIndex,
-    /// The number of expressions visited so far in each scope; it determines their ids, as in
+    /// The number of expressions visited so far in the scope; it determines their ids, as in
     /// [`ag_syntax::expressions`].
-    counters: FxHashMap<Code, u32>,
+    visited: u32,
     /// Expressions that root sites refer to and that have no id yet.
     pending: FxHashMap<*const Expr, Vec<(RootIndex, Pending)>>,
     /// Called lambdas that are not visited yet, and whether a library stages the functions that they call.
@@ -99,8 +99,9 @@ impl<'a> Walk<'a> {
             slot.is_dead = self.dead.iter().any(|body| body.contains_range(def.range()));
         }
         let outer = std::mem::replace(&mut self.scope, Code::Function(function));
+        let visited = std::mem::take(&mut self.visited);
         self.visit_body(&def.body);
-        self.scope = outer;
+        (self.scope, self.visited) = (outer, visited);
     }
 
     fn call(&mut self, call: &'a ast::ExprCall) {
@@ -331,13 +332,15 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
     }
 
     fn visit_expr(&mut self, expression: &'a Expr) {
-        let counter = self.counters.entry(self.scope).or_default();
-        let id = ExprId(*counter);
-        *counter += 1;
-        for (site, pending) in self.pending.remove(&std::ptr::from_ref(expression)).unwrap_or_default() {
-            match pending {
-                Pending::Function => self.index.roots[site].expression = Some(id),
-                Pending::Receiver => self.index.roots[site].receiver = Some(id),
+        let id = ExprId(self.visited);
+        self.visited += 1;
+        // Few files have roots.
+        if !self.pending.is_empty() {
+            for (site, pending) in self.pending.remove(&std::ptr::from_ref(expression)).unwrap_or_default() {
+                match pending {
+                    Pending::Function => self.index.roots[site].expression = Some(id),
+                    Pending::Receiver => self.index.roots[site].receiver = Some(id),
+                }
             }
         }
         match expression {

@@ -43,7 +43,9 @@ pub(super) fn collect(index: &FileIndex, body: &[Stmt]) -> FileFlow {
 /// The names of a scope.
 #[derive(Default)]
 struct Frame<'a> {
-    names: FxHashMap<&'a str, Node>,
+    /// A local variable has a node once a value flows to or from it. So code without flow has no nodes, and an edit of
+    /// such code leaves the constraints as they are.
+    names: FxHashMap<&'a str, Option<Node>>,
     /// The names of a class are not visible in its methods.
     class: Option<ClassIndex>,
     /// The function itself, not a comprehension in it.
@@ -62,8 +64,7 @@ struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     fn node(&mut self) -> Node {
-        self.flow.code.nodes += 1;
-        Node::from_u32(self.flow.code.nodes - 1)
+        self.flow.code.node()
     }
 
     fn site(&mut self, range: TextRange) -> SiteIndex {
@@ -84,20 +85,20 @@ impl<'a> Collector<'a> {
     fn enter(&mut self, mut frame: Frame<'a>, bound: Bound<'a>) {
         for name in bound.globals {
             let node = self.global(name);
-            frame.names.insert(name.as_str(), node);
+            frame.names.insert(name.as_str(), Some(node));
         }
         for name in bound.names {
             if frame.names.contains_key(name.as_str()) {
                 continue;
             }
             let node = match (self.scopes.is_empty(), frame.class) {
-                (true, _) => self.global(name),
+                (true, _) => Some(self.global(name)),
                 (false, Some(class)) => {
                     let node = self.node();
                     self.flow.code.attributes.insert((class, name.clone()), node);
-                    node
+                    Some(node)
                 }
-                (false, None) => self.node(),
+                (false, None) => None,
             };
             frame.names.insert(name.as_str(), node);
         }
@@ -132,13 +133,21 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn local(&self, name: &Name) -> Option<Node> {
-        let mut frames = self.scopes.iter().rev();
-        let innermost = frames.next().and_then(|frame| frame.names.get(name.as_str()));
+    fn is_local(&self, name: &Name) -> bool {
+        let is_innermost = |at: usize| at + 1 == self.scopes.len();
+        self.scopes.iter().enumerate().any(|(at, frame)| {
+            (is_innermost(at) || frame.class.is_none()) && frame.names.contains_key(name.as_str())
+        })
+    }
+
+    fn local(&mut self, name: &Name) -> Option<Node> {
+        let mut frames = self.scopes.iter_mut().rev();
+        let innermost = frames.next().and_then(|frame| frame.names.get_mut(name.as_str()));
         let node = innermost.or_else(|| {
-            frames.filter(|frame| frame.class.is_none()).find_map(|frame| frame.names.get(name.as_str()))
-        });
-        node.copied()
+            frames.filter(|frame| frame.class.is_none()).find_map(|frame| frame.names.get_mut(name.as_str()))
+        })?;
+        let code = &mut self.flow.code;
+        Some(*node.get_or_insert_with(|| code.node()))
     }
 
     fn import(&mut self, name: Name) -> Node {

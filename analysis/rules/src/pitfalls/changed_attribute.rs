@@ -79,7 +79,9 @@ fn check(ctx: &FileContext) {
     if functions.is_empty() {
         return;
     }
-    let mut blocks = Blocks { ctx, functions: &functions, class: None, reported: FxHashSet::default() };
+    let staged = functions.iter().map(|function| function.def.range()).collect();
+    let mut blocks =
+        Blocks { ctx, functions: &functions, staged, class: None, reported: FxHashSet::default() };
     blocks.block(ctx.parsed.suite(), true);
     blocks.visit_body(ctx.parsed.suite());
 }
@@ -87,6 +89,8 @@ fn check(ctx: &FileContext) {
 struct Blocks<'c, 'a> {
     ctx: &'c FileContext<'a>,
     functions: &'c [Declared<'a>],
+    /// The ranges of `functions`.
+    staged: FxHashSet<TextRange>,
     class: Option<&'a ast::StmtClassDef>,
     reported: FxHashSet<TextRange>,
 }
@@ -95,7 +99,7 @@ impl<'a> StatementVisitor<'a> for Blocks<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         let inner = match statement {
             Stmt::FunctionDef(def) => {
-                if declared::staging_decorator(self.ctx, def).is_none() {
+                if !self.staged.contains(&def.range()) {
                     self.block(&def.body, false);
                     self.method(def);
                 }
@@ -189,6 +193,11 @@ impl<'a> Blocks<'_, 'a> {
         if matches!(def.name.as_str(), "__init__" | "build" | "__setstate__") || !is_method_of(class, def) {
             return;
         }
+        let is_of_class =
+            |function: &Declared<'a>| function.class.is_some_and(|own| own.range() == class.range());
+        if !self.functions.iter().any(is_of_class) {
+            return;
+        }
         // A method that a `tf.function` calls runs while the function is traced.
         if self.is_reached(class, def) {
             return;
@@ -204,10 +213,10 @@ impl<'a> Blocks<'_, 'a> {
             {
                 continue;
             }
-            let reader = self.functions.iter().find(|function| {
-                function.class.is_some_and(|own| own.range() == class.range())
-                    && reads_only(function.def, &attribute.attr)
-            });
+            let reader = self
+                .functions
+                .iter()
+                .find(|function| is_of_class(function) && reads_only(function.def, &attribute.attr));
             if let Some(function) = reader {
                 let read = Read { object: Some("self"), name: function.def.name.as_str(), value: "self" };
                 self.report(&assign.target, function, &read, function.def.name.range());
@@ -218,8 +227,7 @@ impl<'a> Blocks<'_, 'a> {
     /// Whether a `tf.function` of the class calls a method, directly or through other methods.
     fn is_reached(&self, class: &'a ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
         let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
-        let is_staged =
-            |method: &&ast::StmtFunctionDef| declared::staging_decorator(self.ctx, method).is_some();
+        let is_staged = |method: &&ast::StmtFunctionDef| self.staged.contains(&method.range());
         let (mut reached, mut others): (Vec<_>, Vec<_>) = methods.partition(is_staged);
         let mut at = 0;
         while let Some(caller) = reached.get(at).copied() {

@@ -73,16 +73,23 @@ fn check(ctx: &FileContext) {
     }
     let staged = StagedNames::of(ctx);
     if !staged.is_empty() {
-        let numbers = Numbers::of_scope(ctx, ctx.parsed.suite(), &[]);
-        Loops { ctx, staged: &staged, numbers, class: None }.visit_body(ctx.parsed.suite());
+        let scope = Scope { body: ctx.parsed.suite(), parameters: Vec::new() };
+        Loops { ctx, staged: &staged, scope, numbers: None, class: None }.visit_body(ctx.parsed.suite());
     }
+}
+
+/// A function or the module.
+struct Scope<'a> {
+    body: &'a [Stmt],
+    parameters: Vec<&'a str>,
 }
 
 struct Loops<'c, 'a> {
     ctx: &'c FileContext<'a>,
     staged: &'c StagedNames<'a>,
-    /// The numbers among the names of the scope, in the enclosing loops.
-    numbers: Numbers<'c, 'a>,
+    scope: Scope<'a>,
+    /// The numbers among the names of the scope, in the enclosing loops; `None` before the first loop of the scope.
+    numbers: Option<Numbers<'c, 'a>>,
     class: Option<&'a str>,
 }
 
@@ -92,11 +99,11 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
             // Inside a staged function the loop is unrolled, which `unrolled-loop` reports.
             Stmt::FunctionDef(def) => {
                 if declared::staging_decorator(self.ctx, def).is_none() {
-                    let parameters: Vec<_> = def.parameters.iter().map(|p| p.name().as_str()).collect();
-                    let numbers = Numbers::of_scope(self.ctx, &def.body, &parameters);
-                    let outer = std::mem::replace(&mut self.numbers, numbers);
+                    let parameters = def.parameters.iter().map(|p| p.name().as_str()).collect();
+                    let scope = Scope { body: &def.body, parameters };
+                    let outer = (std::mem::replace(&mut self.scope, scope), self.numbers.take());
                     self.visit_body(&def.body);
-                    self.numbers = outer;
+                    (self.scope, self.numbers) = outer;
                 }
             }
             Stmt::ClassDef(class) => {
@@ -105,9 +112,12 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
                 self.class = outer;
             }
             Stmt::For(_) | Stmt::While(_) => {
-                let before = self.numbers.enter(statement);
+                let (ctx, scope) = (self.ctx, &self.scope);
+                let numbers =
+                    self.numbers.get_or_insert_with(|| Numbers::of_scope(ctx, scope.body, &scope.parameters));
+                let before = numbers.enter(statement);
                 source_order::walk_stmt(self, statement);
-                self.numbers.leave(before);
+                self.numbers.iter_mut().for_each(|numbers| numbers.leave(before));
             }
             _ => source_order::walk_stmt(self, statement),
         }
@@ -123,10 +133,11 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
 
 impl Loops<'_, '_> {
     fn call(&self, call: &ast::ExprCall) {
+        let Some(numbers) = &self.numbers else { return };
         let Some(function) = self.staged.called(&call.func, self.class) else { return };
         let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
         let mut arguments = call.arguments.args.iter().chain(keywords);
-        let Some(number) = arguments.find(|argument| self.numbers.changes(argument)) else { return };
+        let Some(number) = arguments.find(|argument| numbers.changes(argument)) else { return };
         let text = self.ctx.text(number);
         let message = format!("`{function}` is retraced for each value of `{text}`, a Python number");
         let report = self.ctx.report(&RETRACED_LOOP, number.range(), message);

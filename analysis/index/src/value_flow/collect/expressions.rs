@@ -219,7 +219,7 @@ impl<'a> Collector<'a> {
                 match target {
                     Expr::Name(name) => {
                         let node = self.node();
-                        frame.names.insert(name.id.as_str(), node);
+                        frame.names.insert(name.id.as_str(), Some(node));
                     }
                     Expr::Tuple(tuple) => targets.extend(&tuple.elts),
                     Expr::Starred(starred) => targets.push(&starred.value),
@@ -318,12 +318,12 @@ impl<'a> Collector<'a> {
                 let default = parameter.default().and_then(|default| self.value(default));
                 self.copy(default, node);
                 let name = &parameter.parameter.name.id;
-                frame.names.insert(name.as_str(), node);
+                frame.names.insert(name.as_str(), Some(node));
                 parameters.push((name.clone(), node));
             }
             for parameter in list.vararg.iter().chain(&list.kwarg) {
                 let node = self.display(Vec::new());
-                frame.names.insert(parameter.name.id.as_str(), node);
+                frame.names.insert(parameter.name.id.as_str(), Some(node));
                 variadic = variadic.or(Some(node));
             }
         }

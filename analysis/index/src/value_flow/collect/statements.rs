@@ -124,20 +124,21 @@ impl<'a> Collector<'a> {
         let mut frame = Frame { function: Some(function), ..Frame::default() };
         for parameter in &def.parameters {
             let node = self.node();
-            frame.names.insert(parameter.name().id.as_str(), node);
+            frame.names.insert(parameter.name().id.as_str(), Some(node));
             let default = parameter.default().and_then(|default| self.value(default));
             self.copy(default, node);
         }
         // `*args` and `**kwargs` are containers.
         for variadic in def.parameters.vararg.iter().chain(&def.parameters.kwarg) {
-            if let Some(to) = frame.names.get(variadic.name.id.as_str()).copied() {
+            if let Some(to) = frame.names.get(variadic.name.id.as_str()).copied().flatten() {
                 self.add(Constraint::Display { to, open: false });
             }
         }
         let signature = self.index.signatures.get(function);
         let names = signature.into_iter().flat_map(|signature| &signature.parameters);
-        let parameters: Vec<Node> =
-            names.filter_map(|parameter| frame.names.get(parameter.name.as_str()).copied()).collect();
+        let parameters: Vec<Node> = names
+            .filter_map(|parameter| frame.names.get(parameter.name.as_str()).copied().flatten())
+            .collect();
         if let Some(class) = self.index.definitions.functions[function].class
             && let Some(first) = parameters.first().copied()
             && signature.is_some_and(|signature| !signature.is_static)
@@ -234,12 +235,12 @@ impl<'a> Collector<'a> {
     }
 
     fn bind_name(&mut self, name: &'a Name, value: Option<Node>) {
-        let node = match self.scopes.last().and_then(|frame| frame.names.get(name.as_str())) {
-            Some(node) => *node,
-            None => match self.local(name) {
-                Some(node) => node,
-                None => self.global(name),
-            },
+        if value.is_none() && self.is_local(name) {
+            return;
+        }
+        let node = match self.local(name) {
+            Some(node) => node,
+            None => self.global(name),
         };
         self.copy(value, node);
     }
