@@ -4,6 +4,7 @@ mod setup;
 
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ag_db::Document;
 use ag_db::finding::Finding;
@@ -74,11 +75,28 @@ impl Session {
         stdin: Option<&Stdin>,
         verbosity: i8,
     ) -> anyhow::Result<Self> {
-        Self::open_with(arguments, overrides, paths, stdin, verbosity, |_| {})
+        let mut session = Self::load(arguments, overrides, paths, stdin, verbosity, |_| {})?;
+        session.check_whole_files();
+        session.start(verbosity);
+        Ok(session)
     }
 
     /// Opens the files with settings that no option has.
     pub(crate) fn open_with(
+        arguments: &ProjectArguments,
+        overrides: &Options,
+        paths: &[String],
+        stdin: Option<&Stdin>,
+        verbosity: i8,
+        set: impl FnOnce(&mut Settings),
+    ) -> anyhow::Result<Self> {
+        let mut session = Self::load(arguments, overrides, paths, stdin, verbosity, set)?;
+        session.start(verbosity);
+        Ok(session)
+    }
+
+    /// Opens the files without analyzing them.
+    fn load(
         arguments: &ProjectArguments,
         overrides: &Options,
         paths: &[String],
@@ -126,15 +144,35 @@ impl Session {
         if let Some(stdin) = stdin {
             session.read_stdin(stdin)?;
         }
-        session.analyze();
-        if session.inputs.is_empty() && session.unreadable.is_empty() && verbosity >= 0 {
+        Ok(session)
+    }
+
+    /// Analyzes the files for the first time.
+    fn start(&mut self, verbosity: i8) {
+        self.analyze();
+        if self.inputs.is_empty() && self.unreadable.is_empty() && verbosity >= 0 {
             printer::warning("no Python files found");
         }
         if verbosity > 0 {
-            let (files, roots) = (session.inputs.len(), session.engine.root_count());
+            let (files, roots) = (self.inputs.len(), self.engine.root_count());
             printer::note(&format!("{files} files, {roots} roots"));
         }
-        Ok(session)
+    }
+
+    /// Indexes all files, and computes the findings about them as a whole while their trees exist.
+    fn check_whole_files(&self) {
+        let progress = Progress::new(self.quiet);
+        let documents = self.engine.documents();
+        let total = documents.len();
+        let done = AtomicUsize::new(0);
+        let engine = self.engine.clone();
+        self.pool.install(|| {
+            documents.into_par_iter().for_each_with(engine, |engine, document| {
+                // [`Self::check`] reports a panic.
+                let _ = panics::catch(|| engine.check_whole(document));
+                progress.update("Analyzing", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            });
+        });
     }
 
     fn read_stdin(&mut self, stdin: &Stdin) -> anyhow::Result<()> {
@@ -173,7 +211,7 @@ impl Session {
         let documents = self.documents();
         let progress = Progress::new(self.quiet);
         let total = documents.len();
-        let done = std::sync::atomic::AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
         let engine = self.engine.clone();
         let progress = Arc::new(progress);
         self.pool.install(|| {
@@ -181,11 +219,7 @@ impl Session {
                 .into_par_iter()
                 .map_with((engine, progress), |(engine, progress), (path, document)| {
                     let answer = panics::catch(|| query(engine, document));
-                    progress.update(
-                        "Checking",
-                        done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
-                        total,
-                    );
+                    progress.update("Checking", done.fetch_add(1, Ordering::Relaxed) + 1, total);
                     (path, document, answer)
                 })
                 .collect()

@@ -2,6 +2,7 @@
 //! over the tree, which is dropped afterwards. A file without roots needs no further work.
 
 mod plain;
+mod recent;
 mod signature;
 mod walk;
 
@@ -13,6 +14,7 @@ use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
+pub use recent::while_keeping_tree;
 pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Signature};
 
 use crate::definitions::{Definitions, FunctionEntry};
@@ -73,7 +75,13 @@ pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
     };
     Arc::new(match document.open(db) {
         true => build(text(db, document).as_str(), open_tree(db, document).as_deref()),
-        false => with_text(db, document, |text| build(text, parse(text, source_type(db, document)).as_ref())),
+        false => with_text(db, document, |text| {
+            let source_type = source_type(db, document);
+            let parsed = parse(text, source_type);
+            let index = build(text, parsed.as_ref());
+            recent::keep(text, source_type, parsed);
+            index
+        }),
     })
 }
 
@@ -81,7 +89,10 @@ pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
 pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     match document.open(db) {
         true => open_tree(db, document).clone(),
-        false => with_text(db, document, |text| parse(text, source_type(db, document))).map(Arc::new),
+        false => with_text(db, document, |text| {
+            let source_type = source_type(db, document);
+            recent::of(text, source_type).or_else(|| parse(text, source_type).map(Arc::new))
+        }),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ag_db::finding::Finding;
 use ag_db::{Database, Document, Project, QueryListener, text};
-use ag_index::index::file_index;
+use ag_index::index::{file_index, while_keeping_tree};
 use ag_rules::findings::{self, FileRules};
 use ag_staging::analysis::{Completeness, Outcome, Run, RunCache};
 use ag_staging::difference::Version;
@@ -207,10 +207,7 @@ impl Engine {
     /// Keeps the version of a document that the last run has analyzed. Must be called before the text changes.
     pub(crate) fn keep_version(&mut self, document: Document) {
         let db = &self.db;
-        self.edited.entry(document).or_insert_with(|| Version {
-            text: text(db, document),
-            index: Arc::clone(file_index(db, document)),
-        });
+        self.edited.entry(document).or_insert_with(|| Version::current(db, document));
     }
 
     /// A document that is not on disk.
@@ -278,6 +275,14 @@ impl Engine {
         let path = file.strip_prefix(self.project.root(&self.db)).unwrap_or(&file);
         let rules = FileRules { project: &self.settings.rules, file: &self.settings.rules_for(path) };
         findings::findings(&self.db, &rules, document)
+    }
+
+    /// Indexes a document and computes the findings about it as a whole: it is parsed once for both.
+    pub fn check_whole(&self, document: Document) {
+        while_keeping_tree(|| {
+            file_index(&self.db, document);
+            ag_rules::run::file_diagnostics(&self.db, document);
+        });
     }
 
     /// The staged functions of a document with their decisions.

@@ -193,10 +193,7 @@ impl Run<'_> {
         if self.completeness == Completeness::Complete || before.possible.flows.is_empty() {
             return None;
         }
-        let after = |document: &Document| Version {
-            text: text(self.db, *document),
-            index: Arc::clone(file_index(self.db, *document)),
-        };
+        let after = |document: &Document| Version::current(self.db, *document);
         let versions = self
             .edited
             .iter()

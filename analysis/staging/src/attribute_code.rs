@@ -12,16 +12,17 @@
 //! and everything that decides whether these statements are reached: jumps, the headers around them, `while`,
 //! assertions, and calls, which may not return. An edit outside this code changes no attribute.
 
-use ag_syntax::functions::FunctionAst;
+use std::ops::Range;
+
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, ExprContext, Identifier, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
-/// The text of a method without its irrelevant statements.
-pub(crate) fn attribute_code(function: &FunctionAst, text: &str) -> String {
+/// The text of a method without its irrelevant statements. `text` is that of the tree.
+pub(crate) fn attribute_code(function: &ast::StmtFunctionDef, text: &str) -> String {
     let mut slice = Slice::default();
-    let body = &function.def().body;
+    let body = &function.body;
     loop {
         let known = slice.names.len();
         slice.irrelevant.clear();
@@ -32,13 +33,26 @@ pub(crate) fn attribute_code(function: &FunctionAst, text: &str) -> String {
             break;
         }
     }
-    let mut code = String::with_capacity(text.len());
-    let mut end = 0;
+    let (mut at, end) = (function.name.start().to_usize(), function.end().to_usize());
+    let mut code = String::with_capacity(end.saturating_sub(at));
     for range in slice.irrelevant {
-        code.push_str(text.get(end..range.start().to_usize()).unwrap_or_default());
-        end = range.end().to_usize();
+        let lines = whole_lines(text, range);
+        code.push_str(text.get(at..lines.start).unwrap_or_default());
+        at = lines.end;
     }
-    code + text.get(end..).unwrap_or_default()
+    code + text.get(at..end).unwrap_or_default()
+}
+
+/// The lines of a statement, or its own range if it shares them with other code.
+fn whole_lines(text: &str, range: TextRange) -> Range<usize> {
+    let is_space = |c: char| matches!(c, ' ' | '\t');
+    let own = Range::<usize>::from(range);
+    let (Some(before), Some(after)) = (text.get(..own.start), text.get(own.end..)) else { return own };
+    let (before, rest) = (before.trim_end_matches(is_space), after.trim_start_matches(is_space));
+    match before.ends_with('\n') && rest.starts_with('\n') {
+        true => before.len()..own.end + (after.len() - rest.len()) + 1,
+        false => own,
+    }
 }
 
 #[derive(Default)]

@@ -7,15 +7,17 @@
 
 use std::sync::Arc;
 
+use ag_db::{Db, Document, text};
 use ag_index::ids::{Code, FunctionIndex};
-use ag_index::index::{FileIndex, ParameterSyntax, Signature};
+use ag_index::index::{FileIndex, ParameterSyntax, Signature, file_index, tree};
 use ag_index::roots::RootSite;
 use ag_syntax::functions::FunctionAst;
 use ruff_db::source::SourceText;
-use ruff_python_ast::PySourceType;
 use ruff_python_ast::name::Name;
+use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::token::TokenKind;
-use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
+use ruff_python_ast::{ModModule, PySourceType, Stmt, StmtFunctionDef};
+use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_unchecked};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
@@ -26,6 +28,8 @@ use crate::attribute_code::attribute_code;
 pub struct Version {
     pub text: SourceText,
     pub index: Arc<FileIndex>,
+    /// If it is known.
+    pub tree: Option<Arc<Parsed<ModModule>>>,
 }
 
 /// The functions that an edit changes, by their position in the file index (equal in both versions).
@@ -74,7 +78,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
             }
             let stores =
                 !before.index.is_self_contained(position) || !after.index.is_self_contained(position);
-            if stores && old.class.is_some() && !same_attribute_code(code, code_now) {
+            if stores && old.class.is_some() && !same_attribute_code(before, after, position) {
                 difference.methods.push(position);
             }
             difference.functions.push(position);
@@ -200,12 +204,30 @@ fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
 }
 
 impl Version {
+    /// The current version of a document.
+    pub fn current(db: &dyn Db, document: Document) -> Self {
+        let index = Arc::clone(file_index(db, document));
+        // Only the trees of open documents are kept.
+        let tree = document.open(db).then(|| tree(db, document)).flatten();
+        Self { text: text(db, document), index, tree }
+    }
+
     fn slice(&self, range: TextRange) -> &str {
         self.text.as_str().get(std::ops::Range::<usize>::from(range)).unwrap_or_default()
     }
 
     fn is_generator(&self, function: FunctionIndex) -> bool {
         self.index.signatures.get(function).is_some_and(|signature| signature.is_generator)
+    }
+
+    fn attribute_code(&self, method: FunctionIndex) -> Option<String> {
+        let entry = self.index.definitions.functions.get(method)?;
+        if let Some(tree) = &self.tree {
+            let def = definition(tree.suite(), entry.name_range)?;
+            return Some(attribute_code(def, self.text.as_str()));
+        }
+        let slice = FunctionAst::parse(self.slice(entry.range).into(), PySourceType::Python)?;
+        Some(attribute_code(slice.def(), &slice.text))
     }
 
     /// `def g(x):`
@@ -217,15 +239,33 @@ impl Version {
 }
 
 /// Whether two versions of a method agree in the code that determines the attributes that it sets.
-fn same_attribute_code(before: &str, after: &str) -> bool {
-    let code = |text: &str| {
-        let function = FunctionAst::parse(text.into(), PySourceType::Python)?;
-        Some(attribute_code(&function, text))
-    };
-    match (code(before), code(after)) {
+fn same_attribute_code(before: &Version, after: &Version, method: FunctionIndex) -> bool {
+    match (before.attribute_code(method), after.attribute_code(method)) {
         (Some(before), Some(after)) => same_code(&before, &after),
         _ => false,
     }
+}
+
+/// The function with this name's range.
+fn definition(body: &[Stmt], name: TextRange) -> Option<&StmtFunctionDef> {
+    struct Search<'a> {
+        name: TextRange,
+        found: Option<&'a StmtFunctionDef>,
+    }
+    impl<'a> StatementVisitor<'a> for Search<'a> {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            match statement {
+                Stmt::FunctionDef(def) if def.name.range() == self.name => self.found = Some(def),
+                _ if statement.range().contains_range(self.name) => {
+                    statement_visitor::walk_stmt(self, statement);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut search = Search { name, found: None };
+    search.visit_body(body);
+    search.found
 }
 
 /// Whether two texts differ in white space and comments only.

@@ -9,10 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ag_db::{Database, Document, text};
+use ag_db::{Database, Document};
 use ag_index::answers::ScopeTypes;
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
-use ag_index::index::file_index;
 use ag_index::oracle::{Attributes, Scope, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -96,8 +95,7 @@ impl Run<'_> {
             let position = fixpoint.position(*document)?;
             // The version of the file that was analyzed is no longer available.
             document.file(self.db).source_text_override(self.db).as_ref()?;
-            let index = Arc::clone(file_index(self.db, *document));
-            let after = Version { text: text(self.db, *document), index };
+            let after = Version::current(self.db, *document);
             let difference = difference::between(before, &after)?;
             all.push(Edited { document: *document, position, before: before.clone(), after, difference });
         }

@@ -10,7 +10,7 @@ use ag_index::roots;
 use ag_index::value_flow::{FileFlow, Node, Operation, Owner, Part, SiteIndex, file_flow};
 use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::name::Name;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::libraries::{LOOPS, OF_ELEMENTS, RECORD};
 use super::values::{Cell, Distinct, Field, Missing, Object, Origin, Use, Value, Values};
@@ -31,6 +31,8 @@ pub(super) struct Solver<'a> {
     pub(super) uses: Vec<Distinct<Use>>,
     /// Uses of values that are propagated already.
     pending: VecDeque<(Use, Value)>,
+    /// The uses of many cells that are applied, or pending.
+    applied: FxHashSet<(Use, Value)>,
     /// Cells with values that are not propagated yet. A cell is queued once for each of these values.
     queue: VecDeque<Cell>,
     pub(super) objects: Vec<Object>,
@@ -75,6 +77,7 @@ pub(super) fn solve(
         successors: Vec::new(),
         uses: Vec::new(),
         pending: VecDeque::new(),
+        applied: FxHashSet::default(),
         queue: VecDeque::new(),
         objects: Vec::new(),
         origins: FxHashMap::default(),
@@ -194,9 +197,14 @@ impl<'a> Solver<'a> {
         // The use is applied to the other values when they are taken out of the queue.
         for position in 0..self.values[cell as usize].done {
             let value = self.values[cell as usize].list[position];
-            if use_.has_effect_on(value) {
-                self.pending.push_back((use_, value));
-            }
+            self.apply_later(use_, value);
+        }
+    }
+
+    /// What a use does with a value does not depend on the cell, so it is applied once.
+    fn apply_later(&mut self, use_: Use, value: Value) {
+        if use_.has_effect_on(value) && (!use_.is_of_many_cells() || self.applied.insert((use_, value))) {
+            self.pending.push_back((use_, value));
         }
     }
 
@@ -228,9 +236,7 @@ impl<'a> Solver<'a> {
     fn apply_all(&mut self, cell: Cell, value: Value) {
         for position in 0..self.uses[cell as usize].len() {
             let use_ = self.uses[cell as usize][position];
-            if use_.has_effect_on(value) {
-                self.pending.push_back((use_, value));
-            }
+            self.apply_later(use_, value);
         }
     }
 

@@ -205,11 +205,17 @@ pub(super) enum Use {
 }
 
 impl Use {
+    /// Whether it may be a use of many cells: of the elements of all containers that are given to a call.
+    pub(super) fn is_of_many_cells(self) -> bool {
+        matches!(self, Self::Passed { within: true, .. } | Self::Root { is_first: false, .. })
+    }
+
     /// Whether the use of the value has an effect. Most values that are passed to libraries have none.
     pub(super) fn has_effect_on(self, value: Value) -> bool {
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
             Self::Passed { keeps: Keeps::All, within: false, .. } => true,
+            Self::Passed { within: true, .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Passed { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
             Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } => is_function,
             Self::Method { .. } => matches!(value, Value::Instance(_) | Value::Class(_)),
@@ -217,6 +223,7 @@ impl Use {
             Self::Registered { .. } => matches!(value, Value::Class(_)),
             Self::Store { .. } => matches!(value, Value::Instance(_) | Value::Function { .. }),
             Self::Put { .. } => matches!(value, Value::Container(_)),
+            Self::Root { is_first: false, .. } => is_function || matches!(value, Value::Container(_)),
             Self::Root { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
             _ => true,
         }

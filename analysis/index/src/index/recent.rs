@@ -1,0 +1,59 @@
+//! The tree of the file that a thread has indexed last, for work on a file that follows its indexing.
+//!
+//! Trees are large, so the trees of files that are not open are dropped when they are indexed. The rules about whole files
+//! need them again: they run right after that ([`while_keeping_tree`]), so that a file is parsed once for both.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use ruff_python_ast::{ModModule, PySourceType};
+use ruff_python_parser::Parsed;
+
+/// A tree, with everything that it depends on.
+struct Recent {
+    text: String,
+    source_type: PySourceType,
+    tree: Option<Arc<Parsed<ModModule>>>,
+}
+
+enum Slot {
+    /// Trees are not kept.
+    Closed,
+    Open(Option<Recent>),
+}
+
+thread_local! {
+    static SLOT: RefCell<Slot> = const { RefCell::new(Slot::Closed) };
+}
+
+/// Does some work; until it ends, this thread keeps the tree of the last file that it indexes.
+pub fn while_keeping_tree<T>(work: impl FnOnce() -> T) -> T {
+    /// Drops the tree, also if the work panics.
+    struct Close;
+    impl Drop for Close {
+        fn drop(&mut self) {
+            SLOT.set(Slot::Closed);
+        }
+    }
+    SLOT.set(Slot::Open(None));
+    let _close = Close;
+    work()
+}
+
+pub(super) fn keep(text: &str, source_type: PySourceType, tree: Option<Parsed<ModModule>>) {
+    SLOT.with_borrow_mut(|slot| {
+        if let Slot::Open(recent) = slot {
+            *recent = Some(Recent { text: text.to_owned(), source_type, tree: tree.map(Arc::new) });
+        }
+    });
+}
+
+/// The tree of a text if it is kept.
+pub(super) fn of(text: &str, source_type: PySourceType) -> Option<Arc<Parsed<ModModule>>> {
+    SLOT.with_borrow(|slot| match slot {
+        Slot::Open(Some(recent)) if recent.source_type == source_type && recent.text == text => {
+            recent.tree.clone()
+        }
+        _ => None,
+    })
+}
