@@ -4,12 +4,13 @@
     python tests/ecosystem/random_packages.py NAMES FOLDER
     for package in FOLDER/*; do ag-lsp check --isolated "$package"; done
 
-NAMES is a file with a name per line, to repeat a draw: only these packages are looked up. The program prints the name of
-each package with its distribution, and the number of its files.
+NAMES is a file with one name per line, to repeat a draw: only these packages are looked up. The
+program prints the name of each package with its distribution, and the number of its files.
 
-A package is drawn if its name suggests machine learning and a file imports TensorFlow, Keras, torch, JAX or flax. Of each
-package the newest source distribution is taken, or the newest wheel; those over 8 MB are left out. The draw depends on
-the packages that the index lists today.
+A package is drawn if its name suggests machine learning and a file imports TensorFlow, Keras,
+torch, JAX or flax. The newest source distribution of each package is used, or else the newest
+wheel; archives over 8 MB are skipped. The draw depends on the packages that the index lists at that
+time.
 """
 import concurrent.futures
 import io
@@ -55,7 +56,7 @@ def members(url, archive):
 
 
 def download(name):
-    """The file name and the Python files of a package; `None` if it is not one of those that are drawn."""
+    """The file name and the Python files of a package; `None` if the package is not drawn."""
     page = INDEX + name + "/"
     try:
         links = [urllib.parse.urljoin(page, link) for link in re.findall(r'href="([^"#]+)', fetch(page).decode())]

@@ -36,8 +36,8 @@ def main():
         for cause, places in sorted(cases.items(), key=lambda group: -len(group[1])):
             below = sum(what.startswith("below") for _, what, _ in places)
             places.sort(key=lambda case: case[1].startswith("below"))
-            print(f"- {len(places)} {cause}" + (f" ({below} of them functions that these call)" if below else ""))
-            # From different files first.
+            print(f"- {len(places)} {cause}" + (f" ({below} of them in functions called by these)" if below else ""))
+            # Prefer examples from different files.
             chosen = list({place.rpartition(":")[0]: (place, what, source) for place, what, source in places[::-1]}.values())[::-1]
             for place, what, source in chosen[:EXAMPLES]:
                 print(f"  - {place} {what}\n    `{source}`")

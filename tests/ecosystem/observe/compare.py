@@ -1,20 +1,20 @@
-"""Compares the checker with what was observed.
+"""Compares the output of the checker with observed facts.
 
     python compare.py AG_LSP_BINARY FACTS FOLDER [--list KIND]
 
-| word | meaning |
+| term | meaning |
 |---|---|
-| agree | a condition or loop for which the checker and the run say the same: staged, or decided by Python |
-| contradiction | the checker says staged and it was always decided by Python, or the reverse |
-| mixed | both were observed, or the checker says that both are possible |
-| unknown | the checker does not say, in a function that it knows as staged |
-| in unseen functions | conditions and loops of functions that the checker does not know as staged, those of tests included |
-| unlisted | the checker knows the function, and does not list the condition |
-| not seen | a function of the package (not of its tests) that ran while tracing and that the checker does not know as staged |
-| true, false | an error at a statement where the framework raised; at one that ran while tracing, and at which nothing was raised |
-| ran | a warning or info at a statement that ran while tracing: no exception judges it |
-| not run | a finding at a statement that no test reached while tracing |
-| missed | a statement at which the framework raised while tracing, without a finding |
+| agree | a condition or loop with the same verdict of the checker and the run: staged, or decided by Python |
+| contradiction | the checker classifies it as staged, but Python always decided it, or vice versa |
+| mixed | both were observed, or both are possible according to the checker |
+| unknown | the checker has no verdict, in a function that it lists as staged |
+| in unseen functions | conditions and loops of functions that the checker does not list as staged, including those of tests |
+| unlisted | the checker lists the function, but not the condition |
+| not seen | a function of the package (not of its tests) that ran during tracing and that the checker does not list as staged |
+| true, false | an error at a statement where the framework raised; an error at a statement that ran during tracing without an exception |
+| ran | a warning or info at a statement that ran during tracing; exceptions neither confirm nor refute it |
+| not run | a finding at a statement that no test reached during tracing |
+| missed | a statement at which the framework raised during tracing, without a finding |
 """
 import argparse
 import ast
@@ -43,7 +43,7 @@ def checker(binary, command, folder, roots=""):
 
 
 class Stages:
-    """What the checker says of functions and of their conditions and loops."""
+    """The verdicts of the checker about functions and their conditions and loops."""
 
     def __init__(self, rows, folder):
         self.functions = {}
@@ -90,7 +90,8 @@ class Comparison:
                 self.note("not seen", file, line, self.cause(row, functions))
 
     def cause(self, row, functions, depth=0):
-        """Why a function is not seen: the call that was not followed, or the root that is not known, here or above."""
+        """Why a function is not seen: a call that was not followed, or an unknown root, of this function or of a
+        caller."""
         for file, line, _, _, between in row["callers"]:
             caller = self.enclosing(file, line)
             seen = caller and (file, caller.lineno) in self.stages.functions
@@ -184,7 +185,7 @@ class Comparison:
         self.cases[kind].append((file, line, detail))
 
 
-# What JAX's and TensorFlow's functions on the stack belong to: the first that matches.
+# The APIs to which functions of JAX and TensorFlow on the stack belong. The first match counts.
 APIS = {"cache_miss|_infer_params": "jit", "vmap_f": "vmap", "pmap": "pmap", "scan": "scan", "fori_loop": "fori_loop",
         "while_loop": "while_loop", "switch": "switch", "cond": "cond", "custom_jvp": "custom_jvp",
         "custom_vjp": "custom_vjp", "eval_shape": "eval_shape", "make_jaxpr": "make_jaxpr", "fun_remat": "checkpoint",
@@ -206,7 +207,7 @@ def api(between):
 
 
 def form_of_call(tree, caller, line, name):
-    """What the expression of a call looks like."""
+    """Describes the expression of a call."""
     if name.startswith("__") and name.endswith("__"):
         return f"the special method {name}" if name not in ("__call__", "__init__") else f"{name} of an object"
     statement = None
@@ -274,7 +275,7 @@ def parsed(file):
 def statement_starts(file):
     tree = parsed(file)
     starts = {}
-    # Parents come before their children, which win.
+    # Parents come before their children, which take precedence.
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             for line in range(node.lineno, node.end_lineno + 1):

@@ -2,9 +2,10 @@
 
     python tests/ecosystem/observe/run.py [--quick | NAME...] [--again] [--binary AG_LSP] [--jobs N]
 
-`packages.txt` lists the packages with their versions, `requirements-FRAMEWORK.txt` what their tests need. Everything is
-installed below `target/observe`, where the facts are kept too: a package is run again with `--again` or when its version
-changes, and compared every time. The table of all packages goes to `README.md`, between its two marks.
+`packages.txt` lists the packages with their versions, `requirements-FRAMEWORK.txt` the requirements of their tests.
+Everything is installed below `target/observe`, which also contains the facts. A package runs again with `--again` or
+when its version changes; it is compared every time. The table of all packages is written to `README.md`, between its
+two marks.
 """
 import argparse
 import concurrent.futures
@@ -27,10 +28,10 @@ import tensorflow_environment  # noqa: E402
 
 CACHE = ROOT / "target/observe"
 SECONDS, QUICK_SECONDS = 120, 30
-# The limits, in multiples, on the time of the CPU with imports and a last long test, and on real time: the machine may
-# do other things, too.
+# Limits as multiples of the time limit: on CPU time including imports and a last long test, and on wall time, because
+# the machine may be under other load.
 WITH_IMPORTS, WAITING = 3, 20
-# Small, and installed on top of the environments that other tests have.
+# Small packages, installed on top of the environments of other tests.
 QUICK = ("equinox", "dm-sonnet", "normflows")
 BASES = {"tensorflow": ROOT / "target/tensorflow", "torch": ROOT / "target/torch"}
 MARKS = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -44,11 +45,11 @@ COLUMNS = {"functions": "functions traced", "not seen": "not seen", "decisions":
 class Package:
     def __init__(self, line, quick=False):
         self.name, self.version, framework, source, self.root, *self.command = line.split()
-        # `torch:all`: the traces are started by the tests, so every function of the package is a root.
+        # `torch:all`: the tests start the traces, so every function of the package is a root.
         self.framework, _, self.roots = framework.partition(":")
         self.environment = self.framework + ("-quick" if quick else "")
         self.source, self.folder, *others = f"{source}:".split(":")
-        # Folders with copies of the code for other frameworks, which the checker does not get.
+        # Folders with copies of the code for other frameworks, which the checker does not analyze.
         self.others = others[0].split(",") if others and others[0] else []
         self.facts = CACHE / ("quick" if quick else "facts") / f"{self.name}-{self.version}.jsonl"
         self.sources = CACHE / f"packages/{self.name}-{self.version}"
@@ -82,8 +83,8 @@ class Package:
         partial.rename(self.sources)
 
     def program(self):
-        """Our own examples become part of the package, so that the checker sees what they stage; those that only start
-        traces (`torch:all`) do not."""
+        """Our own examples become part of the package, so that the checker knows what they stage. Drivers that only
+        start traces (`torch:all`) do not."""
         program = HERE / self.command[0]
         if self.roots:
             return program
@@ -116,7 +117,7 @@ class Package:
             try:
                 program.wait(WAITING * seconds)
             except subprocess.TimeoutExpired:
-                # It writes what it has observed.
+                # The program writes its facts before it exits.
                 program.terminate()
                 program.wait(WAITING)
         if not self.facts.with_suffix(".partial").stat().st_size:
@@ -125,7 +126,7 @@ class Package:
 
 
 def environment(framework):
-    """The Python with the framework and what the packages need."""
+    """The interpreter of the environment with the framework and the requirements of the packages."""
     wanted = HERE / f"requirements-{framework}.txt"
     name, _, quick = framework.partition("-")
     base = BASES.get(name) if quick else None
@@ -138,7 +139,7 @@ def environment(framework):
 
 
 def installed(folder, wanted, base):
-    """The Python of an environment with what is wanted, which sees the packages of `base`, too."""
+    """The interpreter of an environment with the `wanted` requirements and access to the packages of `base`."""
     python, mark = folder / "bin/python", folder / "requirements.txt"
     if not (mark.exists() and mark.read_text() == wanted.read_text()):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -146,7 +147,8 @@ def installed(folder, wanted, base):
             paths = [subprocess.run([path / "bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
                                     capture_output=True, text=True, check=True).stdout.strip() for path in (folder, base)]
             (Path(paths[0]) / "base.pth").write_text(paths[1] + "\n")
-        # Pins that contradict what a package declares are wanted: its latest release, on today's framework.
+        # The pins may contradict the declared requirements of a package: its latest release runs on the current
+        # framework.
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", wanted], check=True)
         shutil.copy(wanted, mark)
     return python
@@ -180,11 +182,11 @@ def table(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--quick", action="store_true", help="three packages, for every change")
-    parser.add_argument("--again", action="store_true", help="run the packages again, also where facts are kept")
+    parser.add_argument("--quick", action="store_true", help="compare only three packages, for every change")
+    parser.add_argument("--again", action="store_true", help="run the packages again even if their facts exist")
     parser.add_argument("--binary", default=ROOT / "target/release/ag-lsp")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, help="the limit on the time of the CPU for one package")
+    parser.add_argument("--seconds", type=float, help="the limit on the CPU time of one package")
     arguments = parser.parse_args()
     lines = (HERE / "packages.txt").read_text().splitlines()
     packages = [Package(line, arguments.quick) for line in lines if line and not line.startswith("#")]
@@ -208,13 +210,13 @@ def main():
         sys.exit(below_thresholds(rows))
 
 
-# What must hold of the three packages. The target for all packages is 0.5 % and 2 %.
+# The limits for the three packages. The target for all packages is 0.5 % and 2 %.
 MOST_CONTRADICTIONS, MOST_NOT_SEEN = 0.005, 0.1
 FEWEST_DECISIONS = 20
 
 
 def below_thresholds(rows):
-    """A message, if the checker disagrees more than it may."""
+    """A message if the disagreement exceeds a limit."""
     total = {key: sum(counts[key] for _, counts in rows) for key in COLUMNS}
     if len(rows) < len(QUICK) or any(counts["decisions"] < FEWEST_DECISIONS for _, counts in rows):
         return "a package was not observed"

@@ -2,7 +2,7 @@
 
     torch_modules.py PACKAGE [SUBPACKAGE...]
 
-Which values and shapes a class takes is found by trying: what does not run eagerly is not compiled."""
+The values and shapes that a class accepts are found by trial: only calls that run eagerly are compiled."""
 import importlib
 import inspect
 import itertools

@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--facts", required=True)
     parser.add_argument("--root", action="append", required=True)
     parser.add_argument("--framework", action="append", choices=FRAMEWORKS)
-    parser.add_argument("--seconds", type=float, help="write the facts and exit after this time of the CPU")
+    parser.add_argument("--seconds", type=float, help="write the facts and exit after this CPU time")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
@@ -67,7 +67,7 @@ def main():
     probe = Probe(facts, sites, observed)
     probe.install()
     sys.path.pop(0)
-    # A framework may import what is observed: TensorFlow imports Keras.
+    # A framework may import observed modules: TensorFlow imports Keras.
     importing.install(observed, sites, failures)
     for name in arguments.framework or FRAMEWORKS:
         if importlib.util.find_spec(name) is not None:

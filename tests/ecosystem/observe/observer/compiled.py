@@ -1,5 +1,5 @@
-"""A plugin of pytest (`-p observer.compiled`): each outermost call of a module of torch is compiled, on the backend that
-runs a graph as it is. A test that passes without it shows what Dynamo makes of the package's code."""
+"""A pytest plugin (`-p observer.compiled`) that compiles each outermost call of a torch module, on the backend that
+runs a graph unchanged. If a test passes without the plugin, its graph breaks and errors come from Dynamo."""
 import threading
 
 import torch

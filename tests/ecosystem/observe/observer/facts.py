@@ -1,4 +1,4 @@
-"""What was observed, counted by place, and its form as JSON lines.
+"""The observed facts, counted by location, and their format as JSON lines.
 
     {"kind": "function", "file", "line", "name", "count", "framework", "callers"}   ran while a trace was active
     {"kind": "decision", "file", "line", "column", "construct", "function", "framework", "staged", "python", "unclear"}
@@ -49,7 +49,8 @@ class Facts:
         self.events[kind, file, line, framework, message[:MESSAGE_LENGTH], type, traced] += 1
 
     def rows(self):
-        # A program that is stopped still runs in another thread: only copies are walked.
+        # A program that was stopped may still run in another thread, so only copies are iterated
+        # over.
         for (file, line, framework), (name, count, callers) in sorted(list(self.functions.items())):
             yield {"kind": "function", "file": file, "line": line, "name": name, "framework": framework, "count": count,
                    "callers": callers}

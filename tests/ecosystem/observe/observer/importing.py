@@ -18,7 +18,7 @@ class Loader(importlib.machinery.SourceFileLoader):
         return compiled(self.get_data(path), path, self.sites, self.failures)
 
 
-# Dynamo interprets the bytecode of a module of torch's, and must find it as it is.
+# Dynamo interprets the bytecode of modules that use torch, so it must be the original bytecode.
 OF_TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 
 

@@ -1,4 +1,5 @@
-"""JAX: a trace is active while `jit`, `vmap`, `scan` and the like run a function. Under `grad` alone values are known."""
+"""JAX: a trace is active while `jit`, `vmap`, `scan` and similar functions run a function. Under
+`grad` alone, values are known."""
 from pathlib import Path
 
 import jax

@@ -1,18 +1,20 @@
-"""What rewritten code calls: asks the frameworks whether a trace is active and what a value is, and counts the answer.
+"""The functions that rewritten code calls. They ask the frameworks whether a trace is active and what a value is, and
+count the answers.
 
-A framework is a module with `tracing()`, whether a trace is active in this thread, and `verdict(kind, value)`: `staged`,
-`python` or `unclear`. The module of torch records Dynamo by hooks, so its `tracing()` is never true here. `verdict` is
-for code that runs as written; for code that AutoGraph converts, `tensorflow_` asks for the verdict itself."""
+A framework is a module with two functions: `tracing()` returns whether a trace is active in this thread, and
+`verdict(kind, value)` returns `staged`, `python` or `unclear`. The module of torch records Dynamo by hooks, so its
+`tracing()` never returns true. `verdict` is for code that is not converted; for code that AutoGraph converts,
+`tensorflow_` determines the verdict itself."""
 import builtins
 import sys
 
 
-# The number of calls of a function whose callers are noted.
+# Callers are recorded for this number of calls of a function.
 CALLERS = 3
 
 
 def caller(frame, observed, translate=None):
-    """The function of the program that is nearest on the stack, and what it called, if that is not the program's: (file,
+    """The nearest function of the program on the stack, and the functions outside the program that it called: (file,
     line of the call, first line of the caller, name of the caller, names of the functions between)."""
     between = []
     while frame is not None:
@@ -34,9 +36,9 @@ class Probe:
         self.observed = observed
         self.frameworks = []
         self.seen = []
-        # (number of a site, name of a framework) that were noted: lines and functions need no exact count.
+        # The recorded pairs (site number, name of a framework): lines and functions need no exact count.
         self.lines = set()
-        # The place in the user's text of one in generated code.
+        # Maps a location in generated code to the location in the user's text.
         self.translate = None
 
     def active(self):
@@ -80,11 +82,11 @@ class Probe:
     def entered(self, file, line, name, framework):
         known = self.facts.function(file, line, name, framework)
         if known <= CALLERS:
-            # Above: this method, the probe's function, the function itself.
+            # The frames above: this method, the probe's function, the function itself.
             self.facts.caller(file, line, framework, caller(sys._getframe(3), self.observed, self.translate))
 
     def raised(self):
-        """An exception leaves a function of the program: notes its innermost line there, once."""
+        """Called when an exception leaves a function of the program. Records its innermost line there, once."""
         error = sys.exc_info()[1]
         if not isinstance(error, Exception) or any(error is seen for seen in self.seen):
             return
@@ -102,7 +104,7 @@ class Probe:
             return
         owner = next((each for each in self.frameworks if each.owns(origin)), None)
         if owner is None:
-            # The program's own exception.
+            # An exception of the program itself.
             return
         type_ = f"{type(error).__module__}.{type(error).__qualname__}"
         self.facts.event("error", *place, owner.NAME, str(error), type_, framework is not None)

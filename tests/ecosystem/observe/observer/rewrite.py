@@ -10,11 +10,11 @@
                                           except BaseException: __ag_raised__(); raise
 
 Every call returns its last argument unchanged. All positions are those of the original text. The same rewriting is
-applied to trees of `ast` and of `gast`; AutoGraph's converter reads the original text, and gets `calls` of its own.
+applied to trees of `ast` and of `gast`; AutoGraph's converter reads the original text, and has its own `calls`.
 """
 import ast
 
-# What is recorded for a decision: the truth of a value, or what a loop iterates over.
+# The recorded value of a decision: the tested value, or the iterable of a loop.
 TEST, ITERATION = "test", "iteration"
 
 
@@ -35,8 +35,8 @@ class Sites:
 
 class Rewriter(ast.NodeTransformer):
     def __init__(self, sites, position, calls, functions=True, exceptions=True):
-        """`position(node)` is (file, line, column) of the original node, or None for a node without one; `calls(name,
-        *arguments)` makes a call of the probe."""
+        """`position(node)` is (file, line, column) of the original node, or None for a synthesized node;
+        `calls(name, *arguments)` builds a call of the probe."""
         self.sites = sites
         self.position = position
         self.calls = calls
@@ -105,7 +105,7 @@ class Rewriter(ast.NodeTransformer):
     # Statements
 
     def block(self, statements):
-        """The rewritten statements, each after a call that says that it runs."""
+        """The rewritten statements, each after a call that records that it runs."""
         rewritten = []
         for statement in statements:
             if self.enclosing and not is_docstring(statement) and not isinstance(
@@ -157,7 +157,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node):
-        # The last operand is the value of the expression: nothing is decided on it here.
+        # The last operand is the value of the expression. Nothing is decided on it here.
         node = self.generic_visit(node)
         construct = type(node.op).__name__.lower()
         node.values[:-1] = [self.asked(node, value, construct) for value in node.values[:-1]]
@@ -191,12 +191,12 @@ def is_docstring(statement):
 
 
 def expression_statement(like, call):
-    """`call` as a statement, of the family of nodes (`ast`, `gast`) of `like`."""
+    """`call` as a statement, in the node family (`ast` or `gast`) of `like`."""
     return ast.Expr(call)
 
 
 def located(new, old):
-    """Gives `new`, and what was made with it, the position of `old`."""
+    """Sets the position of `new` and of its synthesized descendants to that of `old`."""
     for node in ast.walk(new):
         if "lineno" in node._attributes and getattr(node, "lineno", None) is None:
             ast.copy_location(node, old)

@@ -1,6 +1,6 @@
-"""A plugin of pytest (`-p observer.spread`) for runs with a limit on time: the tests of all files take turns, and of a
-parametrized test one variant comes before the other variants of any test. `AG_OBSERVE_SECONDS` limits the time of the CPU
-that the tests take, without that of collecting them."""
+"""A pytest plugin (`-p observer.spread`) for runs with a time limit. It reorders tests: the tests of different files
+alternate, and the first variants of all parametrized tests run before further variants. `AG_OBSERVE_SECONDS` limits the
+CPU time of the tests, without that of their collection."""
 import collections
 import os
 import re

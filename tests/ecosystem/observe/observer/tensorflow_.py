@@ -1,5 +1,6 @@
-"""TensorFlow: a trace is active while a function graph is built. AutoGraph converts the original text of a function, so
-its converter rewrites the tree too, before the first of its passes: what is asked there is what its operators ask."""
+"""TensorFlow: a trace is active while a function graph is built. AutoGraph's converter reads the original text of a
+function, so the converter rewrites its tree too, before its first pass. Then the probe records the same values that
+AutoGraph's operators test."""
 import ast
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def tracing():
 
 
 def verdict(kind, value):
-    """Code that is not converted: a symbolic Tensor cannot be a condition."""
+    """The verdict in code that is not converted, where a symbolic Tensor cannot be a condition."""
     symbolic = tensor_util.is_tf_type(value) and not isinstance(value, (ops.EagerTensor, tf.RaggedTensor))
     return "staged" if symbolic and getattr(value, "dtype", None) != tf.resource else "python"
 
@@ -90,7 +91,7 @@ def rewrite_tree(probe):
 
 
 def translation():
-    """What maps a line of converted code to the user's: the source maps of what was converted."""
+    """Returns a function that maps a line of converted code to the user's line, by AutoGraph's source maps."""
     convert = api._convert_actual
     places = {}
 
@@ -111,7 +112,7 @@ def calls(name, *arguments):
 
 
 class GastRewriter(Rewriter):
-    """AutoGraph's passes need the origin of every node."""
+    """Sets the origin of every new node, which AutoGraph's passes require."""
 
     def asked(self, node, value, construct, kind="test"):
         return with_origin(super().asked(node, value, construct, kind), value)
@@ -139,7 +140,7 @@ def with_origin(new, old):
 
 
 def note_errors(probe):
-    """An exception that leaves a converted function: AutoGraph maps its stack to the user's lines."""
+    """Records exceptions that leave converted functions. AutoGraph maps their stacks to the user's lines."""
     attach = api._attach_error_metadata
 
     def attach_error_metadata(error, function):

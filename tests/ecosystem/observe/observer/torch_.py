@@ -1,5 +1,5 @@
-"""torch: Dynamo interprets bytecode and TorchScript reads the text, so programs are not rewritten. Dynamo's interpreter
-says what it jumps on; positions of instructions lead back to conditions."""
+"""torch: Dynamo interprets bytecode and TorchScript reads the text, so programs are not rewritten. Hooks in Dynamo's
+interpreter record the jumps, whose positions lead back to conditions."""
 import ast
 import dis
 import re
@@ -18,7 +18,7 @@ PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def tracing():
-    # Rewritten code is never run by Dynamo.
+    # Dynamo never runs rewritten code.
     return False
 
 
@@ -105,7 +105,8 @@ def verdict(value):
 
 
 def sites(module, translator, instruction, kind):
-    """A jump has the position of its test, or that of the statement; then the instruction before it has the former."""
+    """The conditions of a jump. The jump has the position of its test, or that of the statement; in the second case,
+    the preceding instruction has the position of the test."""
     index = translator.instruction_pointer
     before = translator.instructions[index - 2] if index is not None and index > 1 else instruction
     for place in (instruction.positions, before.positions):
@@ -200,7 +201,8 @@ def note_recompilations(probe):
 
 
 def note_scripts(probe, modules):
-    """TorchScript compiles functions from their text, both branches of most conditions. Its errors name a place."""
+    """Records the functions that TorchScript compiles from their text, and its errors, whose messages contain a
+    location."""
     define = torch.jit.frontend.get_jit_def
 
     def defining(function, *arguments, **keywords):

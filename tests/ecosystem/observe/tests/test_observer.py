@@ -1,4 +1,5 @@
-"""Observes tiny programs of which the truth is known. Each framework is needed in an environment of `target/observe`."""
+"""Observes small programs with known behavior. Each framework requires an environment in
+`target/observe`."""
 import json
 import os
 import subprocess
@@ -82,7 +83,7 @@ def test_jax(tmp_path):
     found = decisions(facts)
     assert found[5, 5, "if"] == found[5, 8, "and"] == found[11, 5, "for"] == found[13, 12, "ifexp"] == "python"
     assert found[17, 8, "not"] == found[25, 12, "ifexp"] == "staged"
-    # `not` raises: the `if` is never asked. Under `grad` alone values are known.
+    # `not` raises, so the `if` is never evaluated. Under `grad` alone values are known.
     assert (17, 5, "if") not in found and (22, 12, "ifexp") not in found
     assert functions(facts) == {"helper", "traced", "rejected", "mapped"}
     assert errors(facts) == {17, 25}
