@@ -32,7 +32,7 @@ enum Factory<'a> {
     Wrapper(&'a ast::ExprCall),
 }
 
-/// A function that stages, with the arguments that are given before the function.
+/// A function that stages, with the arguments that precede the function in its calls.
 pub(crate) struct Made<'a> {
     pub(crate) maker: &'static RootMaker,
     pub(crate) arguments: Vec<&'a ast::Arguments>,

@@ -1,4 +1,4 @@
-//! The functions that are given to Keras, which calls them with Tensors while it traces.
+//! The functions that are passed to Keras, which calls them with Tensors while it traces.
 //!
 //! ```python
 //! model.compile(optimizer, loss=huber, metrics=[accuracy, make_recall(0.5)])
@@ -12,7 +12,7 @@ use crate::callbacks::argument;
 use crate::dialect::RootKind;
 use ag_syntax::imports::Imports;
 
-/// A function that a call gives to Keras.
+/// A function that a call passes to Keras.
 pub(crate) struct Given<'a> {
     pub(crate) function: &'a Expr,
     pub(crate) kind: RootKind,
@@ -37,7 +37,7 @@ const LAYER_KEYWORDS: [&str; 6] = [
     "kernel_constraint",
 ];
 
-/// The functions that a call gives to Keras.
+/// The functions that a call passes to Keras.
 pub(crate) fn given<'a>(imports: &Imports, call: &'a ast::ExprCall, callee: Option<&str>) -> Vec<Given<'a>> {
     let mut found = Vec::new();
     let class =

@@ -36,7 +36,7 @@ pub struct LambdaSyntax {
     pub id: ExprId,
     /// The uses of its parameters: (parameter, range of the name).
     pub uses: Vec<(ParameterIndex, TextRange)>,
-    /// A library stages the functions that it calls.
+    /// A library stages the functions that the lambda calls.
     pub stages: bool,
 }
 

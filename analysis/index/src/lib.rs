@@ -9,7 +9,7 @@
 //! roots             what makes a function a root: decorators and calls
 //! keras_classes     the methods that Keras calls while it traces
 //! reexports         frameworks that are imported through the project
-//! keras_functions   the functions that are given to Keras
+//! keras_functions   the functions that are passed to Keras
 //! static_arguments  the arguments that a root does not trace
 //! value_flow        the flow of functions as values through a file
 //! type_expression   Python type expressions as data

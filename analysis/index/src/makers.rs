@@ -1,4 +1,4 @@
-//! The public functions that stage the function they are given, and those that only wrap it.
+//! The public functions that stage their function argument, and those that only wrap it.
 //!
 //! `tests/spec/ways.md` has an example of each.
 

@@ -65,8 +65,8 @@ pub struct Found {
     is_lambda: bool,
 }
 
-/// The dialect of a function that wraps another one, and the kind of root it makes; `None` for a transparent
-/// wrapper, which does not stage.
+/// The dialect of a function that wraps another one, and the kind of root that the wrapped function becomes; `None` for
+/// a transparent wrapper, which does not stage.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match makers::named(name) {
         Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
@@ -75,7 +75,7 @@ pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     }
 }
 
-/// The dialect and the kind of root that a function makes of its first argument; the kind is `None` if it does not stage.
+/// The dialect of any wrapper, including those of torch, and the kind of root that the wrapped function becomes.
 pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match makers::named(name) {
         Some(maker) => Some((maker.dialect, Some(maker.kind))),
@@ -215,7 +215,7 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
     }
 }
 
-/// Whether calling it returns a function that calls its first argument.
+/// Whether a call of `callee` returns a function that calls the first argument.
 pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
     makers::is_partial(imports, callee)
         || imports.resolve(callee).is_some_and(|name| makers::named(&name).is_some() || makers::is_transparent(&name))

@@ -14,8 +14,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut arguments = std::env::args().skip(1);
-    let path = std::path::absolute(arguments.next().ok_or("a file is needed")?)?;
-    let path = SystemPathBuf::from_path_buf(path).map_err(|_| "the path is no UTF-8")?;
+    let path = std::path::absolute(arguments.next().ok_or("missing argument FILE")?)?;
+    let path = SystemPathBuf::from_path_buf(path).map_err(|_| "the path is not UTF-8")?;
     let texts = arguments.map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
     // One thread does all the work, so that its clock counts all of it.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).stack_size(64 << 20).build()?;

@@ -35,7 +35,7 @@ pub(super) fn of<'a>(ctx: &FunctionContext<'a>) -> impl Iterator<Item = Call<'a>
     std::iter::successors(of_stage(db, ctx.stage), move |call| of_stage(db, call.stage?)).take(MAX_CALLERS)
 }
 
-/// The call of a function that is staged in this way.
+/// The call by which the analysis reached a function with this stage.
 pub(super) fn of_stage<'a>(db: &'a dyn Db, stage: &Stage) -> Option<Call<'a>> {
     let Span { document, anchor: Anchor::Function(path), range } = stage.cause.clone()? else { return None };
     let function = FunctionId::new(db, document, path);

@@ -38,7 +38,7 @@ pub(super) fn tests_eager_execution(ctx: &FunctionContext, range: TextRange) -> 
     ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
 }
 
-/// `if not hasattr(x, "numpy"): return placeholder`: what follows has only eager Tensors.
+/// `if not hasattr(x, "numpy"): return placeholder`: the code after it has only eager Tensors.
 fn tests_for_value(test: &str) -> bool {
     test.contains("hasattr") && test.contains("numpy") || test.contains("executing_eagerly")
 }
@@ -47,7 +47,7 @@ fn mentions(test: &str) -> bool {
     EAGER_TESTS.iter().any(|word| test.contains(word)) || tests_backend(test)
 }
 
-/// `keras.backend.backend() == "torch"`: Tensors under it belong to another library.
+/// `keras.backend.backend() == "torch"`: Tensors in its body belong to another library.
 fn tests_backend(test: &str) -> bool {
     test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
 }

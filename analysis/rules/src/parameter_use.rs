@@ -105,8 +105,8 @@ pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnosti
     unconfirmed || rests_on_flag(ctx, diagnostic)
 }
 
-/// Whether a diagnostic depends on a parameter that is tested as a flag, and that receives an argument of a Keras
-/// method other than the first, which callers may pass a `bool` for:
+/// Whether a diagnostic depends on a parameter that is tested as a flag and that receives the second or a later
+/// argument of a Keras method, which may be a `bool`:
 ///
 /// ```python
 /// def attend(self, x, with_weights):
@@ -122,7 +122,7 @@ fn rests_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
         .any(|parameter| !is_used_as_tensor(ctx, &parameter.name) && is_flag_of_keras(ctx, &parameter.name))
 }
 
-/// Whether the calls that lead here pass an argument of a Keras method other than the first, unchanged.
+/// Whether the calls that lead here pass the second or a later argument of a Keras method, unchanged.
 fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let (mut stage, mut name) = (ctx.stage, parameter.clone());

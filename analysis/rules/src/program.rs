@@ -1,5 +1,5 @@
-//! The scopes of a file: what its names are bound to, and its calls. Purely syntactic; a name is resolved only where
-//! one binding certainly reaches the use.
+//! The scopes of a file: the bindings of its names, and its calls. Purely syntactic; a name is resolved only where one
+//! binding certainly reaches the use.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};

@@ -44,7 +44,7 @@ pub struct RunCache {
     pub(crate) has_unknown: bool,
     /// After the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
-    /// The attributes that the methods edited since that round set.
+    /// For methods that were edited since that round: the attributes that they set in each round.
     pub(crate) attributes: AttributesByRound,
 }
 
@@ -188,7 +188,7 @@ impl Run<'_> {
         Outcome::All(Box::new((results, cache)))
     }
 
-    /// The possible calls of the last run as far as they are still there; `None` if they must be solved.
+    /// The possible calls of the last run that still exist; `None` if the constraints must be solved again.
     fn carried_over(&self, before: &Fixpoint) -> Option<Arc<PossibleCalls>> {
         if self.completeness == Completeness::Complete || before.possible.flows.is_empty() {
             return None;

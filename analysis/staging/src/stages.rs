@@ -243,7 +243,7 @@ pub fn root_name(root: Option<RootKind>) -> &'static str {
         Some(RootKind::DatasetCallback) => "a Dataset callback",
         Some(RootKind::ControlFlowBody) => "a control flow body",
         Some(RootKind::KerasMethod) => "a Keras method",
-        Some(RootKind::KerasFunction) => "a function given to Keras",
+        Some(RootKind::KerasFunction) => "a function passed to Keras",
         Some(RootKind::TorchCompile) => "a torch.compile'd function",
         Some(RootKind::TorchExport) => "an exported function",
         Some(RootKind::TorchScript) => "a TorchScript function",

@@ -35,7 +35,7 @@ pub(crate) struct Edited {
 pub(crate) enum Effect {
     /// Only the edited functions.
     Confined(Box<Update>),
-    /// Other functions too, through the assumptions about them. With the possible calls, if they are known.
+    /// Also other functions, through the assumptions about them. Contains the possible calls, if they are known.
     Assumptions(Option<Arc<PossibleCalls>>),
     /// Possibly all types.
     Types,
@@ -47,12 +47,12 @@ pub struct Update {
     /// The positions of the edited documents.
     documents: BTreeSet<DocumentIndex>,
     edited: BTreeSet<Scope>,
-    /// By round.
+    /// The new answers, by round.
     answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
     /// The answers that are no longer known, by round.
     unknown: Vec<(usize, Scope)>,
     attributes: AttributesByRound,
-    /// If they are known.
+    /// The possible calls, if they are known.
     possible: Option<Arc<PossibleCalls>>,
     moves: Moves,
 }

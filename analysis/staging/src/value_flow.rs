@@ -55,7 +55,7 @@ pub struct PossibleCall {
     pub site: SiteIndex,
 }
 
-/// What stages a function that is given to it as a value.
+/// What stages a function that is passed to it as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StagingFunction {
     /// A root of the document's index whose function is not known by name.
@@ -91,7 +91,7 @@ impl PossibleCalls {
         solve::solve(db, documents, hierarchy)
     }
 
-    /// Equality except for the numbers of sites in edited documents.
+    /// Equality except for the site ids of edited documents.
     pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
         let site = |document, site| (!is_edited(document)).then_some(site);
         let call = |caller: &Callable, call: &PossibleCall| (call.callee, site(caller.document, call.site));

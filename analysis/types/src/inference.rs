@@ -406,7 +406,8 @@ fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a N
     lambdas.collect()
 }
 
-/// The lambda that an argument is or refers to; `inner` are the expressions from the call on.
+/// The lambda that an argument is or refers to; `inner` are the expressions from the call on, `position` the id of the
+/// first.
 fn lambda_of(
     argument: &Expr,
     named: &FxHashMap<&Name, ExprId>,

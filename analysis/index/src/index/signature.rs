@@ -63,7 +63,7 @@ pub struct Annotation {
     pub quoted: bool,
     /// Imprecise, so that call sites may determine a more precise type: `dict[str, Any]`, `Callable`, `list`.
     pub vague: bool,
-    /// A type variable without bound: `def f[T](x: T)`. It says nothing about the argument.
+    /// A type variable without bound: `def f[T](x: T)`. It does not constrain the argument.
     pub variable: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What Python does with a value by calling special methods of its class.
+//! Operations that Python performs by calling special methods of a value's class.
 
 /// An operation on a value. The class of the value determines which methods Python calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -55,7 +55,7 @@ impl DType {
 /// An array or a number. A field is `None` if its value is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Leaf {
-    /// The dtype, and whether it is weak, as that of a Python number is.
+    /// The dtype, and whether it is weak, like the dtype of a Python number.
     pub dtype: Option<(DType, bool)>,
     pub shape: Option<Vec<u64>>,
 }
@@ -115,8 +115,8 @@ impl Value {
         }
     }
 
-    /// The first place where `full` certainly differs from a tree that has this structure as a prefix, as two noun
-    /// phrases. A leaf of the prefix stands for any subtree.
+    /// The first certain difference between a tree and this prefix of it, as two noun phrases. A leaf of the prefix
+    /// matches any subtree.
     pub(super) fn prefix_difference(&self, full: &Self) -> Option<(String, String)> {
         match (self, full) {
             (Self::Unknown | Self::Leaf(_) | Self::Other, _) | (_, Self::Unknown) => None,

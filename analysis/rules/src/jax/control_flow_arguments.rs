@@ -1,5 +1,4 @@
-//! The arguments of the functions of `jax.lax` that take functions: which must be callable, which scalar, and which of
-//! equal length.
+//! Checks arguments of `jax.lax` functions that take functions: callables, scalars, and arrays of equal length.
 
 use ruff_python_ast::{self as ast, Expr};
 

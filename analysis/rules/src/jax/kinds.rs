@@ -1,4 +1,5 @@
-//! What the source shows about the value of an argument: whether JAX can trace it, and whether it is hashable.
+//! Classifies the value of an argument, as far as the source shows it: whether JAX can trace it, and whether it is
+//! hashable.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
@@ -28,8 +29,8 @@ impl Kind {
 
 const DTYPES: [&str; 6] = ["float", "bfloat", "int", "uint", "complex", "bool_"];
 
-/// The kind of an argument, as far as the source shows it. A container that holds an element that cannot be traced has
-/// the kind of that element.
+/// The kind of an argument, as far as the source shows it. A container with an untraceable element has the kind of that
+/// element.
 pub(super) fn of<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

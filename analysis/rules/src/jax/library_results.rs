@@ -1,4 +1,4 @@
-//! What the functions and methods of JAX and NumPy return, as abstract values.
+//! The results of functions and methods of JAX and NumPy, as abstract values.
 
 use ruff_python_ast::{self as ast, Expr, Operator};
 

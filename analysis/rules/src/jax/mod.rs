@@ -161,7 +161,8 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
 ///     if dx < 0: …                     # no error if `offset` is a NumPy array
 /// ```
 ///
-/// In a function that only `jax.vmap` traces, this is also the result of a library function of Python values.
+/// In a function that only `jax.vmap` traces, the result of a library function that receives only Python values also
+/// counts.
 fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
         let mut traced = operands.filter(|operand| ctx.fact(operand).may_be_tensor()).peekable();
@@ -203,7 +204,7 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
     }
 }
 
-/// The same of a value that may be no array: a literal, or a display of such values.
+/// Like [`may_be_concrete`], for a value that may also be a literal, or a list or tuple of such values.
 fn is_concrete(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     match value {
         _ if ctx.fact(value).may_be_tensor() => may_be_concrete(ctx, value, steps),
@@ -213,7 +214,7 @@ fn is_concrete(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     }
 }
 
-/// The right side of an assignment; of `a, b = pair` all of it.
+/// The right side of an assignment; for `a, b = pair`, the whole right side.
 fn assigned<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr> {
     ctx.value_of(definition).or_else(|| {
         let mut assignments = ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt);

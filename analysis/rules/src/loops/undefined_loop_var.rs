@@ -17,8 +17,8 @@ use ag_syntax::edits;
 declare_rule! {
     /// ## What it does
     /// Reports a name that is first assigned inside a staged loop, if the loop reads the name before that assignment.
-    /// Also reports the name if it is used after the loop, and either is not a Tensor or number or is bound in only one
-    /// branch of a staged `if`.
+    /// Also reports a name that is used after the loop if its value is neither a Tensor nor a number, or if only one
+    /// branch of a staged `if` binds it.
     ///
     /// ## Why is this bad?
     /// A staged loop carries its variables from one iteration to the next, so each must be defined before the

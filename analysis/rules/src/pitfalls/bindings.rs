@@ -1,4 +1,4 @@
-//! What a function body or module binds its names to; nested functions are excluded.
+//! The bindings of the names in a function body or module; nested functions are excluded.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};

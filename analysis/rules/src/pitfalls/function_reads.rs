@@ -1,4 +1,4 @@
-//! What a function reads, as far as its syntax tells.
+//! The names and attributes that a function reads, as far as its syntax shows.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr};

@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The staged decision that appears to guard a range: one around it, or else the last one before it.
+/// The staged decision that appears to guard a range: the enclosing one, otherwise the last one before the range.
 fn decision_of<'a>(ctx: &FunctionContext<'a>, place: TextRange) -> Option<&'a Construct> {
     let staged = || ctx.staged().map(|(construct, _)| construct);
     let around = staged().filter(|construct| {

@@ -112,8 +112,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The expressions whose type the code declares. If all modules of a container have that type, the compiler need not
-/// know which of them a variable selects:
+/// The expressions whose type the code declares. If all modules of a container have that type, a variable may select
+/// among them:
 ///
 /// ```python
 /// step: Step = self.steps[i]

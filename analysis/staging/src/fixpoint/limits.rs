@@ -20,12 +20,12 @@ pub struct AnalysisLimits {
     pub(super) callers: usize,
     /// Types are inferred only for functions that test values ([`ag_index::index::Signature::tests_values`]).
     pub selective: bool,
-    /// Functions are followed as values: what is possible is staged, too.
+    /// Functions are followed as values, so functions that are possibly called are staged too.
     pub values: bool,
 }
 
-/// In a large project functions are followed as values if it has at most so many: the cost grows with them.
-/// [`StagingOptions::follows_values`] overrides this.
+/// A large project's functions are followed as values if it has at most this many. The cost grows with their
+/// number. [`StagingOptions::follows_values`] overrides this.
 const MAX_FOLLOWED: usize = 10_000;
 
 impl AnalysisLimits {

@@ -287,7 +287,7 @@ fn assume(
         staged.dialect == Dialect::Tensorflow && staged.root == Some(RootKind::Function)
     });
     let mut assumed = AssumedType::default();
-    // A wrapper is passed many functions: the known result of some of them does not hold for the others.
+    // A wrapper receives many functions: the known result of some of them does not hold for the others.
     let is_open = contributions.iter().any(|contribution| contribution.assumed.unknown);
     for contribution in &contributions {
         for alternative in contribution.assumed.alternatives() {

@@ -45,7 +45,8 @@ impl Fixpoint {
         self.typed_as(scope).is_some_and(|staged| staged.possible)
     }
 
-    /// How a scope is staged as far as its types are concerned. Possible calls do not influence evidence.
+    /// The stage that determines how types are inferred in a scope. Possible calls do not change how evidence is
+    /// inferred.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
         self.staged.get(&scope).filter(|staged| !staged.possible || !self.evidence.contains_key(&scope))
     }

@@ -20,7 +20,7 @@ impl Solver<'_> {
         self.flows[document].code.calls.get(call as usize).cloned()
     }
 
-    /// A value of the callee of a call.
+    /// Applies a call to one of the possible values of its callee.
     pub(super) fn call(&mut self, value: Value, document: DocumentIndex, position: u32) {
         let Some(call) = self.call_at(document, position) else { return };
         let result = self.cell(document, call.result);
@@ -167,7 +167,7 @@ impl Solver<'_> {
         parameters.map(|(parameter, node)| (parameter.name.clone(), parameter.kind, *node)).collect()
     }
 
-    /// A positional argument.
+    /// A cell flows to the positional parameter at `position`, or into `*args`.
     pub(super) fn give_cell(
         &mut self,
         document: DocumentIndex,
@@ -364,7 +364,7 @@ impl Solver<'_> {
         }
     }
 
-    /// A function that is given to a library function that stages it.
+    /// A function that is passed to a library function that stages it.
     pub(super) fn root(
         &mut self,
         value: Value,

@@ -1,4 +1,4 @@
-//! Calls of functions outside the project. They may call and return the functions that they are given.
+//! Calls of functions outside the project. They may call and return their arguments.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What names refer to: imports, variables of modules, attributes of classes.
+//! Resolves names: imports, variables of modules, attributes of classes.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::hierarchy::ClassId;
 pub(super) const MAX_REEXPORTS: u8 = 8;
 
 impl Solver<'_> {
-    /// Adds what a dotted name refers to.
+    /// Adds the values that a dotted name refers to.
     pub(super) fn import(&mut self, document: DocumentIndex, dotted: &str, to: Cell, steps: u8) {
         let Some(steps) = steps.checked_sub(1) else { return };
         let Some(absolute) = self.modules.absolute(document, dotted) else { return };

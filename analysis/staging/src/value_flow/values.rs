@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::ClassId;
 
-/// A cell with more values is a registry: its values do not tell which function a call calls.
+/// A cell with more values is a registry: its values do not determine the callee of a call.
 const MAX_VALUES: usize = 64;
 
 /// A variable or expression of the project, a field, or an element.
@@ -76,7 +76,7 @@ pub(super) enum Keeps {
     All,
 }
 
-/// What depends on the values of a cell.
+/// An operation that depends on the values of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Use {
     Load {

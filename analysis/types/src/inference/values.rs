@@ -1,4 +1,4 @@
-//! The functions that an expression stands for where its type does not name them: values of containers, fields of
+//! The functions that an expression may evaluate to if its type does not name them: values of containers, fields of
 //! objects, results of functions that return functions. They are followed by syntax.
 //!
 //! ```python
@@ -46,7 +46,7 @@ enum Part {
 type Bound<'a> = Vec<(&'a Expr, Option<Part>)>;
 
 impl Inference<'_> {
-    /// Adds the functions that `expression` stands for.
+    /// Adds the functions that `expression` may evaluate to.
     pub(super) fn add_values(&self, expression: &Expr, targets: &mut Vec<Target>) {
         let module = parsed_module(self.db, self.model.python_file()).load(self.db);
         let mut found = Vec::new();

@@ -10,7 +10,7 @@ use super::{Collector, Frame, part_of};
 use crate::value_flow::{Call, Constraint, LambdaFlow, Node, Operation, Owner, Part};
 
 impl<'a> Collector<'a> {
-    /// An expression whose truth value decides: a condition.
+    /// Collects the calls in a condition, including the implicit call of `__bool__`.
     pub(super) fn condition(&mut self, test: &'a Expr) {
         let value = self.value(test);
         self.operate(value, Operation::Truth, test.range());
