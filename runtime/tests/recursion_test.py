@@ -267,7 +267,7 @@ def test_an_argument_is_changed_in_place():
             x[0] = n
             f(x[:1], n - 1)
 
-    assert "changes a tensor in place that differs between calls" in staging_error(f, t(1, 2), torch.tensor(2))
+    assert "changes in place a tensor that differs between calls" in staging_error(f, t(1, 2), torch.tensor(2))
 
 
 def test_exceptions_and_prints(capsys):

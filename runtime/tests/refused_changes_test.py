@@ -71,7 +71,7 @@ def test_growth_of_what_is_not_a_list():
             queue.append(x)
         return x + len(queue)
 
-    assert "how many items a deque has" in refusal(f, t(1, 2))
+    assert "the number of items of a deque" in refusal(f, t(1, 2))
 
 
 def test_a_condition_that_changes_state():

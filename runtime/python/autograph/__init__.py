@@ -5,8 +5,8 @@
     @ag.function
     def rnn(cell, inputs, state): ...
 
-The package has layers. A module imports modules of its own layer and of lower layers only, and imports form no cycle
-inside a layer; `runtime/tests/layers_test.py` checks both.
+The package has layers. A module imports only modules of its own layer and of lower layers, and a layer has no import
+cycle; `runtime/tests/layers_test.py` checks both.
 
     graph          the command `python -m autograph.graph`
     api            the public functions

@@ -27,15 +27,15 @@ class StagingError(AutographError):
 
 
 class VerificationError(AutographError):
-    """In shadow mode, a graph did something else than eager Python."""
+    """In shadow mode, a graph behaved differently from eager Python."""
 
 
 class Unreachable(BaseException):
-    """The code after this point is never reached: a staged branch before it raised on every path."""
+    """The code after this point is not reachable: a staged branch before it raised on every path."""
 
 
 class Restart(BaseException):
-    """The trace has to start again, with the state of this optimizer created at its beginning."""
+    """Restarts the trace, with the state of this optimizer created at its beginning."""
 
     def __init__(self, optimizer):
         super().__init__()
@@ -43,13 +43,13 @@ class Restart(BaseException):
 
 
 class Drawn(BaseException):
-    """The trace has to start again, comparing random number generators before and after each region: tracing once has
+    """Restarts the trace, comparing random number generators before and after each region, because the first trace has
     drawn from one of them."""
 
 
 class Unroll(BaseException):
-    """The trace has to start again, with the loop that has this body unrolled: tracing it once has changed an object
-    that cannot be put back."""
+    """Restarts the trace, with the loop with this body unrolled, because the first trace has changed an object that
+    cannot be restored."""
 
     def __init__(self, code):
         super().__init__()

@@ -13,7 +13,7 @@ from .eager import functions_run_eagerly
 
 
 def convert(function=None, *, recursive=True):
-    """Converts a function. Which of its code is staged depends on the arguments of each call."""
+    """Converts a function. The arguments of each call determine which of its code is staged."""
     if function is None:
         return functools.partial(convert, recursive=recursive)
     if not callable(function):
@@ -54,7 +54,7 @@ def to_code(entity, recursive=True):
 
 
 def _function_of(entity):
-    """The Python function behind a method, a wrapper, a module or another callable object."""
+    """The Python function of a method, a wrapper, a module or another callable object."""
     if isinstance(entity, types.FunctionType) and not hasattr(entity, "__ag_converted__"):
         return entity
     inner = None
@@ -89,7 +89,7 @@ def do_not_convert(function=None):
 
 
 def stack(values, dim=0, strict=True):
-    """`torch.stack` of a list. Anything else is an error if `strict`, and returned unchanged otherwise."""
+    """`torch.stack` of a list. Any other value is an error if `strict`; otherwise it is returned unchanged."""
     if isinstance(values, (list, tuple, List)):
         return torch.stack(values, dim)
     if strict:

@@ -45,7 +45,7 @@ class Function(Callable):
         self._traces = {}
         self._families = {}
         self._changing = {}  # key -> place of a number that changes between calls
-        self._fixed = set()  # keys of places whose numbers must be known while tracing
+        self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def __get__(self, instance, owner=None):
         if instance is None:

@@ -1,4 +1,4 @@
-"""Which kernels staged functions run: those of libtorch, native ones for small tensors, those of oneDNN for products."""
+"""Selects the kernels of staged functions: libtorch's, native ones for small tensors, or oneDNN's for products."""
 
 import os
 
@@ -14,16 +14,16 @@ def use_deterministic_kernels(mode=True):
     """Runs every operator of staged functions with the kernels of libtorch, so that results equal those of eager torch to
     the last bit.
 
-    Otherwise loops and operators on small tensors run natively, which is many times faster, and products of matrices
+    Otherwise loops and operators on small tensors run natively, which is many times faster, and products of matrices run
     with the kernel that is fastest on this processor. Their results differ from those of libtorch by rounding: products
-    and sums add in another order, and functions such as `tanh` are rounded correctly in more cases. The setting concerns
-    all functions, those that are traced already included.
+    and sums are accumulated in another order, and functions such as `tanh` are rounded correctly in more cases. The
+    setting applies to all functions, including those that are already traced.
     """
     _runtime.set_tier("torch" if mode else "native")
 
 
 def deterministic_kernels_used():
-    """Whether every operator is that of libtorch."""
+    """Whether only libtorch's kernels run."""
     return _runtime.tier() == "torch"
 
 

@@ -1,2 +1,2 @@
-"""The state of a trace that is being made: the values of tensors and numbers, views and writes in place, sizes, Python
-objects, and `.grad`."""
+"""The state of an active trace: the values of tensors and numbers, views and in-place writes, sizes, Python objects,
+and `.grad`."""

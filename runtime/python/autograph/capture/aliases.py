@@ -48,7 +48,7 @@ class View:
     """A tensor: its base, the chain of view operations, and its value when the base had `version`.
 
     `depth` is the depth of the region that made it a leaf: `y = x.detach().requires_grad_()`. Such a leaf shares memory
-    with its base, but has a gradient of its own, as a base has."""
+    with its base, but has its own gradient, like a base."""
 
     __slots__ = ("base", "chain", "value", "version", "depth", "__weakref__")
     source = None
@@ -66,8 +66,8 @@ class View:
 
 class Step:
     """One view operation: its operator, the arguments after the tensor, the type and sizes of its operand, and whether
-    autograd records it. `own_history` is for `detach`: the span of a write that gave the detached tensor a history,
-    which its base does not have."""
+    autograd records it. `own_history` is used for `detach`: the span of a write that gave the detached tensor a history
+    that its base does not have."""
 
     __slots__ = ("op", "rest", "type", "sizes", "is_recorded", "own_history")
 
@@ -115,7 +115,7 @@ class Aliases:
 
     def _along(self, view):
         """The values along the chain of a view: of the base, and after each step. Whether a step has a history depends
-        on where the view was made, not on where it is read."""
+        on the place where the view was created, not on the place where it is read."""
         values, mode = [view.base.value], torch.is_grad_enabled()
         try:
             for index, step in enumerate(view.chain):
@@ -155,7 +155,7 @@ class Aliases:
         return value if view.chain[-1] is detached[-1] else None
 
     def _overwritten(self, before, after):
-        """A write that autograd does not record: the value changes, the derivative stays."""
+        """A write that autograd does not record: the value changes, the derivative does not."""
         if not is_differentiable(after.type.dtype):
             return after
         return self.staging.emit(OVERWRITTEN, [before, after], [after.type])[0]
@@ -179,8 +179,8 @@ class Aliases:
         return journal
 
     def close_journal(self, journal):
-        """Restores the state from before the region. Returns what the region changed, with the new values;
-        `journal.held` is what lists hold at its end."""
+        """Restores the state from before the region. Returns the changes of the region, with the new values;
+        `journal.held` contains the tensors that lists hold at its end."""
         assert self.journals.pop() is journal
         journal.held, self.held = self.held, journal.held
         return journal.restore()

@@ -1,8 +1,8 @@
-"""How the contents of objects that are not written in Python are read, compared and put back.
+"""The contents of objects that are not written in Python: how they are read, compared and restored.
 
-Each class has `read`, `same`, `restore`, `children` (objects that it refers to) and `describe`. `restores` is whether
-`restore` can put every state back. `is_drawn` is whether reading a value changes the object: iterators, generators and
-random number generators; a run cannot repeat that. `is_slow` is whether `read` takes long.
+Each class has `read`, `same`, `restore`, `children` (objects that it refers to) and `describe`. `restores` tells
+whether `restore` can restore every state. `is_drawn` tells whether reading a value changes the object, as for
+iterators, generators and random number generators; a run cannot repeat this. `is_slow` tells whether `read` takes long.
 """
 
 import array
@@ -29,7 +29,7 @@ class Kind:
         return ()
 
     def memory(self, value):
-        """The start and the end of the memory that tensors may share; None if there is none."""
+        """The start and the end of the memory of an object that tensors may share; None without such memory."""
 
     def describe(self, value):
         return f"a `{type(value).__name__}`"
@@ -154,7 +154,7 @@ def _unflat(data):
 
 
 class Iterators(Kind):
-    """Their state is what `pickle` would store."""
+    """Iterators. Their state is the state that `pickle` would store."""
 
     restores = False
     is_drawn = True
@@ -238,7 +238,7 @@ def share_memory(kind, value, tensors):
 
 
 def kind_of(cls):
-    """How the contents of objects of a class are read; None if there are none, or Python stores them."""
+    """The class that reads the contents of objects of a class; None if they have no contents, or Python stores them."""
     if issubclass(cls, set):
         return SETS
     if issubclass(cls, (bytearray, array.array)):

@@ -27,7 +27,7 @@ class Gradient:
 
 
 class Outside:
-    """The place from which a run reads the gradient that a tensor had before the run."""
+    """The place where a run reads the gradient that a tensor had before the run."""
 
     __slots__ = ("tensor",)
 
@@ -39,7 +39,7 @@ class Outside:
 
 
 class Gradients:
-    """`values` has the gradients that were assigned: a tensor, None, or a `Maybe` if there is one on some paths
+    """`values` contains the assigned gradients: a tensor, None, or a `Maybe` if there is a gradient on some paths
     only."""
 
     def __init__(self, staging):
@@ -64,7 +64,7 @@ class Gradients:
         return found
 
     def read(self, base):
-        """The gradient as a Python value. If there is one on some paths only, the graph asserts that there is."""
+        """The gradient as a Python value. If it exists on some paths only, the graph asserts that it exists."""
         found = self.of(base)
         if _is_maybe(found):
             message = "whether a tensor has a gradient here is only known when the graph runs, and it has none"

@@ -12,7 +12,7 @@ _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False):
-    """The gradients of the outputs by the inputs; None for an input that they do not depend on."""
+    """The gradients of the outputs with respect to the inputs; None for an input on which they do not depend."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
         help = "call `ag.run_functions_eagerly()` to look for the anomaly"
@@ -70,13 +70,14 @@ def _views_used(staging, value):
 
 
 def owner(staging, tensor):
-    """What the gradient of a tensor belongs to: its base, or the view if that is a leaf of its own."""
+    """The owner of a tensor's gradient: its base, or the view if that is a leaf of its own."""
     view = staging.view_of(tensor)
     return view if view in staging.leaf_views else view.base
 
 
 def set_leaf(staging, base, requires_grad):
-    """Changes `requires_grad` of a leaf. Values that are computed from a frozen tensor later have no gradient by it."""
+    """Changes `requires_grad` of a leaf. Values that are later computed from a frozen tensor have no gradient with
+    respect to it."""
     if not requires_grad:
         staging.leaves.discard(base)
         type = base.value.type

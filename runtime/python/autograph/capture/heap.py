@@ -4,8 +4,8 @@ The heap has an entry for each object. `sync` compares each entry with the objec
 so the log since a mark is the difference since that mark. Objects that are reachable from a changed entry get their own
 entries.
 
-Random number generators are seldom drawn from while tracing, and take long to compare. So they are compared at the end
-of a trace only; if one has changed, and there were regions, the function is traced again, with `compare_all`.
+Code seldom draws from random number generators during tracing, and comparing them is slow. So they are compared at the
+end of a trace only; if one has changed, and there were regions, the function is traced again, with `compare_all`.
 """
 
 import types
@@ -31,8 +31,8 @@ class Mark(NamedTuple):
 
 
 class Entry:
-    """`born` is the mark at which the entry was added; `is_outer` is whether the object was reachable from outside the
-    function when the trace began."""
+    """`born` is the mark at which the entry was added; `is_outer` tells whether the object was reachable from outside
+    the function when the trace began."""
 
     __slots__ = ("state", "born", "is_outer")
 
@@ -119,12 +119,12 @@ class ClassAttributes(Attributes):
 
 
 class ModuleVariables(Attributes):
-    """The variables of a module. What an `import` adds while tracing stays: modules, classes and functions."""
+    """The variables of a module. Additions of an `import` during tracing remain: modules, classes and functions."""
 
     __slots__ = ("names",)
 
     def __init__(self, owner, names):
-        self.names = names  # those that the code names; grows
+        self.names = names  # the variables that the code names; grows
         super().__init__(owner)
 
     def children(self):
@@ -169,7 +169,7 @@ class Slots(Attributes):
 
 
 class Container(Entry):
-    """The items of a list, deque or dictionary. They are not entries themselves if there are many (`is_data`)."""
+    """The items of a list, deque or dictionary. If there are many, the items themselves have no entries (`is_data`)."""
 
     __slots__ = ("place", "is_data")
 
@@ -238,7 +238,7 @@ class Heap:
         self.log = []  # (entry, previous state)
         self.clock = 0
         self._watch = watch
-        self._slow = {}  # entries that `sync` leaves out; None once it compares all
+        self._slow = {}  # entries that `sync` omits; None if it compares all
 
     def add(self, key, entry, born, is_outer):
         entry.born, entry.is_outer = born, is_outer
@@ -251,7 +251,7 @@ class Heap:
         self._slow = None
 
     def has_missed(self):
-        """Whether an entry that `sync` leaves out has changed."""
+        """Whether an entry that `sync` omits has changed."""
         return any(entry.now() is not _SAME for entry in (self._slow or {}).values())
 
     def sync(self):
@@ -262,13 +262,13 @@ class Heap:
                 self._watch(entry.children())
 
     def mark(self):
-        """A mark for the present state."""
+        """A mark for the current state."""
         self.sync()
         self.clock += 1
         return Mark(len(self.log), self.clock)
 
     def changed(self, mark):
-        """The places that have changed since a mark, with their state at the mark. Newer objects are left out."""
+        """The places that have changed since a mark, with their state at the mark. Newer objects are excluded."""
         self.sync()
         first = {}
         for entry, before in self.log[mark.position :]:

@@ -1,4 +1,4 @@
-"""Hooks that users register on leaves: a gradient inside of the function calls them each time the graph runs."""
+"""Hooks that users register on leaves. The graph calls them for gradients that the function computes."""
 
 from ..conversion import spans
 from ..errors import StagingError
@@ -7,7 +7,7 @@ from ..record.types import TensorType
 
 class Hooks:
     """The hooks of a tensor from outside. A trace is valid for tensors with hooks, or for tensors without any. Each run
-    looks up which hooks there are."""
+    looks up the hooks."""
 
     def __init__(self, capture):
         self._capture = capture
@@ -27,7 +27,7 @@ class Hooks:
 
 
 def called(staging, view, gradient):
-    """The gradient after the hooks of the tensor have been called with it."""
+    """The gradient after the tensor's hooks were applied."""
     capture = view.base.source
     if capture is None or view.chain:
         return gradient

@@ -1,10 +1,10 @@
 """Python objects that staged code changes: `self.n += 1`, `history.append(loss)`, `nonlocal total`.
 
-What a block of converted code can reach is watched from the beginning of its region: its closure, the globals that it
-names, and from there attributes, elements, classes, the closures and defaults of functions, iterators, generators and
-the random number generators of Python and NumPy. Objects created in the block are not watched.
-The changes that a region makes are recorded and then undone, as for tensors. So a branch that is not taken and a loop
-that is traced twice have no effect, and the changes that a trace makes are applied after the graph has run.
+All objects that a block of converted code can reach are watched from the beginning of its region: its closure, the
+globals that it names, and from there attributes, elements, classes, the closures and defaults of functions, iterators,
+generators and the random number generators of Python and NumPy. Objects created in the block are not watched. The
+changes that a region makes are recorded and then undone, as for tensors. So a branch that is not taken and a loop that
+is traced twice have no effect, and the changes of a trace are applied after the graph has run.
 """
 
 import dis
@@ -37,12 +37,12 @@ class Objects:
         self.modules = []
         self.names = set()  # names of attributes and variables in reachable code
         self.globals_read = {}  # (id of the scope, name) -> (scope, name)
-        self.codes = []  # the user's code that is reached
-        self.existing = set()  # ids of objects that the function has not made
+        self.codes = []  # the user's code that the trace reaches
+        self.existing = set()  # ids of objects that the function did not create
         self.hidden = {}  # class -> names of attributes that are not its own
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
-        self.spoiled = {}  # id -> what was changed and cannot be put back
+        self.spoiled = {}  # id -> the place that was changed and cannot be restored
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
@@ -54,8 +54,9 @@ class Objects:
     # Roots.
 
     def block(self, body):
-        """Watches what a block of converted code can reach. Its variables are part of the state of its statement. A block
-        may be a function of a library, such as `optimizer.step`, whose globals are not state of the program."""
+        """Watches all objects that a block of converted code can reach. Its variables are part of the state of its
+        statement. A block may be a function of a library, such as `optimizer.step`, whose globals are not state of the
+        program."""
         code = getattr(body, "__code__", None)
         if code is not None and (spans.is_converted_text(code.co_filename) or is_user_code(body)):
             self._code(body)
@@ -112,7 +113,7 @@ class Objects:
             self._is_watching, self.is_outer = False, True
 
     def _pin(self, values):
-        """Notes lists that are held where nothing can take their place."""
+        """Records lists that are held by objects in which they cannot be replaced."""
         self.pinned.update(id(value) for value in values if type(value) is list)
 
     def _add(self, key, entry, born):
@@ -120,7 +121,7 @@ class Objects:
             self.heap.add(key, entry, born, self.is_outer)
 
     def _code(self, function):
-        """Notes the names in the code of a function, and watches the globals that it names."""
+        """Records the names in the code of a function, and watches the globals that it names."""
         code = getattr(function, "__code__", None)
         if code is None or id(code) in self.seen_code:
             return
@@ -140,7 +141,7 @@ class Objects:
                 self._watch_all([scope[name]], 0)
 
     def hide(self, kind, name):
-        """The trace itself assigns this attribute of a class."""
+        """Hides an attribute of a class that the trace itself assigns."""
         self.hidden[kind] = self.hidden.get(kind, frozenset()) | {name}
         entry = self.entries.get((id(kind), "__dict__"))
         if entry is not None:
@@ -156,7 +157,7 @@ class Objects:
         return (id(container), None) in self.entries
 
     def holders(self, container):
-        """The variables and attributes that hold a container; None if something else holds it too."""
+        """The variables and attributes that hold a container; None if something else also holds it."""
         found = []
         if id(container) in self.pinned:
             return None
@@ -171,7 +172,7 @@ class Objects:
                     return None
         return found
 
-    # What the code can read.
+    # The state that the code can read.
 
     def names_of(self, owner):
         """The attributes of an object that the code may read: those that it names, and those named by methods of the
@@ -182,9 +183,8 @@ class Objects:
         return self.names.union(*(reads_of(code).names for code in _called_by_python(kind)))
 
     def only_grows(self, container):
-        """Whether all that the code does with a container is to append to it, so that no result depends on its items.
-        This holds if every variable and attribute that holds it is followed by `.append` or `.extend` wherever the code
-        names it."""
+        """Whether the code only appends to a container, so that no result depends on its items. This holds if `.append`
+        or `.extend` follows every use of a variable or attribute that holds it."""
         names = [place.name for place in self.holders(container) or ()]
         return bool(names) and not any(name in reads_of(code).read for code in self.codes for name in names)
 
@@ -216,7 +216,7 @@ class Objects:
         return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
     def restore(self, place, state):
-        """Puts a state back. What cannot be put back spoils the trace."""
+        """Restores a state. A state that cannot be restored spoils the trace."""
         place.restore(state)
         if isinstance(place, Contents) and not place.state().same(state):
             self.spoiled[id(place.object)] = place
@@ -261,7 +261,7 @@ def _defaults(function):
 
 
 def _variables(function):
-    """What the variables of enclosing functions hold."""
+    """The values of the variables of enclosing functions."""
     found = []
     if function.__closure__ is None:
         return found
@@ -341,7 +341,7 @@ def _attributes(objects, value, born):
 
 
 def _module(objects, module, born):
-    """A module of torch.nn. Its hooks are not state, but they may change some."""
+    """A module of torch.nn. Its hooks are not state, but they may change state."""
     objects.modules.append(module)
     entry = heap.Attributes(module)
     is_user = _is_user_class(type(module))
@@ -439,7 +439,7 @@ def _watcher(kind):
     return _object if _is_user_class(kind) and (kind.__dictoffset__ or _slots(kind)) else None
 
 
-#: These hold objects that cannot be replaced.
+#: Objects that hold others that cannot be replaced.
 _FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
 
 #: Modules of torch with objects that a step of training changes.

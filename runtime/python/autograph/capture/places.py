@@ -1,6 +1,7 @@
 """Places: variables, attributes, elements and contents of Python objects, which staged code may change.
 
-`state()` is what is at a place, and `restore(state)` puts it back. The key of a place identifies it across traces.
+`state()` returns the current value of a place, and `restore(state)` restores it. The key of a place identifies it
+across traces.
 """
 
 import collections
@@ -41,7 +42,8 @@ class Attribute:
             self.owner.__dict__[self.name] = state
 
     def inherited(self):
-        """The value that a read returns if the object itself lacks the attribute; MISSING if undefined or computed."""
+        """The value that a read returns if the object itself does not have the attribute; MISSING if the attribute is
+        undefined or computed."""
         return _found_in(type(self.owner).__mro__, self.name)
 
     def __str__(self):
@@ -257,8 +259,8 @@ def same_items(old, new):
 
 
 class Contents:
-    """What an object of a class that is not written in Python contains: the elements of a set or an array, the
-    position of an iterator, the state of a random number generator. A graph cannot hold it."""
+    """The contents of an object whose class is not written in Python: the elements of a set or an array, the position
+    of an iterator, the state of a random number generator. A graph cannot hold it."""
 
     __slots__ = ("object", "kind")
 
@@ -273,7 +275,7 @@ class Contents:
         return Snapshot(self.kind, self.kind.read(self.object))
 
     def restore(self, state):
-        """Puts a state back if the class allows that."""
+        """Restores a state if the class allows it."""
         self.kind.restore(self.object, state.data)
 
     def __str__(self):

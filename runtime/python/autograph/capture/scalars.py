@@ -24,7 +24,7 @@ _METHODS = {
 }  # fmt: skip
 _CLASSES = {INT: torch.SymInt, FLOAT: torch.SymFloat, BOOL: torch.SymBool}
 
-#: The result is of this type, whatever the operands are.
+#: The result has this type, whatever the operands are.
 _RESULTS = {
     **dict.fromkeys((ops.EQ, ops.NE, ops.LT, ops.LE, ops.GT, ops.GE), BOOL),
     **dict.fromkeys((ops.AND, ops.OR, ops.NOT, ops.TO_BOOL), BOOL),

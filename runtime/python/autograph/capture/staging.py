@@ -1,4 +1,4 @@
-"""The trace that is being made: its record, the current values of tensors, and what it captures from outside."""
+"""The active trace: its record, the current values of tensors, and its captures from outside."""
 
 import threading
 import weakref
@@ -29,7 +29,7 @@ _SCALAR_TENSOR = of_torch(torch.ops.aten.scalar_tensor.default)
 
 
 def current():
-    """The innermost trace that is being made; None outside of tracing."""
+    """The innermost active trace; None outside of tracing."""
     stack = getattr(_LOCAL, "stack", None)
     return stack[-1] if stack else None
 
@@ -53,7 +53,7 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
-#: An earlier trace left a tensor in a cache or a global variable of a library. The trace does not watch these.
+#: An earlier trace left a tensor in a cache or a global variable of a library, which the trace does not watch.
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
@@ -154,8 +154,8 @@ class Staging:
         return view
 
     def value_of(self, tensor, is_use=True):
-        """The current value of a tensor. `is_use` is False if nothing is computed from it, for example if it
-        is an input of a gradient."""
+        """The current value of a tensor. `is_use` is False if no value is computed from it, for example if it is an
+        input of a gradient."""
         view = self.view_of(tensor)
         if not view.base.value.visible:
             raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
@@ -167,7 +167,7 @@ class Staging:
         """The fake tensor that stands for a tensor: itself if it is one, otherwise that of its capture."""
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
-                raise StagingError("a fake tensor that does not belong to this trace", spans.current())
+                raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
             if tensor.fake_mode is not self.fake_mode:
                 raise StagingError(FOREIGN, spans.current())
             return tensor
@@ -177,8 +177,7 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` maps each dimension whose size is left open to a group: dimensions of one group have equal
-        sizes."""
+        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:

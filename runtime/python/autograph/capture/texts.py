@@ -16,14 +16,14 @@ from ..record.types import BOOL, STR
 
 
 def check(*values):
-    """Refuses a `Text` in an operation of Python that reads its contents."""
+    """Raises an error for a `Text` in an operation of Python that reads its contents."""
     for value in values:
         if isinstance(value, Text):
             _refused(value)
 
 
 def noticed(staging, result):
-    """Returns a result of Python's string functions; as a `Text` if it contains values of the graph."""
+    """Returns a result of Python's string functions, as a `Text` if it contains values of the graph."""
     if type(result) is str and staging is not None and marks.exist(result):
         return Text.of(staging, result)
     return result
@@ -40,8 +40,8 @@ def mark(staging, value, spec=""):
 
 
 class Text(str):
-    """A string with marks. It can be joined, printed, raised and returned. Comparisons are staged; everything else that
-    depends on its contents is refused."""
+    """A string with marks. It can be joined, printed, raised and returned. Comparisons are staged; all other operations
+    that depend on its contents are errors."""
 
     @classmethod
     def of(cls, staging, text):

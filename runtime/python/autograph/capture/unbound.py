@@ -18,7 +18,7 @@ class UndefinedReturnValue:
 
 
 class Maybe:
-    """A variable that is bound only on some paths of the graph. `flag` is a staged boolean that says whether it is;
+    """A variable that is bound only on some paths of the graph. The staged boolean `flag` is true where it is bound;
     `absent` is its value where it is not."""
 
     __slots__ = ("value", "flag", "absent")

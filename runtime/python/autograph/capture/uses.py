@@ -1,4 +1,4 @@
-"""Which leaves from outside a run uses. If only other paths use a leaf, it has no gradient, as in eager torch.
+"""Records which leaves from outside a run uses. A leaf that only other paths use has no gradient, as in eager torch.
 
 Using a leaf is a change of state: branches and loops merge it like any variable that they assign."""
 
@@ -23,7 +23,7 @@ class Use:
 
 
 class Uses:
-    """`values` has True, False or a staged boolean for the leaves that were used on some path."""
+    """`values` maps the leaves that were used on some path to True, False or a staged boolean."""
 
     def __init__(self):
         self.values = {}
@@ -33,7 +33,7 @@ class Uses:
         return self.values.get(base, False)
 
     def note(self, base):
-        """A leaf is used here."""
+        """Records that a leaf is used here."""
         self.values[base] = True
 
     # Regions.

@@ -27,7 +27,7 @@ def operation(func):
 
 def emit(staging, step, value, type):
     """The value after one view operation. `view` becomes `reshape`: values are immutable, and their memory layout may
-    differ from the tensor's in eager mode."""
+    differ from that of the eager tensor."""
     if step.op in _IDENTITIES:
         return value
     if step.op in _RESHAPES:
@@ -36,7 +36,7 @@ def emit(staging, step, value, type):
 
 
 def emit_inverse(staging, step, operand, value):
-    """The value of the viewed tensor after its view was assigned this value."""
+    """The value of the viewed tensor after this value was assigned to its view."""
     inverse = _INVERSES.get(step.op)
     result = None if inverse is None else inverse(staging, step, operand, value)
     if result is None:
@@ -100,7 +100,7 @@ _INVERSES = {
 
 
 def parts(func, args, results):
-    """The single view operations that an operation with several results is equivalent to."""
+    """The single view operations that together are equivalent to an operation with several results."""
     packet = func.overloadpacket
     if packet is _UNBIND:
         dim = args[1] if len(args) > 1 else 0

@@ -149,7 +149,7 @@ def of_traceback(traceback):
 
 
 def inside_try():
-    """Whether running converted code would catch an exception: some frame is in the body of a `try`."""
+    """Whether running converted code would catch an exception, because a frame is in the body of a `try`."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename in _TEXTS and _catches(frame.f_code, frame.f_lasti):
@@ -159,7 +159,7 @@ def inside_try():
 
 
 def _catches(code, lasti):
-    """Whether an instruction is in the body of a `try`. The handler of a `with` is told apart by its first
+    """Whether an instruction is in the body of a `try`. The handler of a `with` is recognized by its first
     instructions."""
     if not hasattr(dis, "_parse_exception_table"):
         return False

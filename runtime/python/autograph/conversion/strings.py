@@ -1,5 +1,5 @@
-"""f-strings in converted code: `f"n = {n}"` becomes `ag__.joined("n = ", f"{n}")`, since Python would join the parts
-to an ordinary string, in which values that are only known when the graph runs could not be noticed."""
+"""f-strings in converted code: `f"n = {n}"` becomes `ag__.joined("n = ", f"{n}")`, because Python
+would join the parts to an ordinary string, which does not show that it contains values of the graph."""
 
 import ast
 

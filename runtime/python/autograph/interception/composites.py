@@ -14,7 +14,7 @@ _EMBEDDING_BAG = aten._embedding_bag.default
 
 
 def cosine_similarity(staging, func, args, kwargs):
-    """Torch clamps the norms below `no_grad`, which must not stop their gradient."""
+    """Torch clamps the norms below `no_grad`, which must not stop the gradient of the norms."""
     if not torch.is_grad_enabled():
         return func.decompose(*args, **kwargs)
     before, staging.keeps_detach = staging.keeps_detach, False
@@ -25,7 +25,7 @@ def cosine_similarity(staging, func, args, kwargs):
 
 
 def quantile(staging, func, args, kwargs):
-    """Torch reads `q` only to check its range; the graph checks it."""
+    """Torch reads `q` only to check its range. The graph checks the range instead."""
     before, staging.checks_values = staging.checks_values, "quantile() q values must be in the range [0, 1]"
     try:
         return func.decompose(*args, **kwargs)

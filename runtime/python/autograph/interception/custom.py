@@ -1,7 +1,7 @@
 """`torch.autograd.Function`: its `forward` is staged, its `backward` is the derivative.
 
-The results pass through an operator that is defined for the call, whose derivative is `backward`. It is captured as a
-graph when it is needed, like any derivative of torch."""
+The results pass through an operator that is defined for the call and whose derivative is `backward`. Like any
+derivative of torch, it is captured as a graph when it is needed."""
 
 import itertools
 

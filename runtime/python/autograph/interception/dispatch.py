@@ -72,7 +72,7 @@ def _refuse_sparse(staging, args):
 
 
 def contiguous(staging, fake):
-    """The tensor or a contiguous copy of it; which one is decided when the graph runs."""
+    """The tensor, or a contiguous copy if it is not contiguous. This is decided when the graph runs."""
     with staging.quiet():
         copy = fake.clone(memory_format=torch.contiguous_format)
     return emit(staging, _CONTIGUOUS, [fake, torch.contiguous_format], copy)
@@ -108,7 +108,7 @@ def compute(staging, func, args):
 
 
 def _example(staging, func, number, type):
-    """A number in place of a staged one. It affects the result's shape only where a size is expected."""
+    """A Python number in place of a staged one. It affects the result's shape only where a size is expected."""
     value = scalars.lower(staging, number)
     if not hasattr(value, "type"):
         return value
@@ -166,7 +166,7 @@ def emit(staging, func, args, result):
 
 
 def _distinct(staging, fake):
-    """The tensor, or a copy of it if torch has returned one of its operands."""
+    """The tensor, or a copy if torch returned one of its operands."""
     if not isinstance(fake, FakeTensor):
         with staging.quiet():
             fake = staging.fake_mode.from_tensor(fake)
@@ -254,7 +254,7 @@ def _lift_fresh(staging, func, args, kwargs):
 def _contents(fake):
     constant = fake.constant
     if constant is None:
-        raise StagingError("a fake tensor that does not belong to this trace", spans.current())
+        raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
     return constant
 
 

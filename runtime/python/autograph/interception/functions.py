@@ -1,4 +1,4 @@
-"""Torch's Python functions while tracing: those that would read data, gradients or sizes of a tensor."""
+"""Interception of torch's Python functions that would read data, gradients or sizes of a tensor during tracing."""
 
 import functools
 import sys
@@ -62,7 +62,7 @@ def _numbers(staging, func, *args, **kwargs):
 
 
 def _numbers_of(staging, func, tensor, *args, **kwargs):
-    """The same for a method of a tensor."""
+    """Like `_numbers`, for a method of a tensor."""
     return _numbers(staging, functools.partial(func, tensor), *args, **kwargs)
 
 

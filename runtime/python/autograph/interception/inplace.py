@@ -14,10 +14,10 @@ aten = torch.ops.aten
 _COPY = aten.copy_.default
 _EXPAND = of_torch(aten.expand.default)
 
-#: These change the memory that a tensor has.
+#: Operators that replace the memory of a tensor.
 _OF_MEMORY = {aten.set_.source_Tensor, aten.resize_.default}
 
-#: These change the sizes and strides of a tensor, not its values.
+#: Operators that change the sizes and strides of a tensor, not its values.
 _OF_SHAPE = {
     aten.t_.default: aten.t.default,
     aten.transpose_.default: aten.transpose.int,
@@ -29,7 +29,7 @@ _OF_SHAPE = {
 
 
 def functionalize(staging, func, args, kwargs):
-    """Replaces an operator that writes by its functional form, which the active recorder records."""
+    """Replaces an operator that writes to its operands by its functional form, which the active recorder records."""
     ordered = schemas.in_order(func, args, kwargs)
     if func is _COPY:
         return copy(staging, ordered[0], ordered[1])

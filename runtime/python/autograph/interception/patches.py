@@ -30,14 +30,14 @@ def recording(staging):
 
 
 def _no_cache(enabled):
-    """Autocast keeps the casts of parameters. While tracing it must not: eager code would find tensors without data, and
-    one staged branch those of another."""
+    """Disables the cache of autocast, which keeps casts of parameters. A cast from a trace has no data, and eager code
+    must not find it, nor must another staged branch."""
 
 
 @contextmanager
 def tracing(staging):
-    """Torch operations are recorded, and torch's own code calls ours for modules, functions with a `backward` of their
-    own and formatted numbers. Autocast has no cache."""
+    """Records torch operations. Torch's own code calls this package for modules, functions with their own `backward`,
+    and formatted numbers. Autocast has no cache."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled

@@ -42,7 +42,7 @@ def returns_list(func):
 
 @lru_cache(maxsize=None)
 def is_like(func):
-    """Whether the operator creates a tensor that has only the type and shape of another: `zeros_like`."""
+    """Whether the operator creates a tensor with only the type and shape of another: `zeros_like`."""
     return func is not None and func.overloadpacket.__name__.endswith("_like")
 
 
@@ -52,7 +52,7 @@ def _sparse_arguments(func):
 
 
 def has_sparse_gradient(func, args):
-    """Whether the operator is asked for a sparse gradient; `args` are in the order of the schema."""
+    """Whether the arguments request a sparse gradient; `args` are in the order of the schema."""
     return any(args[index] is True for index in _sparse_arguments(func))
 
 
@@ -81,13 +81,13 @@ def _takes(candidate, func):
     return all((a.name, str(a.real_type)) in parameters for a in func._schema.arguments)
 
 
-#: Functional operators that torch does not name after the operator that writes.
+#: Functional operators whose names in torch do not follow from the operator that writes.
 _FUNCTIONAL = {torch.ops.aten.bernoulli_.float: torch.ops.aten.bernoulli.p}
 
 
 @lru_cache(maxsize=None)
 def functional(func):
-    """The operator that returns what this one writes; None if torch has none."""
+    """The functional operator that returns the value that this one writes; None if torch has none."""
     packet, overload = func.overloadpacket, func._overloadname
     name = packet.__name__
     namespace = getattr(torch.ops, func.namespace)

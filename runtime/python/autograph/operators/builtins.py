@@ -110,7 +110,7 @@ def _extreme(function, args, kwargs):
 
 
 def _better(function, best, other):
-    """The better of two values; of equal ones the first, as in Python."""
+    """The better of two values; of equal values the first, as in Python."""
     if scalars.kind_of(best) is not None and scalars.kind_of(best) == scalars.kind_of(other):
         if not is_staged(best) and not is_staged(other):
             return function(best, other)
@@ -135,7 +135,8 @@ def sum_(values, start=0):
 
 
 def _python_sum(tensor):
-    """The sum of rows as Python computes it, which keeps the integer type; `Tensor.sum` returns 64-bit integers."""
+    """The sum of rows, with Python's addition, which preserves the integer type; `Tensor.sum` returns 64-bit
+    integers."""
     if tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.uint8):
         return tensor.sum(0, dtype=tensor.dtype)
     return tensor.sum(0)

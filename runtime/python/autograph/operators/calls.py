@@ -96,8 +96,8 @@ def _enter(f, args, keywords):
 
 
 def _with_context(f):
-    """Unwraps a function that is decorated by a context manager such as `@torch.no_grad()`, to convert the inner
-    one."""
+    """Unwraps a function that a context manager such as `@torch.no_grad()` decorates, so that the inner function can be
+    converted."""
     inner = getattr(f, "__wrapped__", None)
     if not isinstance(inner, types.FunctionType) or not f.__code__.co_filename.endswith("_contextlib.py"):
         return None

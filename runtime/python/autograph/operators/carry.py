@@ -1,8 +1,8 @@
 """The state that a staged loop carries from one iteration to the next.
 
-It is found by a fixpoint iteration: at first every number and tensor that the loop assigns is assumed to change, and
-everything else to be constant. The assumption is corrected and the body traced again until the state at the end of an
-iteration has the same types as at its start. Tensors and lists that are changed in place are carried too.
+A fixpoint iteration determines it. At first, every number and tensor that the loop assigns is assumed to change, and
+all other values to be constant. The assumption is corrected and the body is traced again until the state has the same
+types at the start and at the end of an iteration. Tensors and lists that are changed in place are carried too.
 """
 
 import torch
@@ -57,8 +57,8 @@ class Carry:
         return self.starts
 
     def trace(self, body, get_state, set_state, first=()):
-        """Traces the body until its end has the same types as its start; `first` are the types of parameters before the
-        state."""
+        """Traces the body until the state has the same types at its start and its end; `first` are the types of the
+        parameters before the state."""
         self.staging.objects.block(body)
         for _ in range(MAX_ATTEMPTS):
             heads = []
@@ -81,7 +81,7 @@ class Carry:
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
 
     def _widen(self, block):
-        """Widens the specs to the state at the end of the iteration. Returns whether they were right."""
+        """Widens the specs to the state at the end of the iteration. Returns whether they were already correct."""
         outside = {cell: regions.cell_spec(self.staging, cell, cell_state(cell)) for cell in block.changed}
         starts = [self._start(spec) for spec in self.specs]
         with regions.at_end(self.staging, block):
@@ -159,13 +159,13 @@ class Carry:
         region.params = [*heads, *self._ordered()]
 
     def _hold(self, block):
-        """A later iteration must not change what a list holds since an earlier one."""
+        """Checks that later iterations do not change tensors that a list holds since an earlier iteration."""
         self.staging.aliases.held.update(block.held)
         if any(cell in block.held for cell in self.cells if isinstance(cell, Base)):
             raise StagingError(HELD, spans.current())
 
     def _pass_through(self, block, heads):
-        """Every iteration raises, so the state after it is never used."""
+        """Handles a loop whose iterations all raise, so that the state after it is never used."""
         block.region.results = self._ordered()
         block.region.params = [*heads, *self._ordered()]
 
@@ -223,8 +223,8 @@ class Carry:
 
 
 def peel(staging, condition, unstable):
-    """Peels the first iteration of a loop whose state has its type only after it (`best = None`). The graph raises an
-    error if there is no first iteration."""
+    """Peels the first iteration of a loop whose state has its final types only after that iteration (`best = None`). The
+    graph raises an error if there is no first iteration."""
     message = f"a staged loop needs a first iteration here: {unstable.message}"
     if condition is not True:
         staging.emit(ASSERT, [condition, message], [])

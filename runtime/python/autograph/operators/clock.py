@@ -1,5 +1,5 @@
-"""What differs in each call of a function without depending on its arguments: the time, and sources of unique values.
-The graph reads the time when it runs; the others cannot be part of a graph."""
+"""Functions with a different result in each call: the time, and sources of unique values. The graph reads the time when
+it runs; the other functions cannot be part of a graph."""
 
 import builtins
 import datetime
@@ -38,7 +38,7 @@ time_sleep = time.sleep
 def _unique(function, *args, **keywords):
     if current() is None:
         return function(*args, **keywords)
-    message = f"`{function.__qualname__}` has another result in each call, which a graph cannot repeat"
+    message = f"`{function.__qualname__}` has a different result in each call, which a graph cannot repeat"
     raise StagingError(f"{message}; pass the result as an argument, or call it in `ag.py_function`", spans.current())
 
 

@@ -14,7 +14,7 @@ from .overloads import OVERLOADS
 
 
 def _staged(transform):
-    """Registers a transform. Outside of tracing, torch's own is called."""
+    """Registers a transform. Outside of tracing, torch's transform is called."""
     original = getattr(torch.func, transform.__name__)
 
     @functools.wraps(transform)
@@ -79,8 +79,8 @@ def vjp(function, *primals, has_aux=False):
 
 @_staged
 def jvp(function, primals, tangents, *, strict=False, has_aux=False):
-    """The vector-Jacobian product is linear in the cotangents; its derivative by them is the Jacobian-vector
-    product."""
+    """The vector-Jacobian product is linear in the cotangents; its derivative with respect to them is the
+    Jacobian-vector product."""
     point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
     outputs, structure = pytree.tree_flatten(point.value)
     cotangents = [torch.zeros_like(output) for output in outputs]
@@ -91,7 +91,7 @@ def jvp(function, primals, tangents, *, strict=False, has_aux=False):
 
 
 class _Point:
-    """A call of the function that is differentiated by the arguments `argnums`."""
+    """A call of a function that is differentiated with respect to its arguments `argnums`."""
 
     def __init__(self, function, args, kwargs, argnums, has_aux):
         if torch._C._functorch.peek_interpreter_stack() is not None:

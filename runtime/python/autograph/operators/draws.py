@@ -1,4 +1,4 @@
-"""Numbers drawn from the random number generators of Python and NumPy. The graph draws them when it runs."""
+"""Numbers that are drawn from the random number generators of Python and NumPy. The graph draws them when it runs."""
 
 import copy
 import functools
@@ -29,7 +29,7 @@ def is_draw(f):
 
 def draw(f, args, keywords):
     """Calls a method of a generator. If the generator exists outside of the function and the result is a number, the
-    graph calls it; otherwise Python does, while tracing."""
+    graph calls it; otherwise Python calls it during tracing."""
     staging = current()
     if id(f.__self__) not in staging.outside:
         return f(*args, **keywords)
@@ -66,7 +66,7 @@ def _is_plain(value):
 
 
 def _kind(f, args, keywords):
-    """The types of the results: one number, or () for none. None for everything else."""
+    """The types of the results: a number, or () without results. None for all other results."""
     numpy = sys.modules.get("numpy")
     generator = copy.deepcopy(f.__self__)
     args = [_example(value) for value in args]

@@ -59,7 +59,7 @@ def _elements(source):
 
 
 def _staged(staging, source, must, extra_test, body, get_state, set_state, names, limit, start=None):
-    """Records the loop, with at most `limit` iterations. If it has to be unrolled instead, returns the number of
+    """Records the loop, with at most `limit` iterations. If the loop must be unrolled instead, returns the number of
     iterations that were peeled and must not be repeated."""
     first, stop, step = source.bounds()
     if limit is not None:
@@ -117,7 +117,7 @@ def _rewind(staging, mark):
 
 
 def _has_tensor_operations(region):
-    """Whether a region computes with tensors. A loop of known length over numbers only runs in Python."""
+    """Whether a region computes with tensors. A loop of known length that computes only with numbers runs in Python."""
     return any(
         is_aten(node.op) or isinstance(node.op, Gradient) or any(map(_has_tensor_operations, node.regions))
         for node in region.nodes

@@ -1,9 +1,9 @@
 """Recursive functions of the graph: the parameters are the arguments that differ between calls.
 
 The types of parameters and results are found by a fixpoint iteration, like the state of a loop. In the first pass a
-recursive call ends its path, so the base cases determine what is returned; later passes use that type for the calls,
+recursive call ends its path, so the base cases determine the result type; later passes use that type for the calls,
 until a pass changes nothing. Arguments that are the same in every call (weights, tables, `self`) are not parameters but
-free variables. State outside the function that it changes is passed in and returned.
+free variables. Outer state that the function changes is passed in and returned.
 """
 
 import torch
@@ -194,11 +194,11 @@ class GraphFunction:
             raise StagingError(f"`{self.name}` {what} in different kinds: {mismatch}", self._place) from None
 
     def _check_arguments(self, initial):
-        """An argument that differs between calls is passed by value, so it must not be changed in place."""
+        """Checks that an argument that differs between calls, which is passed by value, is not changed in place."""
         for leaf, before in initial:
             if _contents(leaf) != before:
                 what = {List: "a list", dict: "a dictionary"}.get(type(leaf), "a tensor")
-                message = f"the recursive function `{self.name}` changes {what} in place that differs between calls"
+                message = f"the recursive function `{self.name}` changes in place {what} that differs between calls"
                 raise StagingError(message, self._place)
 
 

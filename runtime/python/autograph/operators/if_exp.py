@@ -54,8 +54,8 @@ def or_(a, b):
 
 
 def _shortcut(first, if_true, if_false, left, name):
-    """Evaluates the second operand only if the first does not decide. If the first is a boolean, it is a constant where
-    it decides."""
+    """Evaluates the second operand only if the first does not determine the result. If the first is a boolean, the
+    result is a constant where the first determines it."""
     if _is_bool(first):
         return either(first, if_true, if_false, name)
     return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name)

@@ -31,8 +31,9 @@ def new_list(iterable=None):
 
 
 def _needs_copy(target):
-    """Whether a write copies a list: one that another scope has made can grow in a region only as a `List`. All others
-    are changed in place: what is reachable from outside the region is watched, so that the change is undone."""
+    """Whether a write copies a list, because a list of another scope can grow in a region only as a `List`. All other
+    lists are changed in place: objects that are reachable from outside the region are watched, so that the change is
+    undone."""
     staging = current()
     if staging is None or staging.depth == 0 or type(target) is not list:
         return False
@@ -40,8 +41,7 @@ def _needs_copy(target):
 
 
 def _has_one_name(staging, target):
-    """Whether a list from outside has one name only, so that the copy can take its place: no other variable, and
-    nothing else, holds it."""
+    """Whether a list from outside has only one name and no other holder, so that a copy can replace it."""
     holders = staging.objects.holders(target)
     if holders is None or len(holders) != 1:
         return False
@@ -50,7 +50,7 @@ def _has_one_name(staging, target):
 
 
 def _is_shared(staging, target):
-    """Whether a copy of a list could not take its place."""
+    """Whether a copy cannot replace a list."""
     if staging.objects.holders(target) == []:
         return len(set(spans.names_of(target))) > 1
     return not _has_one_name(staging, target)

@@ -11,7 +11,7 @@ from . import tape
 def py_function(function, inputs=(), types=()):
     """Calls a Python function each time the graph runs, with the values of `inputs`. `types` are the types of its
     results, one or a list: a text such as `f32[4,?]`, `int`, `float` or `bool` (or the class), a tensor, or a dtype (of
-    a number). Torch's autograd differentiates the function by its tensors."""
+    a number). Torch's autograd differentiates the function with respect to its tensors."""
     staging = current()
     if staging is None:
         return function(*inputs)
@@ -33,7 +33,7 @@ def py_function(function, inputs=(), types=()):
 
 
 def _differentiable(staging, callback, inputs, operands, needed, types):
-    """The results, with the derivative that torch's autograd records while the function is called."""
+    """The results, with the derivative that torch's autograd records during the call of the function."""
     callback = tape.outside(tape.recorded(callback, needed))
     with torch.no_grad():  # the derivative is that of `taped`
         *values, record = staging.call_python(callback, operands, [*types, _TAPE])
@@ -45,7 +45,8 @@ def _differentiable(staging, callback, inputs, operands, needed, types):
 
 
 def _needs_gradient(staging, value):
-    """Whether a derivative by a value may be needed: what a loop carries may get a history in a later iteration."""
+    """Whether a derivative with respect to a value may be needed. A value that a loop carries may get a history in a
+    later iteration."""
     if not isinstance(value, torch.Tensor) or not is_differentiable(value.dtype):
         return False
     return staging.depth > 0 or gradients.requires_grad(staging, value)

@@ -16,8 +16,8 @@ from . import regions, specs
 from .graph_function import GraphFunction
 from .values import List
 
-#: The nesting depth of inlined calls of one function from which its arguments are assumed never to repeat, and that
-#: depth for a function of the graph that is specialized to numbers, strings or types.
+#: The nesting depths from which the arguments of a function are assumed never to repeat: for inlined calls, and for a
+#: function of the graph that is specialized to numbers, strings or types.
 MAX_INLINED = 24
 MAX_SPECIALIZED = 6
 
@@ -96,7 +96,7 @@ def _differing(before, after):
 
 
 def _by_object(differing):
-    """Whether calls differ in Python objects, as in a chain of modules; such recursion ends in Python."""
+    """Whether calls differ in Python objects, as in a chain of modules. Python ends such a recursion."""
     staged = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
     simple = (bool, int, float, str, bytes, list, tuple, dict, *staged)
     return any(not isinstance(new, simple) for _, new in differing.values())

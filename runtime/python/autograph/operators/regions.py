@@ -1,4 +1,4 @@
-"""Traces a block of converted code into a region, and undoes its changes to Python state."""
+"""Traces a block of converted code into a region, and undoes its changes of Python state."""
 
 import functools
 import inspect
@@ -111,7 +111,8 @@ def _has_setter(get_state, name):
 
 
 def _check_setters(names, get_state, set_state, state):
-    """The state of a statement is assigned more often than in Python, which a setter must not notice."""
+    """Raises an error if a setter changes other state. The state of a statement is assigned more often than in Python,
+    so such a setter would run too often."""
     staging = current()
     staging.objects.block(get_state)
     before = staging.objects.snapshot()
@@ -172,7 +173,7 @@ def same_object(a, b):
 
 
 def record_raise(staging, error):
-    """Records that the user's code raises here: the graph raises the exception when it runs."""
+    """Records that the user's code raises here. The graph raises the exception when it runs."""
     span, innermost = spans.of_traceback(error.__traceback__)
     if not innermost:
         raise error
@@ -242,7 +243,7 @@ class WithAttributes:
 
 
 def raise_unless(staging, flag, parts, kind):
-    """The graph raises where the flag is false."""
+    """Raises an exception of the graph where the flag is false."""
     with staging.record.new_region() as holds:
         pass
     with staging.record.new_region() as fails:
@@ -251,7 +252,7 @@ def raise_unless(staging, flag, parts, kind):
 
 
 def not_caught(staging):
-    """An exception of the graph ends its run, so no `try` in staged code can catch it."""
+    """Raises an error if a `try` surrounds an exception of the graph, which ends the run and cannot be caught."""
     if spans.inside_try():
         raise StagingError(
             "whether this raises is only known when the graph runs, so the `try` around it cannot catch it",
@@ -287,7 +288,7 @@ def cell_value(cell, state):
     return Undefined(str(cell)) if state is MISSING else state
 
 
-#: Values of attributes of classes that an attribute of an object can start from: `self.n += 1`.
+#: Values of class attributes from which an attribute of an object can start: `self.n += 1`.
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -312,7 +313,7 @@ def store_cell(staging, cell, spec, values):
         cell.restore(value.state())
     else:
         if isinstance(cell, Items) and isinstance(value, List) and value.value is not None:
-            message = f"how many items {cell} has is only known when the graph runs"
+            message = f"the number of items of {cell} is only known when the graph runs"
             raise StagingError(
                 f"{message}; collect them in a list that is made by `[]` in the function", spans.current()
             )

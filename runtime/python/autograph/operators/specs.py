@@ -1,4 +1,4 @@
-"""Specs: the types of variables in staged code, which branches and iterations must agree on.
+"""Specs: the types of variables in staged code. They must be the same in all branches and iterations.
 
 A variable is a tensor, a staged number, a constant Python value, a list of unknown length, or a structure of these.
 Specs form a lattice; `merge` is its join. `values` converts between values and the operands of a spec.
@@ -253,7 +253,7 @@ _DEFAULTS = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 def never(type):
-    """An operand that is not evaluated."""
+    """An operand that is never evaluated."""
     return _DEFAULTS.get(type)
 
 
@@ -271,7 +271,7 @@ def returned(spec):
 
 
 class Unstable(StagingError):
-    """A variable of a loop has another type after an iteration. Peeling the first iteration may help."""
+    """The type of a loop variable is different after an iteration. Peeling the first iteration may help."""
 
 
 def checked_merge(name, a, b, where, error=StagingError):

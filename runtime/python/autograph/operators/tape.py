@@ -10,7 +10,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.types import is_differentiable
 
-#: The dispatch keys outside of graphs. A graph runs below autograd, and what it calls must not.
+#: The dispatch keys outside of graphs. A graph runs below autograd, but its callbacks must not.
 _OUTSIDE = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
@@ -19,7 +19,7 @@ _LIBRARY.define("play_back(Tensor tape, Tensor[] seeds, Tensor[] inputs) -> Tens
 
 
 def outside(function):
-    """The function as a graph calls it: with torch's autograd, and under the autocast of the place of the call."""
+    """The function as a graph calls it: with torch's autograd, and with the autocast state at the place of the call."""
     casts = [
         (kind, torch.get_autocast_dtype(kind))
         for kind in torch._C._autocast_supported_devices()
@@ -43,7 +43,7 @@ def _cast(function, values, casts):
 
 
 def recorded(function, needed):
-    """The function, followed by the tape. `needed` says which arguments need a gradient."""
+    """The function, followed by the tape. `needed` tells which arguments need a gradient."""
 
     def called(*values):
         values = [v.detach().requires_grad_() if need else v for v, need in zip(values, needed)]

@@ -1,7 +1,7 @@
 """Values of staged code: lists whose items may be in the graph, and the operands that hold a value.
 
-`spec_of` gives the spec of a value, `lower` the operands that hold it, and `build` the value from what the graph
-returns. They are in one module with `List` because lists contain values and are values.
+`spec_of` returns the spec of a value, `lower` the operands that hold it, and `build` a value from results of the graph.
+They are in one module with `List`, because lists contain values and are values.
 """
 
 import torch

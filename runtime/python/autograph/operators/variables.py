@@ -57,8 +57,7 @@ def returned(value):
 
 
 def on_every_path(staging, maybe, name):
-    """The return value of a function for staged code, which cannot continue with a value on some paths and None on
-    others."""
-    message = f"`{name}` returns None here and a value elsewhere, which staged code that calls it cannot tell apart"
+    """The return value of a function for staged code, which cannot continue if the value is None on some paths only."""
+    message = f"`{name}` returns None here and a value on other paths; staged code that calls it needs a value on all paths"
     staging.emit(ASSERT, [scalars.lower(staging, maybe.flag), message], [])
     return maybe.value

@@ -1,1 +1,1 @@
-"""The record of a trace as plain data: operations, types, values, nodes and regions, and questions about them."""
+"""The record of a trace as plain data: operations, types, values, nodes and regions, and queries about them."""

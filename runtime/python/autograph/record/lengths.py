@@ -11,7 +11,7 @@ def known(value):
 
 
 def _derivation(value):
-    """The list that this list was derived from, and the number of items added since. The base is None for a list
+    """The list from which this list was derived, and the number of items added since then. The base is None for a list
     that was created empty, and `_UNKNOWN` if it cannot be determined."""
     count = 0
     while True:

@@ -1,7 +1,7 @@
 """The record of a trace: values, nodes and regions in program order.
 
-The record is kept until the whole function has been traced: a branch may have to be completed after the other one is
-known (`x = 1` here, `x = 0.5` there), and a loop is traced again when the type of its state changes.
+The record is kept until the whole function has been traced: a branch may need further nodes after the other one is
+traced (`x = 1` in the first, `x = 0.5` in the second), and a loop is traced again when the type of its state changes.
 """
 
 from contextlib import contextmanager

@@ -1,8 +1,8 @@
-"""The operations of nodes. Each is one object, made when its module is imported, so that a wrong name is an error then;
-the operation for an operator of torch is made from its schema.
+"""The operations of nodes. Each operation is one object, created when its module is imported, so a wrong name is an
+error at import. The operation for an operator of torch is created from its schema.
 
-An operation whose parameter is a Python object or is known only when the graph is made (`Call`, `Raise`, `Callback`,
-`Gradient`) is a class of this module.
+Operations whose parameter is a Python object or is known only when the graph is built (`Call`, `Raise`, `Callback`,
+`Gradient`) are classes of this module.
 """
 
 from typing import Any, NamedTuple

@@ -16,8 +16,8 @@ _SAID = set()
 
 
 def call(name, function, run, args, kwargs, eagerly):
-    """Runs eager Python on copies and then the graph, and compares what they did. `run` runs the graph, `eagerly` is a
-    context in which staged functions run as ordinary Python."""
+    """Runs eager Python on copies and then the graph, and compares their effects. `run` runs the graph; in the context
+    `eagerly`, staged functions run as ordinary Python."""
     try:
         copies = Copies()
         on_copies = copies.copy(function)  # a method is bound to the copy of its object
@@ -45,7 +45,7 @@ def call(name, function, run, args, kwargs, eagerly):
 
 
 class _Eager:
-    """What eager Python did with the copies."""
+    """The effects of eager Python on the copies."""
 
     def __init__(self, function, copied, copies, eagerly):
         self.arguments = copied
@@ -79,7 +79,7 @@ class _Printed(Difference):
 
 
 def _compare_errors(name, eager, error):
-    if isinstance(error, AutographError):  # a refusal
+    if isinstance(error, AutographError):  # the graph refuses the code
         return
     if eager.error is None:
         return  # eager Python raises no error; shadow mode reports silent differences only
@@ -113,9 +113,9 @@ def _compare(eager, copies, result, arguments, printed):
 
 def _compare_gradients(graph, eager, number, copies):
     tensor = copies.tensors.leaves[number][0]
-    path = f"the gradient of the result by {_place_of(tensor, copies)}"
+    path = f"the gradient of the result with respect to {_place_of(tensor, copies)}"
     if eager is None and graph is not None and not tensor.is_leaf and not graph.any():
-        return  # the tensor is only a step on the way to a leaf, and its gradient is zero
+        return  # the tensor is an intermediate result whose gradient is zero
     if (graph is None) != (eager is None):
         found = "None" if graph is None else "a tensor"
         raise Difference(path, f"{found} instead of {'None' if eager is None else 'a tensor'}")

@@ -1,4 +1,4 @@
-"""The first difference between what a graph and eager Python computed."""
+"""The first difference between the values that a graph and eager Python computed."""
 
 import collections
 import math
@@ -17,7 +17,7 @@ _OPAQUE = (Callable, type, types.ModuleType, types.CodeType, types.BuiltinFuncti
 
 
 class Difference(Exception):
-    """Two values differ. `path` says where the value is, such as `result[0]['x']`."""
+    """Two values differ. `path` is the location of the value, such as `result[0]['x']`."""
 
     def __init__(self, path, text):
         super().__init__(f"{path}: {text}")
@@ -88,8 +88,8 @@ class Comparison:
             yield from _attributes(graph, eager, path)
 
     def _same_object(self, graph, eager, path):
-        """Two places must hold the same object exactly where they do in eager Python. A tensor may also be a copy: a
-        staged branch that selects one of two tensors returns a copy."""
+        """Checks that two places hold the same object if and only if they do in eager Python. A tensor may also be a
+        copy, because a staged branch that selects one of two tensors returns a copy."""
         known = self._to_eager.setdefault(id(graph), id(eager))
         if known != id(eager):
             raise Difference(path, "one object in two places, where eager Python has two")
@@ -154,10 +154,10 @@ def _attributes(graph, eager, path):
 
 
 def _reduced(graph, eager, path):
-    """The state of an object that is written in C: an iterator, an array, a generator of random numbers."""
+    """The state of an object whose class is written in C: an iterator, an array, a generator of random numbers."""
     try:
         first, second = graph.__reduce_ex__(4), eager.__reduce_ex__(4)
-    except Exception:  # whatever the object raises, its state cannot be read
+    except Exception:  # its state cannot be read, whatever the object raises
         return
     if isinstance(first, str) or isinstance(second, str):
         return

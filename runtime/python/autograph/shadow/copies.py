@@ -78,7 +78,7 @@ class Slot:
 
 
 class Copies:
-    """The copies for one call. `shared` describes the objects that both runs use, since they cannot be copied."""
+    """The copies for one call. `shared` describes the objects that both runs use because they cannot be copied."""
 
     def __init__(self):
         self.memo = {}  # id -> copy
@@ -93,7 +93,8 @@ class Copies:
         self._names = set()
 
     def finish(self):
-        """Copies the attributes of modules that the code names, until code in these attributes names no others."""
+        """Copies the attributes of modules that the code names, until the code in these attributes names no further
+        ones."""
         done = -1
         while done != len(self._names) + len(self._modules):
             done = len(self._names) + len(self._modules)
@@ -103,7 +104,7 @@ class Copies:
 
     @contextlib.contextmanager
     def in_place(self):
-        """While this is active, every slot holds its copy. At the end, `after` is the value that the slot then has."""
+        """A context in which every slot holds its copy. At its end, `after` becomes the value of the slot."""
         for slot in self.slots.values():
             slot.set(slot.copy)
         before = [(scope, set(_variables(scope))) for scope in self._scopes]
@@ -191,7 +192,7 @@ class Copies:
             return value if isinstance(reduced, str) else self._rebuilt(value, *reduced)
         except NotCopied:
             raise
-        except Exception:  # whatever the object raises, it cannot be copied
+        except Exception:  # it cannot be copied, whatever the object raises
             if hasattr(kind, "__next__") or hasattr(kind, "send"):
                 raise NotCopied(f"a `{kind.__name__}`, which a run consumes") from None
             self.shared.append(f"a `{kind.__module__}.{kind.__name__}`")

@@ -1,4 +1,4 @@
-"""The gradients of both results by all tensors that require one, for equal random seeds."""
+"""The gradients of both results with respect to all tensors that require one, for equal random seeds."""
 
 import contextlib
 
@@ -16,7 +16,7 @@ def of_results(graph, eager, leaves):
     inputs = [leaf for *_, leaf in leaves]
     try:
         theirs = _gradients([b for _, b in outputs], inputs)
-    except RuntimeError:  # in eager Python a result has no gradient any more: the function has freed its history
+    except RuntimeError:  # in eager Python, the function has freed the history of the result
         outputs = [pair for pair in outputs if _has_gradient(pair[1], inputs)]
         theirs = _gradients([b for _, b in outputs], inputs)
     edges = [edge for _, edge, _ in leaves]
@@ -27,8 +27,9 @@ def of_results(graph, eager, leaves):
 
 
 def _by_originals(gradients, edges):
-    """The gradients of eager Python by the caller's tensors. The copies are independent of each other. But a tensor of
-    the caller may be computed from another one, and then its gradient contributes to that of the other."""
+    """The gradients of eager Python with respect to the caller's tensors. The copies are independent of each other. But
+    a tensor of the caller may be computed from another one; then its gradient contributes to the gradient of the other
+    one."""
     if all(isinstance(edge, torch.Tensor) for edge in edges):
         return gradients
     known = [(edge, gradient) for edge, gradient in zip(edges, gradients) if gradient is not None]

@@ -1,4 +1,4 @@
-"""The line of the user that a difference belongs to."""
+"""The line of the user's code to which a difference belongs."""
 
 import dis
 import re
@@ -10,7 +10,7 @@ def of_function(function):
 
 
 class Returns:
-    """Notes the line at which a function returns, and which code ran."""
+    """Records the line at which a function returns, and the code that ran."""
 
     def __init__(self, function):
         self._code = getattr(getattr(function, "__func__", function), "__code__", None)
@@ -36,8 +36,8 @@ _STORES = ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR")
 
 
 def of_state(path, returns, code):
-    """The line that changes a variable or attribute: the first that assigns to the last name in its path, otherwise
-    the first that names it."""
+    """The line that changes a variable or attribute: the first line that assigns to the last name in its path, or else
+    the first line with that name."""
     names = [name for name in re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'|\.grad\b", " ", path)) if name]
     ran = [known for known in code if known in returns.ran] or code
     for name in reversed(names):

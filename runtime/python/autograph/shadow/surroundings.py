@@ -1,4 +1,4 @@
-"""What a function changes besides objects: random number generators, and the printed output."""
+"""Effects of a function other than changes of objects: random number generators, and the printed output."""
 
 import contextlib
 import io
@@ -31,11 +31,11 @@ def set_random_state(state):
 
 
 class Output(io.TextIOBase):
-    """Keeps what is written, with the frame that wrote it, and passes it on to another file if there is one."""
+    """Keeps the written text with the frame that wrote it, and passes it on to another file if there is one."""
 
     def __init__(self, file=None):
         super().__init__()
-        self.chunks = []  # (text, line of the user)
+        self.chunks = []  # (text, line of the user's code)
         self._file = file
 
     def write(self, text):

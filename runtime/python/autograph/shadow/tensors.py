@@ -10,7 +10,7 @@ class NotCopied(Exception):
 
 class Tensors:
     """Copies tensors for one call. `leaves` has three items for each tensor that requires a gradient: the tensor, the
-    place in its history at which it is differentiated, and the copy whose gradient is compared."""
+    node of its history at which it is differentiated, and the copy whose gradient is compared."""
 
     def __init__(self, copy):
         self._copy = copy  # copies any object
@@ -25,7 +25,7 @@ class Tensors:
         leaf = result
         if tensor.requires_grad:
             leaf.requires_grad_(True)
-            # An in-place write replaces the history of a tensor. The edge keeps the history that the tensor has now.
+            # An in-place write replaces the history of a tensor. The edge keeps the current history of the tensor.
             edge = tensor if tensor.is_leaf else torch.autograd.graph.get_gradient_edge(tensor)
             self.leaves.append((tensor, edge, leaf))
             if not tensor.is_leaf:

@@ -1,1 +1,2 @@
-"""Traces: one graph of a function, made by one call, and what decides whether another call may run it."""
+"""Traces. A trace is one graph of a function, created by one call; its guards determine which other calls may run
+it."""

@@ -9,7 +9,7 @@ _KINDS = (List, list, dict, collections.defaultdict, collections.OrderedDict)
 
 
 def containers_in(value):
-    """The lists and dictionaries in a structure, in an order that only depends on its form."""
+    """The lists and dictionaries in a structure, in an order that depends only on its form."""
     if type(value) in _KINDS:
         yield value
     elif not isinstance(value, tuple):

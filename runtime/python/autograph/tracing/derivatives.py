@@ -16,8 +16,8 @@ from .lowering import plain_graph
 
 def derivative(operator, args, types, results):
     """A graph that computes the gradients of an operator's tensors from the tensors and the gradients of its results.
-    The operator runs on tensors without data, and what torch's autograd computes is recorded. None if torch has no
-    derivative of it either."""
+    The operator runs on tensors without data, and the computation of torch's autograd is recorded. None if torch has no
+    derivative either."""
     without_derivative = set()  # indexes of tensors
     while True:
         try:
@@ -30,7 +30,8 @@ def derivative(operator, args, types, results):
 
 
 def _not_differentiable(operator, args, message):
-    """The index of the tensor that torch refuses to differentiate by; the message has its name in the schema."""
+    """The index of the tensor with respect to which torch refuses to differentiate. The message contains its name in
+    the schema."""
     found = re.search(r"not differentiable with respect to argument '(\w+)'", message)
     if found is None:
         return None

@@ -1,9 +1,9 @@
 """Staged functions under torch's autograd: `loss.backward()` outside reaches their arguments and captures.
 
 The graph and its gradient are partitioned into a forward graph, which saves what the backward graph needs, and a
-backward graph. A function that computes gradients itself is rarely differentiated again: its backward graph is built
-on demand, and recomputes the forward pass with the same random numbers. So do derivatives of higher order
-(`create_graph=True`): each is a graph of its own, and again a node of autograd.
+backward graph. A function that computes gradients itself is rarely differentiated again: its backward graph is built on
+demand, and recomputes the forward pass with the same random numbers. Derivatives of higher order (`create_graph=True`)
+recompute it too: each has its own graph, which is again a node of autograd.
 """
 
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ def is_needed(tensors):
 
 
 def run(trace, tensors):
-    """Runs the graph as one node of autograd. Tensors in lists and tuples are outputs of that node."""
+    """Runs the graph as one node of autograd. The tensors in lists and tuples are outputs of that node."""
     structure = []
     leaves = Differentiable.apply(trace, structure, *tensors)
     return pytree.tree_unflatten(leaves, structure[0])
@@ -56,7 +56,7 @@ class Differentiable(torch.autograd.Function):
         if trace.overwrites:
             leaves = _apart(leaves)
         structure.append(ctx.structure)
-        ctx.set_materialize_grads(False)  # which outputs have no gradient decides which inputs have none
+        ctx.set_materialize_grads(False)  # the outputs without a gradient determine the inputs without one
         ctx.kinds = [(t.shape, t.dtype, t.device) if isinstance(t, torch.Tensor) else None for t in leaves]
         flags = trace.gradient(differentiable_outputs, ctx.needed)
         has = []
@@ -93,8 +93,8 @@ class Differentiable(torch.autograd.Function):
 
 
 class MadeLeaf(torch.autograd.Function):
-    """The history of a result that is computed from a leaf which the function makes. A gradient ends there, since
-    nothing else can see that leaf."""
+    """The history of a result that is computed from a leaf that the function creates. The gradient ends there, because
+    no other code can access that leaf."""
 
     @staticmethod
     def forward(ctx, end, result):
@@ -122,8 +122,7 @@ def with_history(outputs, indexes):
 
 
 def _apart(leaves):
-    """The outputs, as different tensors. A tensor and its detached copy share memory, but each has a history of its
-    own."""
+    """The outputs, as different tensors. A tensor and its detached copy share memory, but each has its own history."""
     seen, found = set(), []
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
@@ -134,8 +133,8 @@ def _apart(leaves):
 
 
 def _seeds(ctx, seeds):
-    """The gradients of the outputs, in the structure of the outputs, and the inputs that have no gradient: those that
-    the run has not used, and those that only outputs without a gradient depend on. Missing gradients become zeros."""
+    """The gradients of the outputs, in the structure of the outputs, and the inputs that have no gradient: inputs that
+    the run has not used, and inputs on which only outputs without a gradient depend. Missing gradients become zeros."""
     if all(seed is not None for seed in seeds):
         return pytree.tree_unflatten(seeds, ctx.structure), ctx.unused
     given = pytree.tree_unflatten(seeds, ctx.structure)
@@ -153,14 +152,14 @@ def _leaves_of(part):
 
 
 def _without_seeds(trace, needed):
-    """The inputs that none of the outputs with a gradient depends on."""
+    """The inputs on which no output with a gradient depends."""
     needed, seeded = needed
     inputs = [index for index, need in enumerate(needed) if need]
     return [index for index in inputs if not any(map(and_, trace.graph.followed([index]), seeded))]
 
 
 def _used(gradients, unused):
-    """The gradients, without those of inputs that no result with a gradient depends on."""
+    """The gradients, without those of inputs on which no result with a gradient depends."""
     for index in unused:
         gradients[index] = None
     return gradients
@@ -241,8 +240,8 @@ def _random_numbers(state):
 
 
 class _Gradient:
-    """The gradient of a trace by the inputs that need one. `outputs` are the indexes of outputs with a gradient,
-    `inputs` those of inputs with a gradient."""
+    """The gradient of a trace with respect to the inputs that need one. `outputs` are the indexes of outputs with a
+    gradient, `inputs` those of inputs with a gradient."""
 
     def __init__(self, trace, needed, omits_prints):
         self.outputs = [
@@ -302,8 +301,8 @@ class Partitioned(_Gradient):
 
 
 def differentiable_outputs(trace, needed):
-    """For each output, whether it has a gradient by these inputs: a path from one of them must be without `detach`,
-    `no_grad` and numbers."""
+    """For each output, whether it has a gradient with respect to these inputs: there must be a path from one of them
+    without `detach`, `no_grad` and numbers."""
     return trace.graph.followed([index for index, need in enumerate(needed) if need])
 
 

@@ -1,4 +1,4 @@
-"""The graphs that are made of one trace: the graph of the function, and the graph with its gradient."""
+"""The graphs of one trace: the graph of the function, and the graph with its gradient."""
 
 from .._runtime import Graph
 from ..record.types import gradient_type
@@ -7,9 +7,9 @@ from .lowering import Lowering, graph_name
 
 
 def graph(staging, results, written):
-    """The graph of a trace, the exceptions that it raises by name, and the indexes of the results that are computed from
-    leaves which the function makes. `written` has for each result the index of the parameter whose new value it is, or
-    None if it is returned."""
+    """The graph of a trace, the exceptions that it raises by name, and the indexes of the results that are computed
+    from leaves that the function creates. `written` contains for each result the index of the parameter whose new value
+    it is, or None for a returned result."""
     lowering = _entry(staging)
     lowering.graph.finish([lowering.operand(result) for result in results], written)
     leaves = [lowering.values[leaf] for leaf in staging.made_leaves if leaf in lowering.values]

@@ -94,7 +94,7 @@ class Guards:
                     self.take(Element(Held(inside), key), value)
 
     def take(self, place, value, depth=0):
-        """Expects this value at a place, unless the place already has a guard."""
+        """Expects this value at a place. Has no effect if the place already has a guard."""
         if place.key() not in self._taken:
             self.expect(place, value, depth)
 
@@ -124,7 +124,7 @@ class Guards:
         self.numbers.append((place, kind))
 
     def expect_object(self, place, value):
-        """Expects this very object at a place."""
+        """Expects exactly this object at a place."""
         self.values.append((place, value))
 
     def skip(self, key):

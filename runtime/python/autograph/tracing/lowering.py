@@ -28,8 +28,8 @@ def graph_name(name):
 
 
 class Lowering:
-    """Emits the nodes of a record into a graph. `derivative` gives the derivative of an operator as a graph, for
-    operators that the runtime has no rule for."""
+    """Emits the nodes of a record into a graph. `derivative` returns the derivative of an operator as a graph, for
+    operators without a rule in the runtime."""
 
     def __init__(self, graph, derivative=None):
         self.graph = graph
@@ -106,7 +106,7 @@ class Lowering:
     # Gradients.
 
     def gradient(self, node):
-        """Emits the gradient that a node stands for."""
+        """Emits the gradient that a node represents."""
         outputs, seeds, inputs = (self.operand(arg) for arg in node.args)
         create_graph, allow_unused = node.op
         gradients = self.differentiate(outputs, seeds, inputs, node.span, create_graph)
@@ -114,7 +114,7 @@ class Lowering:
             if value is None and allow_unused:
                 value = self._zeros(input, output.type)
             elif value is None:
-                message = "one of the tensors a gradient is taken for was not used to compute the output"
+                message = "one of the differentiated tensors was not used to compute the output"
                 raise StagingError(message, node.span)
             self.values[output] = value
 

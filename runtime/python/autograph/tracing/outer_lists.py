@@ -1,7 +1,7 @@
 """Lists that exist outside of a function, in attributes, variables, lists and dictionaries.
 
 While the function is traced, a `List` with the same items replaces each of these lists in all places that hold it. So
-the list can grow in staged code and keeps its identity. A run changes the original list.
+the list can grow in staged code and keep its identity. A run changes the original list.
 """
 
 from ..capture import heap

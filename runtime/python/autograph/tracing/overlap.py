@@ -1,5 +1,5 @@
-"""Inputs that share memory. The graph treats its inputs as independent, so none of them may overlap one that is
-written in place."""
+"""Inputs that share memory. The graph treats its inputs as independent, so no input may share memory with an input that
+is written in place."""
 
 import torch
 

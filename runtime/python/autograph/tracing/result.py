@@ -28,7 +28,7 @@ _LIBRARIES = ("builtins", "torch", "numpy", "autograph")
 
 class Result:
     """The operands that the graph returns, and a function that builds a value from them. Arguments, tensors and other
-    objects from outside are returned themselves. An object that is reached twice is built once."""
+    objects from outside are returned unchanged. An object that occurs twice is built once."""
 
     def __init__(self, staging, value, containers, outer_lists, span):
         self.operands = []
@@ -146,13 +146,13 @@ class Result:
                 return self._instance(value)
             name = getattr(value, "__qualname__", None) or getattr(kind, "__qualname__", str(kind))
             what = "the generator" if isinstance(value, types.GeneratorType) else "an object of the class"
-            message = f"{what} `{name}` leaves the function and holds values of the graph, so no run can make it again"
+            message = f"{what} `{name}` leaves the function and holds values of the graph, so a run cannot create it again"
             raise StagingError(f"{message}; return the tensors themselves, or a list", self._span)
         return lambda values, outside: value
 
     def _is_new(self, value):
-        """Whether each run has to make an object again: it holds values of the graph, or it is an object of a user's
-        class that the function has made."""
+        """Whether each run must create an object again, because it holds values of the graph, or because the function
+        created it and its class is the user's."""
         is_users = str(type(value).__module__).partition(".")[0] not in _LIBRARIES and hasattr(value, "__dict__")
         is_users = is_users and not isinstance(value, (types.FunctionType, enum.Enum))
         is_users = is_users and id(value) not in self._staging.objects.existing
@@ -189,8 +189,8 @@ class Result:
                 raise StagingError(f"{message}\nhelp: {help}", place)
 
     def _made(self, value, make, fill=None):
-        """A builder that makes an object once in each run. `fill` completes the object after it is registered,
-        so that objects can refer to each other."""
+        """A builder that creates an object once in each run. `fill` completes the object after it is registered, so
+        that objects can refer to each other."""
         key = "made", id(value)
 
         def build(values, outside):
@@ -371,7 +371,7 @@ def _partial(kind, function, args, keywords):
 
 
 def _is_plain_class(kind):
-    """Whether `object.__new__` makes objects of a class: all their state is in attributes."""
+    """Whether `object.__new__` creates the objects of a class, so that all their state is in attributes."""
     return kind.__new__ is object.__new__ or kind.__basicsize__ == _Example.__basicsize__
 
 

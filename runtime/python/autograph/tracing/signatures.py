@@ -6,7 +6,7 @@ from ..capture.layouts import layout
 from ..errors import StagingError
 from ..record.types import TensorType
 
-#: Smaller sizes are special (broadcasting, empty tensors): a trace for an unknown size is not valid for them.
+#: Smaller sizes are special (broadcasting, empty tensors), so a trace for an unknown size is not valid for them.
 SPECIAL_SIZES = 2
 
 
@@ -61,7 +61,7 @@ class Family:
         self.is_fixed = False
 
     def unknown(self, new):
-        """The dimensions to leave unknown for a new shape: leaf -> {dimension: group}; None for a static trace."""
+        """The dimensions that become unknown for a new shape: leaf -> {dimension: group}; None for a static trace."""
         if self.is_fixed or not self.seen:
             return None
         old = self.seen[-1]
@@ -113,7 +113,7 @@ def _type_of(entry):
             raise ValueError(f"invalid tensor type `{entry}`; expected e.g. `f32[?,3]`") from None
     dtype, shape = getattr(entry, "dtype", None), getattr(entry, "shape", None)
     if not isinstance(dtype, torch.dtype) or shape is None:
-        raise TypeError(f"invalid tensor type {entry!r}; expected a text, or an object with a torch dtype and a shape")
+        raise TypeError(f"invalid tensor type {entry!r}; expected a string, or an object with a torch dtype and a shape")
     dims = tuple(None if n is None or n < 0 else int(n) for n in shape)
     return TensorType(dtype, dims, torch.device(getattr(entry, "device", None) or "cpu"))
 

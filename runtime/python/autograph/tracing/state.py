@@ -17,15 +17,15 @@ class Change:
 
 
 class Growth(Change):
-    """Items appended to a list. The change does not depend on the items before them."""
+    """Items that are appended to a list. The change does not depend on the existing items."""
 
     def apply(self, value):
         self.place.extend(value)
 
 
 def state_of(staging, changed, guards):
-    """The changes of places. `changed` maps each place to its states before and after the trace; guards expect the
-    states before it."""
+    """The changes of places. `changed` maps each place to its states before and after the trace. Guards expect the
+    states before the trace."""
     numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number}
 
     def change(place, before, value):

@@ -119,7 +119,7 @@ class Trace:
                     self.writes.append(capture)
                     operands.append(base.value)
             captures = staging.captures_in_order()
-            #: The inputs that are used on some paths only, and the results that say whether they are.
+            #: The inputs that are used on some paths only, and the results that tell whether they are.
             self.uses = []
             for base, used in staging.uses.values.items():
                 if scalars.is_staged(used):
@@ -145,7 +145,7 @@ class Trace:
             capture.tensor = None
 
     def gradient(self, kind, needed):
-        """`kind(self, needed)`, cached; `kind` builds gradient graphs by these inputs."""
+        """`kind(self, needed)`, cached; `kind` builds gradient graphs with respect to these inputs."""
         key = kind, needed
         if key not in self._gradients:
             with TRACING:
@@ -200,7 +200,8 @@ class Trace:
         return result
 
     def _write(self, written):
-        """Writes to tensors outside the graph in place. Autograd records a write if it would have in eager mode."""
+        """Writes to tensors outside the graph in place. Autograd records a write if it would record it in eager
+        mode."""
         recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         for (tensor, _), is_recorded in zip(written, recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
@@ -233,7 +234,7 @@ def _restore(staging, before):
 
 
 def _unrepeatable(staging, contents):
-    """Why a run cannot change these objects as the trace did; None if it can."""
+    """The reason why a run cannot change these objects as the trace did; None if it can."""
     for place in contents:
         tensors = [*(capture.tensor for capture in staging.captures.values()), *staging.constants]
         tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]

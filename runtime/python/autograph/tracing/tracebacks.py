@@ -42,7 +42,7 @@ def _rename(error):
 
 
 def line_outside(frame=None):
-    """The line of the user that is running, as a span: the innermost one in the stack."""
+    """The line of the user's code that is running, as a span: the innermost one in the stack."""
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
