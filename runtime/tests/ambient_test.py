@@ -1,4 +1,5 @@
-"""Ambient state of torch: a function that is traced under one setting behaves as eager code does under another."""
+"""Ambient state of torch: a function that was traced under one setting and is called
+under another behaves like eager code under the second."""
 
 import contextlib
 import itertools

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _missing(device):
-    """Why no tensor can be created on a device; empty if one can."""
+    """The reason why tensors cannot be created on a device; empty if they can."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # an AssertionError if torch was built without it

@@ -195,7 +195,7 @@ def test_generator_of_random_numbers():
 
 
 def test_gradient_of_an_operator_without_a_derivative():
-    """Computed outside or inside the graph; the error is at the line of the operator."""
+    """The gradient is computed outside or inside the graph; the error is at the line of the operator."""
 
     def f(x):
         return torch.histc(x, 2) * x  # no derivative

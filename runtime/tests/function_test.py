@@ -304,7 +304,7 @@ def test_results_keep_their_classes():
 
 
 def test_converted_forms():
-    """Of functions, methods and objects that wrap a function."""
+    """The forms of functions, methods and objects that wrap a function."""
 
     class Model:
         @ag.convert()

@@ -222,7 +222,7 @@ def test_changes_that_torch_does_not_record(change):
 
 
 def accumulate(model, optimizer, x, rounds):
-    """`.grad` after a loop, in which possibly no iteration adds to it."""
+    """`.grad` after a loop in which possibly no iteration adds to it."""
     optimizer.zero_grad()
     for i in range(rounds):
         loss = (model(x) * (i + 1)).square().mean()
@@ -384,7 +384,8 @@ def test_autograd_function():
 
 
 def test_which_results_require_a_gradient():
-    """The same as in eager code; if some variables of a loop do, then all of them do."""
+    """The same results require a gradient as in eager code, except that if one variable of a loop does, all of them
+    do."""
 
     def f(x, n):
         with torch.no_grad():

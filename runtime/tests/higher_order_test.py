@@ -1,4 +1,5 @@
-"""Gradients across the boundary of a staged function: of any order, and of what it creates and freezes."""
+"""Gradients across the boundary of a staged function: of any order, and of leaves that the function creates or
+freezes."""
 
 import autograph as ag
 import pytest
@@ -254,7 +255,7 @@ def test_freezing_persists():
     before, after = f(t(1, 2), True)
     assert not layer.weight.requires_grad and before.requires_grad and not after.requires_grad
     before.backward()
-    assert layer.weight.grad is None  # as in eager torch: it is frozen when the gradient arrives
+    assert layer.weight.grad is None  # as in eager torch, the leaf is frozen when the gradient arrives
 
     @ag.function
     def thaw(x):

@@ -48,7 +48,7 @@ def test_nested_loops_with_list():
 
 
 def test_the_length_of_a_list_follows_from_its_loop():
-    """So the sizes of the result of `torch.cat` are known without its data."""
+    """The sizes of the result of `torch.cat` are then known without its data."""
 
     @ag.function
     def joined(x):

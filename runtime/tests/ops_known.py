@@ -9,13 +9,13 @@ def _each(names, reason):
 EXCLUDED = {
     **_each(
         "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize_ resize_as_",
-        "what is in the memory is left to chance",
+        "the contents of the memory are undefined",
     ),
     **_each("sparse.sampled_addmm sparse.mm.reduce to_sparse", "a graph has no sparse tensors"),
     **_each(
         "jiterator_unary jiterator_binary jiterator_4inputs_with_extra_args jiterator_binary_return_by_ref "
         "jiterator_2inputs_2outputs",
-        "compiled for CUDA while it runs",
+        "compiled for CUDA at run time",
     ),
 }
 
@@ -41,16 +41,16 @@ KNOWN = {
         "linalg.cond linalg.svd linalg.svdvals norm.nuc pca_lowrank svd svd_lowrank",
         "the derivative of a complex `svd` reads data to validate it",
     ),
-    **_of("complex64", "tensor_split", "torch's derivative of `slice` at places that the graph finds"),
+    **_of("complex64", "tensor_split", "torch's derivative of `slice` needs bounds that are known"),
     **_of(
         "complex64",
         "nn.functional.pad.circular zero_",
-        "torch has no complex derivative for the operator that stands for a change in place",
+        "torch has no complex derivative of the operator that represents an in-place write",
     ),
-    **_each("nn.functional.rrelu", "torch has a derivative of the form that changes its noise in place only"),
+    **_each("nn.functional.rrelu", "only the variant that changes its noise in place has a derivative"),
     **_each("cov corrcoef", "reads the data of its weights"),
     **_each("linalg.lstsq linalg.lstsq.grad_oriented nn.functional.ctc_loss", "the shape of a result depends on data"),
-    **_each("nn.functional.gaussian_nll_loss", "its Python code asks whether a variance is negative"),
+    **_each("nn.functional.gaussian_nll_loss", "its Python code tests whether a variance is negative"),
     **_each("nn.functional.one_hot", "the number of classes depends on data"),
 }
 
@@ -58,8 +58,8 @@ KNOWN = {
 KNOWN_NON_CONTIGUOUS = {
     **_each(
         "as_strided as_strided.partial_views as_strided_copy",
-        "their derivative is by the memory of the tensor that was traced",
+        "their derivative depends on the memory layout of the traced tensor",
     ),
-    "nn.functional.alpha_dropout": "eager torch draws in the order of memory",
-    "view_copy": "torch's own shapes refuse it, its kernel does not",
+    "nn.functional.alpha_dropout": "eager torch draws random numbers in memory order",
+    "view_copy": "torch's shape function rejects it, but its kernel does not",
 }

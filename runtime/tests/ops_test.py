@@ -158,7 +158,7 @@ def compare(sample):
 
 
 def zeros(expected):
-    """If the result depends on none of the tensors (`x ** 0`), eager torch still records a gradient of zeros."""
+    """If the result depends on none of the tensors (`x ** 0`), eager torch records a gradient of zeros anyway."""
     return tuple(torch.zeros_like(one) for one in expected)
 
 
@@ -169,7 +169,7 @@ def seeded(function, args):
 
 
 def gradients(result, prepared, tensors, wanted=None):
-    """The gradients of a number that depends on all that can be differentiated of a result; None if nothing can."""
+    """The gradients of a number that depends on all differentiable parts of a result; None if there are none."""
     total = None
     for tensor in pytree.tree_leaves(prepared(result)):
         if isinstance(tensor, torch.Tensor) and (tensor.is_floating_point() or tensor.is_complex()):

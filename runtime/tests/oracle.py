@@ -50,7 +50,7 @@ def _results_and_states(make, wrap, calls):
 
 
 def refusal(function, *args):
-    """The message with which staging refuses the function."""
+    """The message of the error with which staging rejects the function."""
     with pytest.raises(ag.StagingError) as found:
         ag.function(function)(*args)
     return str(found.value)

@@ -51,7 +51,7 @@ def test_programs(first, compare, tmp_path):
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
 def test_programs_with_state(first, tmp_path):
-    """Programs with Python state agree, or are refused with a line of theirs; a refused call changes nothing."""
+    """Programs with Python state agree, or are rejected with one of their lines. A rejected call changes no state."""
     seeds = range(first, min(first + CHUNK, FIRST + COUNT))
     path = tmp_path / f"state_{first}.py"
     module = load(path, programs.module_text(seeds, programs.StateProgram))
@@ -72,7 +72,7 @@ def test_programs_with_state(first, tmp_path):
 
 
 def compare_state(module, function, seed):
-    """Compares three calls and the state after each; the message if one is refused."""
+    """Compares three calls and the state after each. Returns the message if a call is rejected."""
     torch.manual_seed(seed)
     calls = [(torch.randn(3), torch.randn(2, 3), torch.tensor(n)) for n in (3, 0, 3)]
     staged, expected = ag.function(function), []
@@ -91,7 +91,7 @@ def compare_state(module, function, seed):
             assert "a staged loop needs a first iteration here" in str(error)
             return f'{error}, File "{module.__file__}", line'
         assert_equal(found, outcome[0])
-        if found[0] == "raised":  # the state of a run that fails is that before it
+        if found[0] == "raised":  # a failed run leaves the state unchanged
             return None
         assert_equal((module.state(), random.random()), outcome[1:])
     return None

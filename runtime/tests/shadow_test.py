@@ -31,7 +31,7 @@ def differs(message, line, function, *args):
 
 
 class Wrong:
-    """Behaves differently while a function is traced: what a defect of the runtime looks like."""
+    """Simulates a defect of the runtime: behaves differently while a function is traced."""
 
     def __init__(self, eager, traced):
         self.values = eager, traced
@@ -100,7 +100,7 @@ def test_tensors_that_share_memory():
         first.add_(x)
         return rows.sum()
 
-    # The graph refuses what eager Python can do, and nothing has changed.
+    # The graph rejects code that eager Python can run, and no state has changed.
     with pytest.raises(ag.StagingError, match="shares memory"):
         ag.function(f, verify=True)(t(1, 1))
     assert rows.sum() == 0
@@ -238,7 +238,7 @@ def test_which_object_is_returned():
         ag.function(lambda x: same(x), verify=True)(t(1.0))
 
 
-def test_what_cannot_be_copied_is_said_once():
+def test_objects_that_cannot_be_copied_cause_one_warning():
     lock = threading.Lock()
     numbers = (n for n in (1, 2, 3))
 

@@ -15,8 +15,9 @@ from importlib.machinery import PathFinder
 runtime = spec and PathFinder.find_spec('autograph._runtime', spec.submodule_search_locations)
 sys.exit(3 if not runtime else 4 if not u.find_spec('torch') else 0)";
 
-/// The interpreter at a path, which may be a virtual environment. The default is, in this order, the interpreter of the
-/// configuration, of the active environment, of a `.venv` in the folder or above it, or the first on the PATH.
+/// The interpreter at a path, which may be a virtual environment. The default is the first of these that
+/// exists: the interpreter of the configuration, of the active environment, of a `.venv` in the folder or
+/// above it, and the first on the PATH.
 pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBuf> {
     let configured = if given.is_none() { configured(folder)? } else { None };
     if let Some(given) = given.or(configured.as_deref()) {

@@ -182,7 +182,7 @@ def workspaces_by_size(commands):
 
 
 def wait_until_idle(client, polls=3):
-    """Waits until the server has used no processor for a while: so many times 20 ms."""
+    """Waits until the server has used no CPU time for `polls` times 20 ms."""
     before, idle = client.seconds_so_far(), 0
     while idle < polls:
         time.sleep(0.02)

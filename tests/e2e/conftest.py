@@ -38,7 +38,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def server(binary: Path) -> Path:
-    """The binary, if it has a language server."""
+    """The binary, if it has the subcommand `server`."""
     if subprocess.run([binary, "server", "--help"], capture_output=True).returncode != 0:
         pytest.skip(f"{binary} has no `server`")
     return binary

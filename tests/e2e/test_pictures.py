@@ -1,4 +1,4 @@
-"""The picture in the README shows what the binary prints today."""
+"""The picture in the README equals the current output of the binary."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ import pictures
 
 
 def test_picture_is_current(binary: Path):
-    remedy = "run `tests/e2e/run --pictures`, and read what has changed"
+    remedy = "run `tests/e2e/run --pictures`, and review the changes"
     assert pictures.PICTURE.read_text() == pictures.draw(binary), remedy

@@ -45,7 +45,7 @@ def test_package_contents(extension: Path, tmp_path: Path):
 
 
 def test_package_of_a_platform_holds_the_binary(extension: Path, binary: Path, tmp_path: Path):
-    """As `.github/workflows/release.yml` makes it."""
+    """Builds the package as `.github/workflows/release.yml` does."""
     bundled = extension / "bundled" / "ag-lsp"
     bundled.parent.mkdir()
     try:

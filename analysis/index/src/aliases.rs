@@ -33,7 +33,7 @@ enum Factory<'a> {
 }
 
 /// A function that stages, with the arguments that precede the function in its calls.
-pub(crate) struct Made<'a> {
+pub(crate) struct Maker<'a> {
     pub(crate) maker: &'static RootMaker,
     pub(crate) arguments: Vec<&'a ast::Arguments>,
 }
@@ -50,60 +50,60 @@ impl<'a> Makers<'a> {
 
     /// `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)`, `jax.jit if FAST else
     /// identity`, and a name of one of these.
-    pub(crate) fn made(&self, imports: &Imports, expression: &'a Expr) -> Option<Made<'a>> {
-        self.imported.then(|| self.made_within(imports, expression, 4))?
+    pub(crate) fn resolve(&self, imports: &Imports, expression: &'a Expr) -> Option<Maker<'a>> {
+        self.imported.then(|| self.resolve_within(imports, expression, 4))?
     }
 
-    fn made_within(&self, imports: &Imports, expression: &'a Expr, depth: u8) -> Option<Made<'a>> {
+    fn resolve_within(&self, imports: &Imports, expression: &'a Expr, depth: u8) -> Option<Maker<'a>> {
         let depth = depth.checked_sub(1)?;
         match expression {
             Expr::Call(call) if is_partial(imports, &call.func) => {
-                let mut made = self.made_within(imports, call.arguments.args.first()?, depth)?;
-                made.arguments.push(&call.arguments);
-                Some(made)
+                let mut resolved = self.resolve_within(imports, call.arguments.args.first()?, depth)?;
+                resolved.arguments.push(&call.arguments);
+                Some(resolved)
             }
             Expr::Call(call) if resolves_to(imports, &call.func, &["staticmethod"]) => {
-                self.made_within(imports, call.arguments.args.first()?, depth)
+                self.resolve_within(imports, call.arguments.args.first()?, depth)
             }
             Expr::Call(call)
                 if let Expr::Name(name) = &*call.func
                     && let Some(factory) = self.factories.get(&name.id) =>
             {
                 match factory {
-                    Factory::Maker(maker) => self.made_within(imports, maker, depth),
-                    Factory::Wrapper(wrapper) => self.made_by(imports, wrapper, depth),
+                    Factory::Maker(maker) => self.resolve_within(imports, maker, depth),
+                    Factory::Wrapper(wrapper) => self.resolve_wrapper(imports, wrapper, depth),
                 }
             }
             // `tf.function(jit_compile=True)`
             Expr::Call(call)
                 if call.arguments.args.is_empty() && function_keyword(&call.arguments).is_none() =>
             {
-                let mut made = self.made_within(imports, &call.func, depth)?;
-                made.arguments.push(&call.arguments);
-                Some(made)
+                let mut resolved = self.resolve_within(imports, &call.func, depth)?;
+                resolved.arguments.push(&call.arguments);
+                Some(resolved)
             }
             Expr::If(conditional) => self
-                .made_within(imports, &conditional.body, depth)
-                .or_else(|| self.made_within(imports, &conditional.orelse, depth)),
+                .resolve_within(imports, &conditional.body, depth)
+                .or_else(|| self.resolve_within(imports, &conditional.orelse, depth)),
             Expr::Name(name) => match makers::of(imports, expression) {
-                Some(maker) => Some(Made { maker, arguments: Vec::new() }),
+                Some(maker) => Some(Maker { maker, arguments: Vec::new() }),
                 None => match self.wrappers.get(&name.id) {
-                    Some(wrapper) => self.made_by(imports, wrapper, depth),
-                    None => self.made_within(imports, self.aliases.get(&name.id)?, depth),
+                    Some(wrapper) => self.resolve_wrapper(imports, wrapper, depth),
+                    None => self.resolve_within(imports, self.aliases.get(&name.id)?, depth),
                 },
             },
             Expr::Attribute(_) => {
-                makers::of(imports, expression).map(|maker| Made { maker, arguments: Vec::new() })
+                makers::of(imports, expression).map(|maker| Maker { maker, arguments: Vec::new() })
             }
             _ => None,
         }
     }
 
     /// `jax.jit(f, donate_argnums=0)` in a wrapper.
-    fn made_by(&self, imports: &Imports, call: &'a ast::ExprCall, depth: u8) -> Option<Made<'a>> {
-        let mut made = self.made_within(imports, &call.func, depth)?;
-        made.arguments.push(&call.arguments);
-        Some(made)
+    fn resolve_wrapper(&self, imports: &Imports, call: &'a ast::ExprCall, depth: u8) -> Option<Maker<'a>> {
+        let mut resolved = self.resolve_within(imports, &call.func, depth)?;
+        resolved.arguments.push(&call.arguments);
+        Some(resolved)
     }
 
     /// Adds a function that applies a maker to its first parameter, or returns one.
@@ -121,10 +121,10 @@ impl<'a> Makers<'a> {
             Some(Expr::Lambda(lambda)) => lambda.body.as_call_expr().and_then(|call| {
                 let first = lambda.parameters.as_ref()?.args.first()?.name();
                 let given = call.arguments.args.first()?.as_name_expr()?;
-                (given.id == first.id && self.made(imports, &call.func).is_some())
+                (given.id == first.id && self.resolve(imports, &call.func).is_some())
                     .then_some(Factory::Wrapper(call))
             }),
-            Some(value) => self.made(imports, value).map(|_| Factory::Maker(value)),
+            Some(value) => self.resolve(imports, value).map(|_| Factory::Maker(value)),
             None => None,
         };
         if let Some(factory) = factory {
@@ -154,7 +154,7 @@ impl<'a> StatementVisitor<'a> for Calls<'a, '_> {
             && let Some(Expr::Name(given)) = call.arguments.args.first()
             && let Some(first) = parameters.posonlyargs.first().or_else(|| parameters.args.first())
             && first.name().id == given.id
-            && self.makers.made(self.imports, &call.func).is_some()
+            && self.makers.resolve(self.imports, &call.func).is_some()
         {
             self.wrapper = Some(call);
         }
@@ -180,7 +180,7 @@ impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
         };
         let ([Expr::Name(name)], Some(value)) = (targets, value) else { return };
         // `step = tf.function()` names no function yet; `step = tf.function(f)` is a staged function.
-        if self.imports.get(&name.id).is_none() && self.makers.made(self.imports, value).is_some() {
+        if self.imports.get(&name.id).is_none() && self.makers.resolve(self.imports, value).is_some() {
             self.makers.aliases.insert(&name.id, value);
         }
     }

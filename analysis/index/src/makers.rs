@@ -1,6 +1,6 @@
 //! The public functions that stage their function argument, and those that only wrap it.
 //!
-//! `tests/spec/ways.md` has an example of each.
+//! `tests/spec/roots.md` has an example of each.
 
 use std::sync::LazyLock;
 

@@ -90,8 +90,8 @@ pub fn of_decorator<'a>(
     function: FunctionIndex,
     scope: Code,
 ) -> Option<RootSite> {
-    let made = makers.made(imports, &decorator.expression)?;
-    site(made.maker, &made.arguments, RootTarget::Own(function), decorator.range(), scope)
+    let resolved = makers.resolve(imports, &decorator.expression)?;
+    site(resolved.maker, &resolved.arguments, RootTarget::Own(function), decorator.range(), scope)
 }
 
 /// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
@@ -119,8 +119,8 @@ fn all_of_call<'a>(
     // `jax.jit(f)`, `tf.function(jit_compile=True)(f)`, `map(jax.jit, (f, g))`
     let is_map = callee.is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "map");
     let maker = if is_map { call.arguments.args.first() } else { Some(&*call.func) };
-    if let Some(mut made) = maker.and_then(|maker| makers.made(imports, maker)) {
-        made.arguments.push(&call.arguments);
+    if let Some(mut resolved) = maker.and_then(|maker| makers.resolve(imports, maker)) {
+        resolved.arguments.push(&call.arguments);
         let given = match is_map {
             true => call.arguments.args.get(1),
             false => call.arguments.args.first().or_else(|| makers::function_keyword(&call.arguments)),
@@ -129,7 +129,7 @@ fn all_of_call<'a>(
         return functions
             .filter_map(|function| {
                 let target = RootTarget::Reference(reference(function));
-                let site = site(made.maker, &made.arguments, target, call.range(), scope)?;
+                let site = site(resolved.maker, &resolved.arguments, target, call.range(), scope)?;
                 Some(found(site, function, None))
             })
             .collect();

@@ -142,7 +142,7 @@ fn disagreements(entries: &[Entry], modules: &[Module]) -> Vec<String> {
         }
         for (module, program) in of_kind {
             let name = format!("{}.{}", module.name, program.function);
-            if !says(&program.message, &entry.message) {
+            if !matches(&program.message, &entry.message) {
                 wrong
                     .push(format!("{name}: the recorded message is not of kind {kind}: {}", program.message));
             }
@@ -207,7 +207,7 @@ fn starts(text: &str) -> BTreeMap<usize, String> {
 
 /// Whether a recorded message, which may be truncated, contains the longest literal part of `pattern`. The pattern is a
 /// message with placeholders in braces.
-fn says(recorded: &str, pattern: &str) -> bool {
+fn matches(recorded: &str, pattern: &str) -> bool {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut literals = Vec::new();
     let mut rest = pattern;

@@ -89,7 +89,8 @@ struct Machine<'a> {
     poll_timer: PollTimer,
     /// Reused to avoid allocation.
     outputs: Vec<Output>,
-    /// Whether native segments run natively. Modes and transforms of torch see each operator.
+    /// Whether native segments run natively. False under modes and transforms of torch, which intercept each
+    /// operator.
     is_native: bool,
     scratch: Scratch,
 }

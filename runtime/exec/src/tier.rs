@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Tier {
-    /// Every operator is that of libtorch, with its results to the last bit.
+    /// Every operator runs on libtorch, so results are bitwise those of libtorch.
     Torch,
     /// Segments of small tensors run natively.
     Native,
-    /// As `Native`, single operators included: for tests.
+    /// Like `Native`, but single operators run natively too; for tests.
     Always,
 }
 
 static TIER: AtomicU8 = AtomicU8::new(Tier::Native as u8);
 
-/// Sets the tier of all plans. `Always` concerns those that are compiled later.
+/// Sets the tier of all plans. `Always` applies only to plans that are compiled later.
 pub fn set_tier(tier: Tier) {
     TIER.store(tier as u8, Ordering::Relaxed);
 }

@@ -109,7 +109,7 @@ fn invalid_graphs_are_rejected() {
     }
 }
 
-/// Damaged texts are parsed or rejected, and what is parsed prints and parses back.
+/// Damaged texts are parsed or rejected. A graph that was parsed prints, and parses back.
 #[test]
 fn damaged_texts_parse_or_are_rejected() {
     let seed = 20;

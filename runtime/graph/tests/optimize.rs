@@ -126,8 +126,8 @@ fn gradients_of_slices_and_rows_are_accumulated() {
     }
 }
 
-/// A branch sees what was computed before it; nothing after it sees its nodes. Random numbers are never
-/// merged.
+/// A branch can reuse nodes before it, but nodes after it cannot reuse nodes of the branch. Random numbers
+/// are never merged.
 #[test]
 fn common_subexpressions_are_merged() {
     let found = body(
@@ -156,7 +156,7 @@ fn common_subexpressions_are_merged() {
     assert_eq!((sines, cosines, random), (1, 2, 2), "{found:#?}");
 }
 
-/// What may raise stays in the loop, which may run zero iterations.
+/// Nodes that may raise stay in the loop, which may run zero iterations.
 #[test]
 fn loop_invariant_nodes_are_hoisted() {
     let found = body(

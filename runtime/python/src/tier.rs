@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 const NAMES: [(&str, Tier); 3] = [("torch", Tier::Torch), ("native", Tier::Native), ("always", Tier::Always)];
 
-/// `"torch"`: every operator is that of libtorch. `"native"`: segments of small tensors run natively.
+/// `"torch"`: every operator runs on libtorch. `"native"`: segments of small tensors run natively.
 /// `"always"`: single operators too, in functions that are traced from now on.
 #[pyfunction]
 pub(super) fn set_tier(name: &str) -> PyResult<()> {

@@ -12,7 +12,7 @@ use ruff_db::system::{SystemPath, SystemPathBuf};
 pub(crate) struct ProjectArguments {
     /// A configuration file, or one option as TOML: `--config ci/ag-lsp.toml`, `--config 'select = ["AG1"]'`.
     ///
-    /// May be given several times. An option given here wins over every file.
+    /// May be given several times. An option given here takes precedence over every file.
     #[arg(long, value_name = "FILE | KEY = VALUE", help_heading = "Configuration")]
     pub(crate) config: Vec<ConfigArgument>,
 

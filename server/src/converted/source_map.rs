@@ -18,7 +18,7 @@ pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> St
     let mut builder = SourceMapBuilder::default();
     builder.set_file(file);
     let id = builder.add_source_and_content(file, source);
-    // Keyed by position: of the spans that start at one position, the innermost comes last and wins.
+    // Keyed by position: of the spans that start at one position, the innermost comes last and takes precedence.
     let mut tokens = BTreeMap::new();
     for span in map.spans() {
         // A copied span of several lines gets a token at the start of each line.

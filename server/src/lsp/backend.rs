@@ -111,7 +111,7 @@ impl Backend {
                 let Some(section) = answer.ok().and_then(|sections| sections.into_iter().next()) else {
                     return;
                 };
-                // The editor has no such section.
+                // The editor's settings have no section `ag-lsp`.
                 if section.is_null() {
                     return;
                 }
@@ -311,7 +311,7 @@ fn watched_files() -> Registration {
     }
 }
 
-/// Messages without a handler in tower-lsp.
+/// Messages for which tower-lsp has no handler.
 impl Backend {
     pub(crate) async fn converted_document(
         &self,

@@ -41,7 +41,7 @@ pub(crate) struct Project {
     pub(crate) needs_run: bool,
     pub(crate) is_running: bool,
     pub(crate) has_run: bool,
-    /// Of the last run, if it was quick.
+    /// The completion of the last run, if that was quick.
     pub(crate) completion: Completion,
     /// The work of solving the value flow.
     value_flow_steps: usize,

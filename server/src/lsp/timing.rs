@@ -1,4 +1,4 @@
-//! How long requests wait for the analysis, and what of it waits for a pause between edits.
+//! How long requests wait for the analysis, and which part of it waits for a pause between edits.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub(crate) struct Timing {
     pub(crate) patience: Duration,
     /// How long after an edit the analysis of a large project is completed.
     pub(crate) idle: Duration,
-    /// A project whose value flow is solved in at most so many steps is analyzed completely after every edit.
+    /// A project whose value flow is solved in at most this many steps is analyzed completely after every edit.
     pub(crate) small: usize,
     /// How long the loading of a large folder waits for the client to open a file, which is analyzed first.
     pub(crate) opening: Duration,

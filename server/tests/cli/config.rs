@@ -106,7 +106,7 @@ fn invalid_pyproject() {
     );
 }
 
-/// A broken `pyproject.toml` in which nothing is meant for ag-lsp does not stop a check.
+/// A broken `pyproject.toml` without settings for ag-lsp does not stop a check.
 #[test]
 fn broken_pyproject_of_others() {
     let project = Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p\n")]);

@@ -1,4 +1,4 @@
-//! Output formats, and that the machine-readable ones parse.
+//! Output formats. The machine-readable ones can be parsed.
 
 use crate::project::Project;
 
@@ -149,14 +149,14 @@ fn a_syntax_error_has_one_position() {
     }
 }
 
-/// A rule has no page on the web, so there is no key for one.
+/// Rules have no web page, so the JSON has no key for one.
 #[test]
 fn no_url_is_null() {
     assert!(!check("json").contains("\"url\""));
     assert!(!check("json-lines").contains("\"url\""));
 }
 
-/// A finding in a function that a root only reaches names the root.
+/// A finding in a function that a root only reaches contains the root.
 #[test]
 fn the_root_is_named() {
     let text = "import jax\n\n\ndef half(y):\n    return y if y.sum() > 0 else -y\n\n\ndef twice(x):\n    return half(2 * x)\n\n\n\

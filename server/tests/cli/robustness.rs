@@ -162,7 +162,7 @@ fn output_is_independent_of_the_number_of_threads() {
     assert_eq!(answer("1"), answer("8"));
 }
 
-/// In a large folder the imports of far modules are unknown, but not those of a module that typeshed also has: its
+/// In a large folder the imports of distant modules are unknown, except imports of a module that typeshed also has: its
 /// builtins import `typing_extensions`.
 #[test]
 fn a_large_folder_with_typing_extensions() {

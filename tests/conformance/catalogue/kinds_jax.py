@@ -1,9 +1,9 @@
-"""The errors of JAX: its error classes, the raises of its transformations and control flow, and the arguments of NumPy
-functions that must be known while tracing.
+"""The errors of JAX: its error classes, the `raise` statements of its transformations and control flow, and the
+arguments of NumPy functions that must be known while tracing.
 
-The name of a kind consists of its file and the beginning of its message; `{}` stands for a placeholder. A raise without
-a message of its own (`raise e`, `raise NotImplementedError`) is not a kind. Neither is an error class whose message
-comes from the raise, such as `UnexpectedTracerError`.
+The name of a kind consists of its file and the beginning of its message; `{}` stands for a placeholder. A `raise`
+without its own message (`raise e`, `raise NotImplementedError`) is not a kind. Neither is an error class whose message
+comes from the `raise`, such as `UnexpectedTracerError`.
 """
 import ast
 import mmap
@@ -62,7 +62,7 @@ def kinds():
 
 
 def raises(tree):
-    """Each raise with the innermost function around it; `yield lambda name: ValueError(…)` counts as a raise."""
+    """Each `raise` with the innermost function around it; `yield lambda name: ValueError(…)` counts as a `raise`."""
     def visit(node, function):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Raise) and child.exc is not None:

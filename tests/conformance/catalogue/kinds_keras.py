@@ -1,4 +1,4 @@
-"""The errors of Keras 3: raises of layers, symbolic tensors, functional models and training."""
+"""The errors of Keras 3: `raise` statements of layers, symbolic tensors, functional models and training."""
 import ast
 from pathlib import Path
 

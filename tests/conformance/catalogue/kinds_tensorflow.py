@@ -1,4 +1,5 @@
-"""The errors of tf.function: raises of AutoGraph, of functions and their graphs, of control flow and of TensorArray."""
+"""The errors of tf.function: `raise` statements of AutoGraph, of functions and their graphs, of control flow and of
+TensorArray."""
 import tensorflow
 from raises import kinds_of
 

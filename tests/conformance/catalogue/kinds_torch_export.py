@@ -1,8 +1,9 @@
-"""The errors of torch.export: raises of `torch/export`, `torch/_export` and `symbolic_shapes`, and messages built elsewhere.
+"""The errors of torch.export: `raise` statements of `torch/export`, `torch/_export` and `symbolic_shapes`, and messages
+built elsewhere.
 
-Assertions about the exporter's own state, and the modules that change or store finished graphs (`passes`, `serde`, `db`),
-are left out. Messages in LISTED are not literals of a `raise`. A listed message that the installed file does not
-contain is left out, and then `kinds.py` reports its kind as gone.
+Assertions about the exporter's own state, and the modules that change or store finished graphs (`passes`, `serde`,
+`db`), are excluded. Messages in LISTED are not literals of a `raise`. A listed message that the installed file does not
+contain is skipped, and then `kinds.py` reports its kind as gone.
 """
 import ast
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""The errors of TorchScript: raises of `torch/jit/frontend.py`, unsupported syntax, and messages of the compiler.
+"""The errors of TorchScript: `raise` statements of `torch/jit/frontend.py`, unsupported syntax, and messages of the
+compiler.
 
 The compiler is a binary library, so its messages are listed here. A message that the installed library does not contain
-is left out, and then `kinds.py` reports its kind as gone.
+is skipped, and then `kinds.py` reports its kind as gone.
 """
 import ast
 import mmap

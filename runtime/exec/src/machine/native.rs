@@ -9,7 +9,7 @@ use crate::aten;
 use crate::plan::{Dead, Native, Register, ScalarInput};
 use crate::value::Value;
 
-/// What the runs of segments reuse.
+/// The buffers that runs of segments reuse.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     memory: Memory,

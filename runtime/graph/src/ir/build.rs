@@ -17,7 +17,7 @@ pub struct Builder {
     pub open: Vec<Region>,
 }
 
-/// What a node has besides its operation and its operands.
+/// The attributes of a node other than its operation and operands.
 #[derive(Debug, Clone, Default)]
 pub struct NodeAttrs {
     pub span: Option<Span>,

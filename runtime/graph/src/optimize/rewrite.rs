@@ -6,7 +6,7 @@ use crate::ir::graph::{Function, Node, Region, Value, ValueInfo};
 use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
-/// What a pass does with a node.
+/// The result of rewriting a node.
 pub(super) enum Rewritten {
     Keep(Node),
     /// Replaced by one operand for each result.
@@ -19,7 +19,7 @@ pub(super) trait Rewrite {
     /// The operands of the node are already rewritten, its regions are not.
     fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten;
 
-    /// Called around the nodes of a region.
+    /// Called before the nodes of a region, and [`Self::leave`] after them.
     fn enter(&mut self) {}
     fn leave(&mut self) {}
 }

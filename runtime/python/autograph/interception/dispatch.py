@@ -181,7 +181,7 @@ def _view(staging, func, args, result):
     if isinstance(result, torch.Tensor):
         if result is args[0]:
             return result
-        if func is _DETACH and _just_made(staging, source):
+        if func is _DETACH and _is_new(staging, source):
             attach(result, View(source.base, source.chain, source.value))
             return result
         if func is _DETACH and not staging.keeps_detach:
@@ -194,7 +194,7 @@ def _view(staging, func, args, result):
     ]
 
 
-def _just_made(staging, view):
+def _is_new(staging, view):
     """Whether a tensor was just created by a factory such as `torch.zeros` or `torch.zeros_like`, which torch detaches
     itself."""
     if staging.called in _DETACHING:

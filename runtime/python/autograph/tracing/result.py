@@ -114,7 +114,7 @@ class Result:
                 return lambda values, outside: original
             if value.value is not None:
                 slot, spec = self._slot(value.value), value.spec
-                return self._made(value, lambda *run: unpacked(spec, list(slot(*run))))
+                return self._created(value, lambda *run: unpacked(spec, list(slot(*run))))
             return self._items(value, list)
         if id(value) in self._staging.outside:
             return lambda values, outside: value
@@ -122,7 +122,7 @@ class Result:
             return self._items(value, kind)
         if isinstance(value, (set, frozenset)) and self._is_new(value):
             elements = [self._of(element) for element in value]
-            return self._made(value, lambda *run: kind([build(*run) for build in elements]))
+            return self._created(value, lambda *run: kind([build(*run) for build in elements]))
         if isinstance(value, Snapshot):
             return self._snapshot(value)
         if isinstance(value, types.MethodType) and self._is_new(value):
@@ -188,7 +188,7 @@ class Result:
                 place = next((node.span for node in leaf.region.nodes if leaf in node.outputs), None)
                 raise StagingError(f"{message}\nhelp: {help}", place)
 
-    def _made(self, value, make, fill=None):
+    def _created(self, value, make, fill=None):
         """A builder that creates an object once in each run. `fill` completes the object after it is registered, so
         that objects can refer to each other."""
         key = "made", id(value)
@@ -229,7 +229,7 @@ class Result:
             if attributes:
                 made.__dict__.update(attributes)
 
-        build = self._made(value, make, fill)
+        build = self._created(value, make, fill)
         items = items_of(value)
         parts.append(self._sequence([self._of(item) for item in (items.items() if is_mapping else items)]))
         parts.append(self._named(getattr(value, "__dict__", {}) if kind is not list else {}))
@@ -269,7 +269,7 @@ class Result:
         def fill(made, *run):
             made.update([(name(*run), item(*run)) for name, item in pairs])
 
-        build = self._made(value, lambda *run: {}, fill)
+        build = self._created(value, lambda *run: {}, fill)
         pairs += [(self._of(name), self._of(item)) for name, item in value.items()]
         return build
 
@@ -284,7 +284,7 @@ class Result:
             for name, item in slots.items():
                 _slots(kind)[name].__set__(made, item)
 
-        build = self._made(value, lambda *run: object.__new__(kind), fill)
+        build = self._created(value, lambda *run: object.__new__(kind), fill)
         parts.append(self._named(getattr(value, "__dict__", {})))
         parts.append(self._named({name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}))
         return build
@@ -298,7 +298,7 @@ class Result:
             made.__dict__.update(attributes(*run))
             return made
 
-        return self._made(value, make)
+        return self._created(value, make)
 
     def _function(self, function):
         """A function with variables of an enclosing function. If two functions share such a variable, the new
@@ -319,7 +319,7 @@ class Result:
             made.__dict__.update(function.__dict__)
             return made
 
-        return self._made(function, make)
+        return self._created(function, make)
 
     def _cell(self, cell):
         if id(cell) in self._builders:
@@ -336,7 +336,7 @@ class Result:
         def fill(made, *run):
             made.cell_contents = parts[0](*run)
 
-        build = self._made(cell, lambda *run: types.CellType(), fill)
+        build = self._created(cell, lambda *run: types.CellType(), fill)
         parts.append(self._of(value))
         return build
 

@@ -31,7 +31,6 @@ struct ProjectStatus {
     roots: usize,
     dialects: Vec<&'static str>,
     /// Duration of the last run of the analysis, in milliseconds.
-    #[serde(rename = "settledIn")]
     analysis_time: f64,
 }
 

@@ -97,7 +97,8 @@ fn an_unconverted_function_has_a_reason() {
     client.finish();
 }
 
-/// JAX does not convert: the converted document says so in its first line, and its map takes that line into account.
+/// JAX does not convert: the first line of the converted document states this, and its map takes that line
+/// into account.
 #[test]
 fn code_that_is_only_traced_is_shown_with_a_note() {
     const TRACED: &str = "import jax\n\n\n@jax.jit\ndef f(x):\n    return x * 2\n";

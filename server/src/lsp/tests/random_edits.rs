@@ -1,4 +1,4 @@
-//! After random edits, the responses equal those of a fresh server that has only seen the final text.
+//! After random edits, the responses equal those of a fresh server that received only the final text.
 
 use serde_json::json;
 
