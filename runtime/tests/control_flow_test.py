@@ -443,7 +443,7 @@ def test_zip_of_modules_and_rows(count):
 
 
 def test_loops_with_a_maximum_number_of_iterations():
-    """The maximum holds for staged loops only, as in TensorFlow."""
+    """The maximum applies only to staged loops, as in TensorFlow."""
 
     @ag.function(verify=False)
     def grown(x):

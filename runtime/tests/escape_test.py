@@ -197,7 +197,7 @@ def test_cached_functions_keep_no_tensors_of_a_trace():
         (lambda x: zip([x], [x * 2]), "zip"),
     ],
 )
-def test_what_no_run_can_make_again(make, name):
+def test_object_that_a_run_cannot_create_is_refused(make, name):
     def f(x):
         return {"k": [make(x)]}
 

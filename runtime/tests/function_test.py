@@ -237,7 +237,7 @@ def test_signature_of_types():
             ag.function(lambda x: x, input_signature=wrong)
 
 
-def test_what_cannot_be_a_function():
+def test_only_plain_functions_are_staged():
     async def later(x):
         return x
 

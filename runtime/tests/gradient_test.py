@@ -334,7 +334,7 @@ def test_a_gradient_that_exists_on_a_path():
 
 
 class Clipped(torch.autograd.Function):
-    """Doubles its first argument. Its declared gradient differs from the derivative of what it computes."""
+    """Doubles its first argument. Its declared gradient differs from its derivative."""
 
     @staticmethod
     def forward(ctx, x, k):

@@ -26,7 +26,7 @@ def test_a_non_contiguous_argument():
 
 
 def test_dynamic_size_of_non_contiguous_tensors():
-    """The trace for any size holds for tensors with the same order of strides."""
+    """The trace for any size is used for tensors with the same order of strides."""
 
     @ag.function
     def f(x):

@@ -24,7 +24,7 @@ def _of(dtype, names, reason):
     return {f"{name} {dtype}": reason for name in names.split()}
 
 
-#: Operators that fail, with the reason. An entry with an element type holds for that type only.
+#: Operators that fail, with the reason. An entry with an element type applies only to that type.
 KNOWN = {
     **_of(
         "complex64",

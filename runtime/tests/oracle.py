@@ -30,7 +30,7 @@ def assert_same(function, *argument_lists):
 
 
 def assert_same_state(make, calls):
-    """Asserts that calls in turn have the same results, and leave the same state, staged as eagerly.
+    """Asserts that consecutive staged calls have the same results, and leave the same state, as eager calls.
 
     `make` returns a new function, and optionally a function that reads the state."""
     torch.testing.assert_close(*[_results_and_states(make, wrap, calls) for wrap in (ag.function, lambda f: f)])

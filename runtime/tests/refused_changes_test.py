@@ -24,7 +24,7 @@ class Counter:
 
 
 def test_contents_that_a_graph_cannot_hold():
-    """The message names what is changed, and the line of the change."""
+    """The message names the changed object and the line of the change."""
 
     def helper(value, x):
         y = x + 1
@@ -64,7 +64,7 @@ def test_a_generator_from_outside():
     assert "the position of the generator" in message and "return x + next(numbers)" in message
 
 
-def test_growth_of_what_is_not_a_list():
+def test_growth_of_a_deque():
     def f(x):
         queue = collections.deque()
         if x.sum() > 3:

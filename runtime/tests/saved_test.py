@@ -56,7 +56,7 @@ def test_a_saved_function_runs_without_python(model, tmp_path):
     assert str(int(rounds)) in done.stdout and f"{value[0].item():.4f}"[:6] in done.stdout, done.stdout
 
 
-def test_what_is_more_than_its_graph_is_not_saved(tmp_path):
+def test_function_with_effects_outside_its_graph_is_not_saved(tmp_path):
     counts = {"calls": 0}
 
     @ag.function

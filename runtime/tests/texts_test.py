@@ -48,7 +48,7 @@ CONTENTS = {
 @pytest.mark.parametrize(
     "text", [lambda n: str(n.item()), lambda n: f"a {n.item()}", lambda n: "-".join(["a", str(n.item())])]
 )
-def test_what_depends_on_the_contents_is_refused(read, text):
+def test_use_of_the_characters_is_refused(read, text):
     def f(x, n):
         return x, read(text(n))
 

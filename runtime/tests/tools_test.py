@@ -238,7 +238,7 @@ PATIENCE = 600
 
 
 def on_a_terminal(script, until):
-    """Returns what `ag-lsp run` shows on a terminal. The program continues when `until` has been shown."""
+    """Returns the output of `ag-lsp run` on a terminal. The program continues when `until` has been shown."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     line = [BINARY, "run", "--python", sys.executable, script]
@@ -260,7 +260,7 @@ def on_a_terminal(script, until):
     return shown.decode()
 
 
-def test_a_terminal_shows_what_is_staged(tmp_path):
+def test_progress_line_on_a_terminal(tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     shown = on_a_terminal(script, b"staging slow, ")

@@ -76,7 +76,7 @@ fn walk(folder: &SystemPath, root: &SystemPath, exclusion: Exclusion) -> ignore:
         .build()
 }
 
-/// Whether the file name is that of a Python file.
+/// Whether the file name has an extension of Python files.
 pub(crate) fn is_python(path: &SystemPath) -> bool {
     path.extension().is_some_and(|extension| EXTENSIONS.contains(&extension))
 }

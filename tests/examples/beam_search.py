@@ -5,7 +5,7 @@ START, STOP = 1, 2
 
 
 class Model(tf.Module):
-    """Scores the next token from the last one; stands for a trained decoder."""
+    """Scores the next token from the last one; a substitute for a trained decoder."""
 
     def __init__(self, vocabulary, width):
         super().__init__()

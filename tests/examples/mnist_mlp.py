@@ -84,7 +84,7 @@ def accuracy(model, dataset):
 
 
 def digits(count):
-    """Noisy prototypes that stand for the images of digits."""
+    """Noisy prototypes in place of images of digits."""
     prototypes = tf.random.normal((10, 64))
     labels = tf.random.uniform((count,), 0, 10, tf.int32)
     return tf.gather(prototypes, labels) + 0.5 * tf.random.normal((count, 64)), labels

@@ -28,7 +28,7 @@ pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mu
     expressions::rewrite(body, &Displays { ctx });
 }
 
-/// The variables of a function: its parameters, and what it assigns.
+/// The variables of a function: its parameters and the names that it assigns.
 pub(super) fn own_variables(parameters: &ast::Parameters, body: &ast::Suite) -> FxHashSet<Name> {
     let mut own = Variables::of_statements(body).assigned();
     own.extend(parameters.iter().map(|parameter| parameter.name().id.clone()));

@@ -11,8 +11,8 @@ use salsa::Durability;
 
 use crate::Db;
 
-/// A Python file, stub or notebook that is analyzed. Its text is that of the editor in which it is open
-/// ([`File::source_text_override`]), or else that on disk.
+/// A Python file, stub or notebook that is analyzed. Its text comes from the editor in which it is open
+/// ([`File::source_text_override`]), or else from disk.
 #[salsa::input(debug)]
 pub struct Document {
     #[returns(copy)]

@@ -1,7 +1,7 @@
 //! Control flow and dataflow within one function: graph, activity, reaching definitions, liveness.
 //!
 //! The result depends only on the syntax tree of the function: no types, no other functions, no database.
-//! Ranges are those of the given tree. A nested function or class is a single step that reads the names it
+//! Ranges refer to the given tree. A nested function or class is a single step that reads the names it
 //! captures.
 //!
 //! ```text

@@ -17,7 +17,7 @@ use ag_syntax::imports::Imports;
 /// The names that a file gives to functions that stage.
 #[derive(Default)]
 pub struct Makers<'a> {
-    /// The file imports a package with functions that stage. Otherwise no name stands for one.
+    /// Whether the file imports a package with functions that stage. Otherwise no name refers to one.
     imported: bool,
     /// `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
     aliases: FxHashMap<&'a Name, &'a Expr>,

@@ -57,7 +57,7 @@ impl AssumedType {
             && self.alternatives.iter().all(|alternative| is_bool(alternative) || alternative.is_none())
     }
 
-    /// There are no known alternatives.
+    /// Whether there are no known alternatives.
     pub fn is_empty(&self) -> bool {
         self.alternatives.is_empty()
     }

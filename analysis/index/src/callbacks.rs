@@ -78,7 +78,7 @@ const fn jax(
     }
 }
 
-/// A caller that does not trace by itself: the functions run as part of the code around the call, at once or later.
+/// A caller that does not trace: the functions run as part of the code around the call, at once or later.
 const fn inline(caller: Caller) -> Caller {
     Caller { stages: false, ..caller }
 }
@@ -158,7 +158,7 @@ pub static CALLERS: &[Caller] = &[
     jax("numpyro.contrib.control_flow.cond", &[(1, "true_fun"), (2, "false_fun")], &[Argument(3, "operand")]),
     jax("equinox.internal.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),
     jax("equinox.internal.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
-    // The solver integrates in a loop of its own.
+    // The solver integrates in its own loop.
     jax("diffrax.ODETerm", &[(0, "vector_field")], &[Tensor, Tensor]),
     jax("diffrax.ControlTerm", &[(0, "vector_field")], &[Tensor, Tensor]),
     torch("torch.cond", &[(1, "true_fn"), (2, "false_fn")], &[Spread(3, "operands")]),

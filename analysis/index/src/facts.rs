@@ -1,4 +1,4 @@
-//! What is known about a value, as plain data without types of the type engine.
+//! Facts about values, as plain data without types of the type engine.
 //!
 //! A [`Fact`] lists the alternatives for a value at run time. Its [`Binding`] is its binding time: staged (the
 //! value is in the graph), python (it is known while tracing), mixed (it depends on the caller) or unknown.
@@ -213,7 +213,7 @@ impl DType {
     }
 }
 
-/// What is known about one expression's value.
+/// The known properties of one expression's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fact {
     pub alternatives: Vec<Alternative>,

@@ -20,7 +20,7 @@ pub(crate) struct Given<'a> {
 
 /// Classes of Keras that wrap a function, their first argument: the keyword of the function.
 const WRAPPERS: [(&str, &str, RootKind); 4] = [
-    // The input of a `Lambda` layer may be a structure, like that of `Layer.call`.
+    // The input of a `Lambda` layer may be a structure, like the input of `Layer.call`.
     ("layers.Lambda", "function", RootKind::KerasMethod),
     ("layers.Activation", "activation", RootKind::KerasFunction),
     ("metrics.MeanMetricWrapper", "fn", RootKind::KerasFunction),

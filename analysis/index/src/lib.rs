@@ -5,8 +5,8 @@
 //! definitions       the functions and classes of a file
 //! index             functions, classes, imports, calls and roots of one file, from one walk over its tree
 //! makers            the public functions that stage, and those that only wrap
-//! aliases           the names that a file gives to them
-//! roots             what makes a function a root: decorators and calls
+//! aliases           the names that a file gives to makers
+//! roots             the decorators and calls that make a function a root
 //! keras_classes     the methods that Keras calls while it traces
 //! reexports         frameworks that are imported through the project
 //! keras_functions   the functions that are passed to Keras

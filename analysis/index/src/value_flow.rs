@@ -51,7 +51,7 @@ pub enum Owner {
     Lambda(LambdaIndex),
 }
 
-/// What is taken out of a container, or put into it.
+/// The part of a container that is read or written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// `pair[1]`, `init, update = pair`
@@ -85,7 +85,7 @@ pub enum Constraint {
         class: ClassIndex,
         to: Node,
     },
-    /// What a dotted name refers to: `jax.jit`, `.base.Optimizer`, `builtins.map`.
+    /// The object that a dotted name refers to: `jax.jit`, `.base.Optimizer`, `builtins.map`.
     Import {
         name: Name,
         to: Node,

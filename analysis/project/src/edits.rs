@@ -12,7 +12,7 @@ use ag_db::Document;
 use ag_staging::analysis::RunCache;
 
 impl Engine {
-    /// Replaces the whole text of a file by that of an editor; for a notebook, by its code cells joined.
+    /// Replaces the whole text of a file by text from an editor; for a notebook, by its joined code cells.
     pub fn set_editor_text(&mut self, path: &SystemPath, text: String) {
         let Some(plain) = self.blank() else { return };
         let plain = plain.with_text(text, &ruff_diagnostics::SourceMap::default());

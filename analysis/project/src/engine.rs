@@ -136,7 +136,7 @@ impl Engine {
         self.edited.clear();
     }
 
-    /// Whether the results are those of a run from scratch: not after a quick run.
+    /// Whether the results equal those of a run from scratch: not after a quick run.
     pub fn is_complete(&self) -> bool {
         self.lock().cache.is_complete()
     }
@@ -174,7 +174,7 @@ impl Engine {
         self.project.set_documents(&mut self.db).to(Arc::new(documents));
     }
 
-    /// Replaces the text of a file by that of an editor or of standard input.
+    /// Replaces the text of a file by text from an editor or from standard input.
     pub fn set_text(&mut self, path: &SystemPath, text: String) {
         let absolute = SystemPath::absolute(path, self.db.system().current_directory());
         let document = self.document(&absolute).unwrap_or_else(|| self.add_virtual(&absolute));
@@ -254,7 +254,7 @@ impl Engine {
         document.file(&self.db)
     }
 
-    /// The path of a file for display; for library code, that of the bundled model.
+    /// The path of a file for display; for library code, the path of the bundled model.
     pub fn path(&self, file: File) -> SystemPathBuf {
         SystemPathBuf::from(file.path(&self.db).as_str())
     }

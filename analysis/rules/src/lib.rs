@@ -60,7 +60,7 @@ pub struct Rule {
     pub check: Check,
 }
 
-/// What a rule checks.
+/// The unit that a rule checks, and its function.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
     /// Each staged function, with its facts.

@@ -14,7 +14,7 @@ pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
 
-/// What a name is bound to.
+/// The value that a name is bound to.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound<'a> {
     Value(&'a Expr),
@@ -123,7 +123,7 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// What a name is certainly bound to where it is read, and the scope that binds it.
+    /// The value that a name is certainly bound to where it is read, and the scope that binds it.
     pub(crate) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
         self.binding(scope, name, at).map(|(binding, owner)| (binding.bound, owner))
     }
@@ -153,7 +153,7 @@ impl<'a> Program<'a> {
         found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
     }
 
-    /// The value of an expression. A name is replaced by what it is bound to.
+    /// The value of an expression. A name is replaced by the value that it is bound to.
     pub(crate) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
         let (mut value, mut scope) = (expression, scope);
         for _ in 0..4 {

@@ -65,7 +65,7 @@ impl RunCache {
         self.restricted.as_deref()
     }
 
-    /// Whether the results are those of a run from scratch.
+    /// Whether the results equal those of a run from scratch.
     pub fn is_complete(&self) -> bool {
         !self.has_unknown && self.fixpoint.as_ref().is_none_or(|fixpoint| !fixpoint.possible.is_stale)
     }
@@ -84,7 +84,7 @@ impl RunCache {
 /// How much of the analysis a run repeats after an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completeness {
-    /// The results are those of a first run.
+    /// The run repeats everything: its results equal those of a first run.
     Complete,
     /// Types of edited functions are inferred under the assumptions of the last round alone, and possible calls are
     /// carried over from the last run. [`RunCache::is_complete`]

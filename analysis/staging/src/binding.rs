@@ -1,7 +1,7 @@
 //! The binding time of a test: the type checker's answer, corrected where staging differs from Python.
 //!
 //! A type checker infers `bool` for `not t` and `a and t`. AutoGraph rewrites them into operators on Tensors,
-//! and the other libraries evaluate `bool(t)`, so their binding time is that of their operands.
+//! and the other libraries evaluate `bool(t)`, so they have the binding time of their operands.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr};
 

@@ -1,4 +1,4 @@
-//! What an edit may affect outside the functions that it changes.
+//! The effects that an edit may have outside the functions that it changes.
 //!
 //! The type engine does not infer the result of a function without annotation, and the names that a function binds are
 //! local. So an edit inside a function affects other code only through `global` names, the modules that it imports,

@@ -568,7 +568,7 @@ fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
     module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
 }
 
-/// Whether the file uses another framework and not that of the dialect. A call that resolves to such a file
+/// Whether the file uses another framework and not the framework of the dialect. A call that resolves to such a file
 /// goes to a module that is selected at run time.
 fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
     let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));

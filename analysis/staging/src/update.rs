@@ -3,8 +3,8 @@
 //! A new run has the same assumptions in each round as the last run if it starts from the same state, and if the
 //! edited functions have the same calls, arguments, results, roots and attributes in each round. Then the results of
 //! all other functions remain valid, except for locations in the edited functions. So an update infers only the types
-//! of the edited functions, once under the assumptions of each round. A quick run infers them under those of the last
-//! round, and leaves the others to a complete run.
+//! of the edited functions, once under the assumptions of each round. A quick run infers them only under the
+//! assumptions of the last round; a complete run follows for the other rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -165,7 +165,7 @@ impl Run<'_> {
                 && edited.scopes().all(|scope| self.has_same_syntax(fixpoint, scope))
         };
         is_same &= self.completeness == Completeness::Quick || !cache.has_unknown;
-        if !is_same || !all.iter().all(starts_same) || !update.knows_all_places(fixpoint) {
+        if !is_same || !all.iter().all(starts_same) || !update.has_all_places(fixpoint) {
             return Effect::Assumptions(update.possible);
         }
         Effect::Confined(Box::new(update))
@@ -238,7 +238,7 @@ fn by_method(methods: &[Scope], rounds: &[Vec<Option<Attributes>>]) -> Attribute
 
 impl Update {
     /// Whether the location of every call and root in edited code that other functions refer to is known.
-    fn knows_all_places(&self, fixpoint: &Fixpoint) -> bool {
+    fn has_all_places(&self, fixpoint: &Fixpoint) -> bool {
         let is_edited = |scope: Scope| {
             self.edited.contains(&scope)
                 || scope.code == Code::Module && self.documents.contains(&scope.document)

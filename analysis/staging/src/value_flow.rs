@@ -8,7 +8,7 @@
 //! values       functions, objects, containers, and where they are kept
 //! constraints  adds the constraints of a file
 //! solve        propagates values until nothing changes
-//! lookup       what names refer to: imports, variables of modules, attributes of classes
+//! lookup       resolution of names: imports, variables of modules, attributes of classes
 //! loads        attributes and elements of values
 //! calls        calls of values
 //! libraries    calls of functions outside the project

@@ -327,7 +327,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// A generator returns an iterator over what it yields.
+    /// A generator returns an iterator over the yielded values.
     fn yields(&self, expressions: &[&Expr], types: &mut ScopeTypes) {
         let mut elements = AssumedType::default();
         let mut is_generator = false;

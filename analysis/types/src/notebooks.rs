@@ -1,4 +1,4 @@
-//! Notebooks that Jupyter opens although they do not follow the format to the letter.
+//! Notebooks that Jupyter opens although they violate details of the format.
 //!
 //! Tools that edit or merge notebooks leave fields behind, such as `outputs` in a Markdown cell, or omit `metadata`.
 //! Jupyter warns about them at most, so their code is checked, too.

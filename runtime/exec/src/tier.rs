@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Tier {
-    /// Every operator runs on libtorch, so results are bitwise those of libtorch.
+    /// Every operator runs on libtorch, so results are bitwise identical to libtorch's.
     Torch,
     /// Segments of small tensors run natively.
     Native,

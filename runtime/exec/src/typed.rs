@@ -16,7 +16,7 @@ pub(super) type Indexed = fn(&Tensor, &Tensor, &[i64]) -> TchResult;
 pub(super) type InPlace = fn(Tensor, &Tensor) -> TchResult;
 pub(super) type Concat = fn(&[&Tensor], i64) -> TchResult;
 
-/// What is known about an operand at compile time.
+/// The properties of an operand that are known at compile time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form<'a> {
     Tensor,

@@ -1,4 +1,4 @@
-//! `ag-lsp config`: explains the configuration options; the texts are those of the JSON schema.
+//! `ag-lsp config`: explains the configuration options, with the texts of the JSON schema.
 
 use ag_project::config::Options;
 use clap::{Args, ValueEnum};

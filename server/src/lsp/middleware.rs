@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_keeps_what_is_there() {
+    fn merging_keeps_existing_fields() {
         let mut capabilities = json!({ "workspace": { "a": 1 }, "b": 2 });
         merge(&mut capabilities, json!({ "workspace": { "c": 3 } }));
         assert_eq!(capabilities, json!({ "workspace": { "a": 1, "c": 3 }, "b": 2 }));

@@ -79,7 +79,7 @@ pub(crate) struct Owner {
     opened: u64,
     /// Runs the first analysis of a project.
     pub(super) project_pool: Arc<rayon::ThreadPool>,
-    /// Runs the analysis after an edit, and that of open files: few functions, so one thread suffices.
+    /// Runs the analysis after an edit and the analysis of open files: few functions, so one thread suffices.
     pub(super) edit_pool: rayon::ThreadPool,
     /// Answers requests.
     pub(super) request_pool: rayon::ThreadPool,

@@ -149,7 +149,7 @@ impl Project {
         self.note_completeness();
     }
 
-    /// What a run repeats after an edit.
+    /// Whether the run after an edit is complete or quick.
     pub(crate) fn completeness(&self, timing: &Timing) -> Completeness {
         if self.value_flow_steps <= timing.small { Completeness::Complete } else { Completeness::Quick }
     }
@@ -162,7 +162,7 @@ impl Project {
         }
     }
 
-    /// The results are not those of the current texts, or there are none.
+    /// Whether there are no results, or they are older than the current texts.
     pub(crate) fn is_busy(&self) -> bool {
         self.is_running || self.needs_run || self.loading.is_some() && !self.has_run
     }

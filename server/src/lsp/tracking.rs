@@ -53,7 +53,7 @@ impl Versions {
 }
 
 impl Owner {
-    /// Starts tracking. `uri` is that of the source or of the converted document.
+    /// Starts tracking. `uri` identifies the source or the converted document.
     pub(super) fn track(&mut self, uri: Url) {
         let parsed = ConvertedUri::parse(&self.snapshot(), &uri);
         let source = parsed.as_ref().map_or_else(|| uri.clone(), |parsed| parsed.source.clone());

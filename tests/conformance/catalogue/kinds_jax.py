@@ -1,7 +1,7 @@
 """The errors of JAX: its error classes, the `raise` statements of its transformations and control flow, and the
 arguments of NumPy functions that must be known while tracing.
 
-The name of a kind consists of its file and the beginning of its message; `{}` stands for a placeholder. A `raise`
+The name of a kind consists of its file and the beginning of its message; `{}` is a placeholder. A `raise`
 without its own message (`raise e`, `raise NotImplementedError`) is not a kind. Neither is an error class whose message
 comes from the `raise`, such as `UnexpectedTracerError`.
 """

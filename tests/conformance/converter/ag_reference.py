@@ -1,6 +1,6 @@
 """Reference operators for converted code that never stage.
 
-The calling convention and the order of dispatch are those of TensorFlow 2's `ag__`. The semantics are exactly Python's:
+The calling convention and the order of dispatch follow TensorFlow 2's `ag__`. The semantics are exactly Python's:
 `if_stmt(c, …)` tests `c` once, like `if c:`, and reading an `Undefined` variable raises the same error as reading an
 unbound variable in CPython.
 

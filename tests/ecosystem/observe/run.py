@@ -1,4 +1,4 @@
-"""Runs the tests of published packages under the observer and compares the checker with what was observed.
+"""Runs the tests of published packages under the observer and compares the checker with the observations.
 
     python tests/ecosystem/observe/run.py [--quick | NAME...] [--again] [--binary AG_LSP] [--jobs N]
 

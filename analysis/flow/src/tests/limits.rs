@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Builds on a small stack, like that of a thread pool.
+/// Builds on a stack that is as small as in a thread pool.
 fn build(source: String) -> Flow {
     let work = move || {
         let parsed = parse(&source);

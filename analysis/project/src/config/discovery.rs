@@ -44,7 +44,7 @@ pub fn closest(
             match ConfigFile::read(system, &path) {
                 Ok(None) => {}
                 Ok(Some(found)) => return Ok(Some(found)),
-                Err(error) if concerns_others(system, &path) => warn(error),
+                Err(error) if belongs_to_other_tools(system, &path) => warn(error),
                 Err(error) => return Err(error),
             }
         }
@@ -53,7 +53,7 @@ pub fn closest(
 }
 
 /// Whether it is a `pyproject.toml` that does not mention ag-lsp.
-fn concerns_others(system: &dyn System, path: &SystemPath) -> bool {
+fn belongs_to_other_tools(system: &dyn System, path: &SystemPath) -> bool {
     path.file_name() == Some("pyproject.toml")
         && system.read_to_string(path).is_ok_and(|text| !text.contains("ag-lsp"))
 }

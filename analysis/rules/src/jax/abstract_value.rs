@@ -189,7 +189,7 @@ impl Value {
     }
 
     /// A value that is certainly not a function.
-    pub(super) fn is_no_function(&self) -> bool {
+    pub(super) fn is_not_a_function(&self) -> bool {
         matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))
     }
 

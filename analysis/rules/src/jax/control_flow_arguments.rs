@@ -76,7 +76,7 @@ fn callables<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
 
 fn not_callable<'a>(call: &Call<'_, '_, 'a>, at: &'a Expr, caller: &str) -> Option<Fault<'a>> {
     let value = call.evaluator.value(call.scope, at);
-    value.is_no_function().then(|| Fault {
+    value.is_not_a_function().then(|| Fault {
         message: format!("{caller} expects a function, but receives {}", value.noun()),
         help: "pass the function, and its arguments separately, or a `lambda`",
         at,

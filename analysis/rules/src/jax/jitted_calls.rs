@@ -27,7 +27,7 @@ pub(super) struct Argument<'a> {
 pub(super) struct Jitted<'a> {
     pub parameters: Option<&'a ast::Parameters>,
     pub static_arguments: Vec<StaticArgument>,
-    /// What is jitted: a function of the file, or a lambda.
+    /// The jitted function: a function of the file, or a lambda.
     pub body: Option<Body<'a>>,
 }
 

@@ -177,7 +177,7 @@ fn captured<'a>(
                 &JAX_STALE,
                 name.range(),
                 format!(
-                    "`{}` is a constant of the compiled `{function}`, which does not see later assignments",
+                    "`{}` is a constant of the compiled `{function}`: later assignments do not change it",
                     name.id
                 ),
             )

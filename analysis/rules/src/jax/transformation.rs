@@ -110,7 +110,7 @@ fn not_callable<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>
         return Some(of_generator(def, &transformed.name, at));
     }
     let value = evaluator.value(transformed.scope, at);
-    (value.is_no_function() || at.is_string_literal_expr()).then(|| Fault {
+    (value.is_not_a_function() || at.is_string_literal_expr()).then(|| Fault {
         message: format!("`jax.{}` expects a function, but receives {}", transformed.name, value.noun()),
         help: "pass the function itself, and pass its arguments to the returned function",
         at,

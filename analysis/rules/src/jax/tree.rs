@@ -13,7 +13,7 @@ use ag_syntax::expressions::sequence;
 declare_rule! {
     /// ## What it does
     /// Reports calls of `jax.tree.map` with trees of different structure, and calls of
-    /// `jax.tree_util.register_dataclass` whose fields are not those of the class.
+    /// `jax.tree_util.register_dataclass` whose fields differ from the fields of the class.
     ///
     /// ## Why is this bad?
     /// `jax.tree.map` pairs the leaves of its trees, and raises if a leaf has no counterpart in another tree.

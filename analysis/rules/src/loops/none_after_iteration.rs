@@ -114,7 +114,7 @@ fn calls_procedure(ctx: &FunctionContext, definition: &Def) -> bool {
     definition.kind == DefKind::Assign && returns.completes && !returns.a_value && !constructs
 }
 
-/// What a function returns.
+/// The `return` statements of a function.
 #[derive(Default)]
 struct Returns {
     /// It has a `return` with a value or a `yield`.

@@ -114,7 +114,7 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
         argument => ctx.fact(argument).is_tensor() || is_element(ctx, argument),
     };
     let Some(argument) = call.arguments.args.iter().find(holds_tensor) else { return };
-    if asks_for_type(ctx, argument) {
+    if has_type_test(ctx, argument) {
         return;
     }
     let name = function.rsplit('.').next().unwrap_or_default();
@@ -139,8 +139,8 @@ fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
         && tracing::origin(ctx, argument) == Origin::Assumed
 }
 
-/// `isinstance(x, tf.Tensor)` anywhere: the function handles several types.
-fn asks_for_type(ctx: &FunctionContext, value: &Expr) -> bool {
+/// Whether the function tests the type of the variable (`isinstance(x, tf.Tensor)`), so it handles several types.
+fn has_type_test(ctx: &FunctionContext, value: &Expr) -> bool {
     let Some(name) = value.as_name_expr() else { return false };
     ctx.expressions().into_iter().filter_map(Expr::as_call_expr).any(|call| {
         ctx.builtin(&call.func) == Some("isinstance")

@@ -160,7 +160,7 @@ fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextR
             &CAPTURED_GLOBAL,
             name.range(),
             format!(
-                "`{}` becomes a constant of the graph: `{}` does not see later assignments",
+                "`{}` becomes a constant of the graph: later assignments do not change the result of `{}`",
                 name.id, function.def.name
             ),
         )

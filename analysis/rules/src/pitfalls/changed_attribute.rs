@@ -265,7 +265,7 @@ impl<'a> Blocks<'_, 'a> {
             return;
         };
         let message =
-            format!("`{}` is a constant of the graph, which does not see later values", self.ctx.text(place));
+            format!("`{}` becomes a constant of the graph: later assignments do not change it", self.ctx.text(place));
         self.ctx
             .report(&CHANGED_ATTRIBUTE, place, message)
             .label(self.ctx.span(target.range()), "assigned here")

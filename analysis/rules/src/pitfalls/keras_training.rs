@@ -61,7 +61,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// What the code has done with a model so far.
+/// The state of a model after the calls so far.
 #[derive(Clone, Copy)]
 struct Model {
     is_compiled: bool,

@@ -10,7 +10,7 @@ use crate::tracing;
 use ag_syntax::expressions::natural;
 
 impl<'a> Export<'_, 'a> {
-    /// Checks `dynamic_shapes`. `names` are those of the parameters that receive the example inputs.
+    /// Checks `dynamic_shapes`. `names` are the names of the parameters that receive the example inputs.
     pub(super) fn shapes(
         &self,
         shapes: &'a Expr,

@@ -229,7 +229,7 @@ struct Body<'a> {
     results: Vec<&'a Expr>,
     /// The names that the function binds. A parameter among them is no longer an operand.
     bound: Vec<&'a str>,
-    /// What the function changes outside itself.
+    /// The changes that the function makes to outer objects.
     effect: Option<String>,
     /// The parameter that the function changes in place.
     changed: Option<&'a str>,

@@ -32,7 +32,7 @@ pub(super) struct ModuleClass {
     /// The base outside the file that is not `nn.Module`: `torch.nn.Conv1d`.
     pub library_base: Option<Name>,
     pub attributes: FxHashMap<Name, Attribute>,
-    /// Its methods and their last decorators' names, bases included.
+    /// The names of its methods and of their last decorators, including those of its bases.
     pub methods: Vec<Name>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Attribute {
     pub is_constant: bool,
     /// The annotation in the body of the class.
     pub annotation: Option<Name>,
-    /// What the constructor assigns, by kind, without repetitions.
+    /// The kinds of values that the constructor assigns, without repetitions.
     pub initial: Vec<Initial>,
     /// The methods other than the constructor that mention it.
     pub mentioned_by: Vec<Name>,

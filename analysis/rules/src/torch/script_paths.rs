@@ -17,7 +17,7 @@ use super::super::FunctionContext;
 use super::script_class::{self, ModuleClass};
 use ag_index::assumptions::Source;
 
-/// What the compiler knows of a test.
+/// The value of a test, if the compiler knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// It is evaluated at run time: both branches are compiled.
@@ -64,7 +64,7 @@ impl Compiled {
     }
 }
 
-/// What the compiler knows of a test of this function.
+/// The value of a test of this function, if the compiler knows it.
 pub(super) fn known(ctx: &FunctionContext, test: &Expr) -> Known {
     let walk = Walk { ctx, class: script_class::of_method(ctx), found: Vec::new(), uncertain: false };
     walk.known(test)

@@ -35,7 +35,7 @@ const OF_FUNCTIONS: [&str; 10] = [
 /// function.
 const DERIVATIVE_METHODS: [&str; 9] =
     ["defjvp", "defjvps", "defvjp", "def_fwd", "def_bwd", "def_jvp", "def_vmap", "def_partition", "defvmap"];
-/// The library function that stands for each of these methods.
+/// The library function that represents each of these methods.
 pub(super) const DEFINE_DERIVATIVE: &str = "jax.custom_vjp.define";
 
 /// Decorators whose functions are called when the attribute is read.

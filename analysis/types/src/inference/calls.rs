@@ -1,5 +1,5 @@
-//! The calls of a scope with the types of their arguments: explicit calls, and the calls that libraries and
-//! Python make in turn.
+//! The calls of a scope with the types of their arguments: explicit calls, the calls that called library functions
+//! make, and implicit calls of special methods.
 
 use ruff_db::parsed::parsed_module;
 use ruff_python_ast::{self as ast, Expr, Stmt};

@@ -11,7 +11,7 @@ use ag_index::definitions::Definitions;
 use ag_syntax::functions::FunctionPath;
 use ty_python_semantic::Db;
 
-/// The definitions of a file in ty's database: those of the user's text, at other offsets.
+/// The definitions of a file in ty's database: the definitions of the user's text, at other offsets.
 #[salsa::tracked(returns(ref), no_eq)]
 pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     let program_file = db.program_file(file);

@@ -35,7 +35,7 @@ impl<'db> Inference<'db> {
         if let Some(ty) = ty {
             self.add_targets(ty, targets);
         }
-        // The type may be that of a decorator's result. Then the name still refers to the function.
+        // A decorator may determine the type. Then the name still refers to the function.
         if targets.is_empty() && !matches!(ty, Some(Type::FunctionLiteral(_) | Type::BoundMethod(_))) {
             self.add_named(expression, targets);
         }

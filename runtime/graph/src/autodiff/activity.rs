@@ -210,7 +210,7 @@ impl Live {
     }
 }
 
-/// What `while` and `for` have in common.
+/// The common part of `while` and `for`.
 pub(super) struct Loop<'a> {
     pub(super) region: &'a Region,
     /// The body's parameters that are carried from one iteration to the next.
@@ -218,7 +218,7 @@ pub(super) struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    /// The body, and the initial values of what is carried.
+    /// The body, and the initial values of the carried variables.
     fn of(node: &'a Node) -> (Self, &'a [Operand]) {
         let (body, first, start) = loop_layout(node);
         let region = &node.regions[body];

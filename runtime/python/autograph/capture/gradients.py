@@ -70,7 +70,7 @@ def _views_used(staging, value):
 
 
 def owner(staging, tensor):
-    """The owner of a tensor's gradient: its base, or the view if that is a leaf of its own."""
+    """The owner of a tensor's gradient: its base, or the view itself if it is a leaf."""
     view = staging.view_of(tensor)
     return view if view in staging.leaf_views else view.base
 

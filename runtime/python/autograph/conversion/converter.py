@@ -108,7 +108,7 @@ _TORCH_DISTRIBUTIONS = os.path.join(os.path.dirname(os.path.realpath(torch.__fil
 
 
 def is_user_code(function):
-    """Whether a function is to be converted: all code except torch (without its distributions), numpy, the standard
+    """Whether a function must be converted: all code except torch (without its distributions), numpy, the standard
     library and this package."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):

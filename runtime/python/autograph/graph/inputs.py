@@ -112,6 +112,6 @@ def depth(text):
 
 
 def shortened(text):
-    """A text for a message: truncated, and with escapes for what cannot be encoded."""
+    """A text for a message: truncated, and with escapes for characters that cannot be encoded."""
     text = text if len(text) <= 60 else text[:60] + "…"
     return text.encode("utf-8", "backslashreplace").decode()

@@ -95,7 +95,7 @@ def prepare(staging, optimizer):
     for group in optimizer.param_groups:
         new = [p for p in group["params"] if p.requires_grad and not optimizer.state.get(p)]
         if isinstance(optimizer, torch.optim.SGD):
-            # Without dampening, momentum that starts from zeros equals that of torch.
+            # Without dampening, momentum that starts from zeros equals torch's.
             for parameter in new if group["momentum"] and not group["dampening"] else ():
                 optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         else:

@@ -1,4 +1,4 @@
-"""Queries on a record: dependencies between values, and what its nodes do."""
+"""Queries on a record: dependencies between values, and properties of its nodes."""
 
 import torch
 

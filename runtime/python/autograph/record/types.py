@@ -1,4 +1,4 @@
-"""The types of values: tensors, numbers, lists and tuples. They are those of the runtime's graphs."""
+"""The types of values: tensors, numbers, lists and tuples. The runtime's graphs have the same types."""
 
 from .._runtime import ListType, TensorType, TupleType, Type, dtype_names
 

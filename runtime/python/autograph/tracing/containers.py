@@ -1,4 +1,4 @@
-"""Lists and dictionaries among the arguments: staged code changes copies, and a run changes those of the caller."""
+"""Lists and dictionaries among the arguments: staged code changes copies, and a run changes the caller's objects."""
 
 import collections
 

@@ -37,7 +37,7 @@ fn converted_code_maps_to_its_source_and_is_updated() {
         "{copied:?}"
     );
 
-    // Definition leads from the converted document to the source. Outline and folding ranges are those of the
+    // Definition leads from the converted document to the source. Outline and folding ranges belong to the
     // converted document.
     let converted_uri = converted["uri"].as_str().unwrap();
     assert!(

@@ -106,7 +106,7 @@ def temporary_in_branch(x):
 @case(T(2))
 @case(T(-2))
 def docstring_and_comments(x):
-    """Doubles what is positive."""
+    """Doubles positive values."""
     # Not a statement.
     if x > 0:  # positive
         # doubled

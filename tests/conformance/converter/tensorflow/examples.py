@@ -3,7 +3,7 @@
 
     tests/conformance/converter/tensorflow/examples.py [--binary target/release/ag-lsp] [MODULE …]
 
-Runs the `EXAMPLES` of the modules. ag-lsp's outcome must agree with that of TensorFlow's conversion or of plain Python.
+Runs the `EXAMPLES` of the modules. ag-lsp must have the same outcome as TensorFlow's conversion or plain Python.
 Each variant has a fresh copy of the module, because examples modify its state.
 """
 

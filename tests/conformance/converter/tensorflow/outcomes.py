@@ -31,12 +31,12 @@ class Outcome:
         return same and set(self.unconverted) <= set(other.unconverted)
 
     def means(self, plain):
-        """Whether the outcome of a graph equals that of plain Python, which has no converted frames."""
+        """Whether a graph has the same outcome as plain Python, which has no converted frames."""
         same_error = (self.error and self.error[:2]) == (plain.error and plain.error[:2])
         return same_error and self.value == plain.value and self.changed == plain.changed
 
     def has_same_error_as(self, plain):
-        """Whether an error and its line equal those of plain Python."""
+        """Whether an error and its line are the same as in plain Python."""
         if self.error is None or plain.error is None:
             return False
         return self.error.type == plain.error.type and self.error.lines[:1] == plain.error.lines[:1]

@@ -1,4 +1,4 @@
-//! Derivatives of ATen operators: from the gradients of the results to those of the operands.
+//! Derivatives of ATen operators: the gradients of the operands, given the gradients of the results.
 //!
 //! Operands are in schema order. A rule that does not cover the given operands returns `None`; the formula of torch is
 //! used instead.
