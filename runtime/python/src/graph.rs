@@ -263,7 +263,7 @@ impl PyGraph {
     }
 
     /// For each result, whether it has a gradient with respect to these parameters.
-    fn followed(&self, params: Vec<usize>) -> PyResult<Vec<bool>> {
+    fn differentiable_in(&self, params: Vec<usize>) -> PyResult<Vec<bool>> {
         let graph = self.finished()?;
         let Some(entry) = graph.entry() else { return Ok(Vec::new()) };
         let inputs: Vec<Value> =
@@ -282,7 +282,7 @@ impl PyGraph {
     /// Partitions a graph whose last results are gradients and whose last parameters are their seeds into a
     /// forward and a backward graph. Also returns the indices of the parameters that the backward graph may
     /// share memory with.
-    fn halves(&self, results: usize, seeds: usize) -> PyResult<(Self, Self, Vec<usize>)> {
+    fn partitioned(&self, results: usize, seeds: usize) -> PyResult<(Self, Self, Vec<usize>)> {
         let Partition { forward, backward, shared_params } = partition(&*self.finished()?, results, seeds)
             .ok_or_else(|| {
                 PyRuntimeError::new_err("the backward graph needs items of lists that are returned")
@@ -290,8 +290,8 @@ impl PyGraph {
         for graph in [&forward, &backward] {
             verify(graph).map_err(|error| PyValueError::new_err(error.to_string()))?;
         }
-        let made = |graph| Self { state: State::Finished(Arc::new(graph)) };
-        Ok((made(forward), made(backward), shared_params))
+        let finished = |graph| Self { state: State::Finished(Arc::new(graph)) };
+        Ok((finished(forward), finished(backward), shared_params))
     }
 
     /// As JSON, with the source line of each node.

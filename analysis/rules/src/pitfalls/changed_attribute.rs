@@ -264,8 +264,10 @@ impl<'a> Blocks<'_, 'a> {
         else {
             return;
         };
-        let message =
-            format!("`{}` becomes a constant of the graph: later assignments do not change it", self.ctx.text(place));
+        let message = format!(
+            "`{}` becomes a constant of the graph: later assignments do not change it",
+            self.ctx.text(place)
+        );
         self.ctx
             .report(&CHANGED_ATTRIBUTE, place, message)
             .label(self.ctx.span(target.range()), "assigned here")

@@ -155,7 +155,7 @@ def _without_seeds(trace, needed):
     """The inputs on which no output with a gradient depends."""
     needed, seeded = needed
     inputs = [index for index, need in enumerate(needed) if need]
-    return [index for index in inputs if not any(map(and_, trace.graph.followed([index]), seeded))]
+    return [index for index in inputs if not any(map(and_, trace.graph.differentiable_in([index]), seeded))]
 
 
 def _used(gradients, unused):
@@ -296,14 +296,14 @@ class Partitioned(_Gradient):
 
     def __init__(self, trace, needed):
         super().__init__(trace, needed, omits_prints=False)
-        *graphs, self.kept = self.graph.halves(len(trace.operands), len(self.outputs))
+        *graphs, self.kept = self.graph.partitioned(len(trace.operands), len(self.outputs))
         self.forward, self.backward = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
 
 
 def differentiable_outputs(trace, needed):
     """For each output, whether it has a gradient with respect to these inputs: there must be a path from one of them
     without `detach`, `no_grad` and numbers."""
-    return trace.graph.followed([index for index, need in enumerate(needed) if need])
+    return trace.graph.differentiable_in([index for index, need in enumerate(needed) if need])
 
 
 def partitioned(trace, needed):
