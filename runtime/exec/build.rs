@@ -7,7 +7,9 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/aten/dispatch.cpp");
     let Ok(libraries) = env::var("DEP_TCH_LIBTORCH_LIB") else {
-        println!("cargo::error=torch-sys does not say where libtorch is; run runtime/setup first");
+        println!(
+            "cargo::error=cannot find libtorch: torch-sys has not set its path; run runtime/setup first"
+        );
         return;
     };
     let abi = env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".into());

@@ -9,7 +9,7 @@ from oracle import t
 
 
 def same(program, *arguments):
-    """Asserts that a program has the same samples, or raises the same error, in a graph as eagerly."""
+    """Asserts that a program has the same samples, or raises the same error, in a graph and eagerly."""
     results = []
     for run in (program, ag.function(program)):
         torch.manual_seed(0)

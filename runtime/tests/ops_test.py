@@ -1,4 +1,4 @@
-"""Every operator in torch's own table has the same values and gradients staged as eagerly. The gradients are computed
+"""Every operator in torch's own table has the same values and gradients staged and eager. The gradients are computed
 outside and inside the graph."""
 
 import logging

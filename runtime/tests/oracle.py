@@ -20,7 +20,7 @@ def outcome(function, args):
 
 
 def assert_same(function, *argument_lists):
-    """Asserts that a function has the same outcome staged as eagerly for each of the argument lists."""
+    """Asserts that a function has the same outcome staged and eager for each of the argument lists."""
     staged = ag.function(function)
     for args in argument_lists:
         expected = outcome(function, copy.deepcopy(args))

@@ -1,4 +1,4 @@
-"""Random programs have the same results, exceptions and Python state staged as eagerly.
+"""Random programs have the same results, exceptions and Python state staged and eager.
 
 `PROGRAMS=100 FIRST=0` in the environment sets the number of programs and the first seed. A failure names its seed.
 """

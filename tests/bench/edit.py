@@ -1,8 +1,8 @@
 """CPU time of one edit inside a function, until the diagnostics of the file are available.
 
 `ag-lsp` is measured without the server (`analysis/project/examples/edit.rs`), on one thread. `ruff server` and
-`ty server` get the same edits as document changes and a request for diagnostics after each; the CPU time is that of
-their processes.
+`ty server` get the same edits as document changes and a request for diagnostics after each; the CPU time of their
+processes is measured.
 """
 import statistics
 import subprocess

@@ -1,7 +1,7 @@
 """Language servers in use: edits, first diagnostics, requests, a burst of edits, workspaces of five sizes.
 
-`ag-lsp server`, `ruff server` and `ty server` alternately get the same files and edits. CPU time is that of the
-server's process; wall time is the client's. Assertions check that every response refers to the current text.
+`ag-lsp server`, `ruff server` and `ty server` alternately get the same files and edits. CPU time is measured
+in the server's process, wall time in the client. Assertions check that every response refers to the current text.
 """
 import pathlib
 import statistics

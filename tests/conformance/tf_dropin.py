@@ -125,7 +125,7 @@ class Transpiler(api.PyToTF):
         return json.loads(answer.stdout)
 
     def _operators_for(self, options):
-        """The module `ag__`. The text is the same for all callers, so its options are those of the current call."""
+        """The module `ag__`. The text is the same for all callers, so it uses the options of the current call."""
         if options not in self._operators:
             operators = types.ModuleType("autograph")
             operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
@@ -156,7 +156,7 @@ class Source:
             for entry in self._entries
             if entry["kind"] != "lambda"
             and entry["qualname"].rpartition(".")[2] == code.co_name
-            # The line of a function is that of its first decorator.
+            # A function has the line of its first decorator.
             and entry["line"] >= code.co_firstlineno
         ]
         if not named:
@@ -230,7 +230,7 @@ class Loaded:
 
 
 def without_annotations(definition):
-    """Removes them: they were evaluated at the original definition, and their names may not be visible here."""
+    """Removes annotations: they were evaluated at the original definition, and their names may not be visible here."""
     definition.returns = None
     for node in ast.walk(definition.args):
         if isinstance(node, ast.arg):

@@ -46,7 +46,7 @@ pub struct Source {
     pub document: Document,
     pub path: FilePath,
     pub index: Arc<FileIndex>,
-    /// The text in an editor, if the document is open. Otherwise it is that on disk.
+    /// The text in an editor, if the document is open. Otherwise the text on disk is used.
     pub edited: Option<SourceText>,
 }
 

@@ -53,7 +53,7 @@ impl FileIndex {
         parent.map_or(function, |parent| self.outermost(parent))
     }
 
-    /// The bodies that annotated source may omit: those of outermost functions that are not `needed`, if they
+    /// The bodies that annotated source may omit: bodies of outermost functions that are not `needed`, if they
     /// have no syntax errors, no `yield`, and a unique name.
     pub fn omittable_bodies(&self, needed: &dyn Fn(FunctionIndex) -> bool) -> Vec<TextRange> {
         let outermost =

@@ -132,8 +132,8 @@ impl<'a> FunctionContext<'a> {
         function_ast(self.db, function).as_ref()
     }
 
-    /// The binding time of an expression; that of `not`, `and`, `or` and comparisons is the binding time of
-    /// their operands, as in AutoGraph.
+    /// The binding time of an expression; for `not`, `and`, `or` and comparisons, the binding time of their
+    /// operands, as in AutoGraph.
     pub fn binding(&self, expression: &Expr) -> Binding {
         ag_staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
     }

@@ -222,7 +222,7 @@ fn is_of_framework(name: &str) -> bool {
         && function.is_some_and(|function| !TAKE_NUMBERS.contains(&function))
 }
 
-/// `self.layer`, `self.layers[0]`, `layer`: what is called with Tensors in a model.
+/// `self.layer`, `self.layers[0]`, `layer`: the callees in a model that take Tensors.
 fn is_layer(function: &Expr) -> bool {
     match function {
         Expr::Attribute(attribute) => is_layer(&attribute.value),

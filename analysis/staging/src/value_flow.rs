@@ -55,7 +55,7 @@ pub struct PossibleCall {
     pub site: SiteIndex,
 }
 
-/// What stages a function that is passed to it as a value.
+/// A callee that stages the functions that are passed to it as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StagingFunction {
     /// A root of the document's index whose function is not known by name.

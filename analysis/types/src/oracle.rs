@@ -173,7 +173,7 @@ impl Oracle {
         }
     }
 
-    /// The text of a document in ty's database; `None` for that on disk.
+    /// The text of a document in ty's database; `None` for the text on disk.
     fn wanted_text(
         &mut self,
         question: &Question<'_>,
@@ -271,7 +271,7 @@ impl Oracle {
     }
 
     /// The top-level packages and modules of the project's own files, sorted; without those that typeshed also has, such
-    /// as `typing_extensions`: builtins import them.
+    /// as `typing_extensions`, because the builtins of typeshed import them.
     fn packages(&self) -> Vec<String> {
         let first = |source: &Source| {
             let path = source.path.as_system_path()?;

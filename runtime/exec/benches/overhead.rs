@@ -53,7 +53,7 @@ fn main() {
     set_threads(1);
     let count = ROUNDS as usize * CHAIN;
     println!("ns per operator, [64] of float32, one thread; the least of {BATCHES} batches of {count}\n");
-    println!("| operator | tch in a loop | plan | the plan's own |");
+    println!("| operator | tch in a loop | plan | overhead of the plan |");
     println!("|---|---|---|---|");
     let a = Tensor::linspace(0.1, 0.9, 64, (Kind::Float, Device::Cpu));
     let b = Tensor::full([64], 1e-3, (Kind::Float, Device::Cpu));

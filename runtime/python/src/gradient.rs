@@ -60,7 +60,7 @@ impl Captured<'_, '_> {
         results: &[Type],
     ) -> PyResult<Option<Function>> {
         let py = self.formula.py();
-        // The values of the operands are its tensors, in order.
+        // The tensors of the derivative's graph are the values among the operands, in the same order.
         let next = Cell::new(0);
         let typed = |value| {
             let index = next.replace(next.get() + 1);

@@ -12,9 +12,9 @@ use crate::program::{self, Program};
 
 /// Run a Python program that uses the runtime (`import autograph`).
 ///
-/// The program runs in the project's Python: the one of the configuration, the active virtual environment, a `.venv`
+/// The program runs in the project's Python: the configured one, the active virtual environment, a `.venv`
 /// in the folder of the program or above it, or the first one on the PATH. Arguments after the program are passed to it
-/// unchanged. The exit status is that of the program, 2 if it cannot be started, and 130 after Ctrl-C.
+/// unchanged. The exit status is the program's, or 2 if it cannot be started, or 130 after Ctrl-C.
 ///
 /// If standard error is a terminal, its last line shows the function that is being traced, once that takes more than
 /// one second.

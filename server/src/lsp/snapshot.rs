@@ -96,7 +96,7 @@ impl DocumentContext<'_> {
     }
 }
 
-/// The index of the project that a file belongs to: that of the innermost enclosing folder. A workspace
+/// The index of the project that a file belongs to: the project with the innermost enclosing folder. A workspace
 /// folder takes precedence over a project of open files. A text without a file belongs to the first project.
 pub(crate) fn project_of<'a>(
     folders: impl Iterator<Item = (&'a SystemPathBuf, bool)>,

@@ -162,8 +162,8 @@ fn output_is_independent_of_the_number_of_threads() {
     assert_eq!(answer("1"), answer("8"));
 }
 
-/// In a large folder the imports of distant modules are unknown, except imports of a module that typeshed also has: its
-/// builtins import `typing_extensions`.
+/// In a large folder, types from unrelated modules are unknown. This must not apply to `typing_extensions`, which the
+/// builtins of typeshed import.
 #[test]
 fn a_large_folder_with_typing_extensions() {
     let staged = "import jax\n\n\n@jax.jit\ndef f(x):\n    pair = (x, 1)\n    if pair[0] > 0:\n        return x\n    return -x\n";

@@ -26,7 +26,7 @@ class LanguageClient:
         self.process.communicate()
 
     def open(self, path, text=None):
-        """Opens a file, with a text that may differ from that on disk."""
+        """Opens a file, with a text that may differ from the file."""
         self.uri = path.resolve().as_uri()
         text = path.read_text() if text is None else text
         document = {"uri": self.uri, "languageId": "python", "version": 0, "text": text}

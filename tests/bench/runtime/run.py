@@ -4,7 +4,7 @@
     ... run.py --peers PEERS --tensorflow PYTHON --jax PYTHON [W1 W2 ...]
 
 PEERS is a folder with the same programs in torch, TensorFlow and JAX. Each framework runs in its own interpreter; torch
-runs in this one. The sizes and data are those of PEERS, so that the checksums can be compared.
+runs in this one. The sizes and data come from PEERS, so that the checksums can be compared.
 """
 
 import argparse

@@ -136,7 +136,7 @@ def get(value, path, name):
 
 
 def has_member(cls, name):
-    """Whether instances of a class have an attribute. Those that methods assign are read from the source."""
+    """Whether instances of a class have an attribute. Attributes that methods assign are read from the source."""
     return hasattr(cls, name) or any(name in assigned(base) for base in inspect.getmro(cls))
 
 

@@ -127,7 +127,7 @@ impl Value {
         }
     }
 
-    /// What is known about a value that may be any of `values`.
+    /// The common properties of all `values`.
     pub(super) fn join(values: impl IntoIterator<Item = Self>) -> Self {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,

@@ -257,7 +257,7 @@ fn add<'a>(
         .collect();
     let mut add = |parameter: &str, position: Option<usize>, value: &'a Expr| {
         let position = position.map(ParameterIndex::from);
-        // If the signature is unknown, an argument passed by position may match a static name, and the reverse.
+        // If the signature is unknown, an argument passed by position may match a static name, and vice versa.
         let by_other =
             parameters.is_none() && !target.static_arguments.iter().all(|it| it.is_for(position, parameter));
         let is_static = target.static_arguments.iter().any(|argument| argument.is_for(position, parameter));

@@ -190,7 +190,7 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
         Expr::Subscript(subscript) => may_be_concrete(ctx, &subscript.value, steps),
         Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::BoolOp(operation) => all(&mut operation.values.iter()),
-        // `jax.vmap` alone traces what depends on a mapped argument: `jnp.prod(x.shape[0])` has a value.
+        // `jax.vmap` alone traces only values that depend on a mapped argument: `jnp.prod(x.shape[0])` has a value.
         Expr::Call(call) if ctx.stage.mode == RootKind::JaxVmap => {
             let is_known = |operand: &Expr| {
                 let fact = ctx.fact(operand);

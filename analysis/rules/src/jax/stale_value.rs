@@ -52,7 +52,7 @@ declare_rule! {
     /// ```
     pub(crate) static JAX_STALE = {
         code: "AG542", name: "jax-stale-value",
-        summary: "a jitted function does not see a later change of a Python value",
+        summary: "a Python value changes after a jitted function has read it",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
         check: File(is_of_interest, check),

@@ -7,8 +7,8 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 /// A loop body is repeated only as long as there are fewer statements than this.
 const MAX_STEPS: usize = 1000;
 
-/// The simple statements of a block in an order in which they may run; those of a loop twice. Alternative branches are
-/// left out, since only one of them runs.
+/// The simple statements of a block in an order in which they may run; the statements of a loop occur twice.
+/// Alternative branches are left out, since only one of them runs.
 pub(super) fn flatten<'a>(body: &'a [Stmt], steps: &mut Vec<&'a Stmt>) {
     for statement in body {
         match statement {

@@ -265,7 +265,7 @@ impl<'a> Blocks<'_, 'a> {
             return;
         };
         let message = format!(
-            "`{}` becomes a constant of the graph: later assignments do not change it",
+            "`{}` is a constant of the graph: later assignments do not change it",
             self.ctx.text(place)
         );
         self.ctx

@@ -81,7 +81,7 @@ fn argument_of_next<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Optio
 fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     let fact = ctx.fact(iterator);
     let is_python = |alternative: &Alternative| match alternative {
-        // The protocols of `typing` may stand for the iterator of a Dataset, unless the item type excludes it.
+        // The protocols of `typing` may represent the iterator of a Dataset, unless the item type excludes it.
         Alternative::Instance { module: None, class } => {
             class.starts_with("Generator[") && !class.contains("Tensor") || yields_plain_values(class)
         }

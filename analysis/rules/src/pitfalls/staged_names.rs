@@ -52,7 +52,7 @@ impl<'a> StagedNames<'a> {
     }
 }
 
-/// Collects what names are bound to: `step = tf.function(f)`, `model = Model()`, plain functions.
+/// Collects the values of names: `step = tf.function(f)`, `model = Model()`, plain functions.
 struct Bindings<'n, 'a> {
     ctx: &'n FileContext<'a>,
     names: &'n mut StagedNames<'a>,

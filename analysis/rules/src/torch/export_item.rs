@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// What needs a Python number, and the Tensor or the number read from one.
+/// The operation that needs a Python number, and the Tensor, or the number read from a Tensor.
 fn needed<'a>(
     ctx: &FunctionContext<'a>,
     expression: &'a Expr,

@@ -1,4 +1,4 @@
-//! Which code of a function TorchScript compiles.
+//! The part of a function that TorchScript compiles.
 //!
 //! The compiler reads the source text, and compiles both branches of an `if`, unless it can decide the test:
 //!
@@ -199,7 +199,7 @@ impl Walk<'_, '_> {
             Expr::Name(name) => {
                 let parameter = self.ctx.parameter(&name.id);
                 let annotated = parameter.is_some_and(|it| it.source == Source::Annotation);
-                // The value of a local variable that is declared `Optional` may have a type that is not.
+                // A local variable that is declared `Optional` may have a value of a type that is not `Optional`.
                 if annotated && fact.may_be_none() && fact.alternatives.len() > 1 {
                     Known::No
                 } else {

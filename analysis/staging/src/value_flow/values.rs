@@ -291,7 +291,7 @@ impl Values {
     }
 }
 
-/// What creates an object. There is one object for each origin.
+/// The code that creates an object. There is one object for each origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     Class(ClassId),

@@ -14,7 +14,7 @@ use ruff_text_size::{Ranged, TextRange};
 /// The model that represents no library.
 const INTERNAL: &str = stubs::ANNOTATIONS;
 
-/// Modules of a real library whose names begin with an underscore, as those of the models' helper modules do.
+/// Modules of a real library whose names begin with an underscore, like the models' helper modules.
 const REAL_PRIVATE_MODULES: &[&str] = &["torch._dynamo"];
 
 /// One modelled name.

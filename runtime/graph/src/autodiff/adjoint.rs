@@ -1,5 +1,5 @@
-//! Gradients of values. The gradient of a tensor is a tensor; that of a list or a tuple holds the gradients
-//! of its items. Here they are created as zeros, summed and looked up.
+//! Gradients of values. The gradient of a tensor is a tensor; the gradient of a list or a tuple contains the
+//! gradients of its items. Here they are created as zeros, summed and looked up.
 
 use std::collections::{BTreeMap, HashMap};
 

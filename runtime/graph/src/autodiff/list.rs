@@ -1,4 +1,4 @@
-//! Differentiates operations on lists and tuples. The derivative of an append is a pop, and the reverse.
+//! Differentiates operations on lists and tuples. The derivative of an append is a pop, and vice versa.
 
 use super::activity::{Activity, is_differentiable};
 use super::adjoint::{self, Adjoints};

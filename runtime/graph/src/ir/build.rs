@@ -43,7 +43,7 @@ impl Builder {
         type_of(&self.values, operand)
     }
 
-    /// Adds a parameter to the function, whatever region is open.
+    /// Adds a parameter to the function; any region may be open.
     pub fn parameter(&mut self, ty: Type, name: Option<&str>) -> Value {
         let value = self.value(ty, name);
         self.open[0].params.push(value);

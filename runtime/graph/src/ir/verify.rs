@@ -50,7 +50,7 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         .collect();
     captures.sort_unstable();
     if captures.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(error(&entry.name, None, "a capture may be only one parameter"));
+        return Err(error(&entry.name, None, "several parameters refer to one capture"));
     }
     graph.functions.iter().try_for_each(|function| Verifier::new(graph, function).function())
 }

@@ -196,7 +196,7 @@ class VerifiedFunction(Function):
         return check.call(self.__name__, self.python_function, super()._call, args, kwargs, eagerly)
 
 
-#: Whether staged functions are verified that do not say whether they are.
+#: The default of `verify` for staged functions.
 _VERIFY = os.environ.get("AUTOGRAPH_VERIFY", "") not in ("", "0")
 
 

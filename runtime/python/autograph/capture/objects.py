@@ -216,7 +216,7 @@ class Objects:
         return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
     def restore(self, place, state):
-        """Restores a state. A state that cannot be restored spoils the trace."""
+        """Restores a state. A state that cannot be restored makes the trace invalid."""
         place.restore(state)
         if isinstance(place, Contents) and not place.state().same(state):
             self.spoiled[id(place.object)] = place

@@ -164,7 +164,7 @@ class Staging:
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
-        """The fake tensor that stands for a tensor: itself if it is one, otherwise that of its capture."""
+        """The fake tensor that stands for a tensor: itself if it is one, otherwise the fake tensor of its capture."""
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())

@@ -14,7 +14,7 @@ _EMBEDDING_BAG = aten._embedding_bag.default
 
 
 def cosine_similarity(staging, func, args, kwargs):
-    """Torch clamps the norms below `no_grad`, which must not stop the gradient of the norms."""
+    """Torch clamps the norms under `no_grad`. In a graph this must not stop the gradient of the norms."""
     if not torch.is_grad_enabled():
         return func.decompose(*args, **kwargs)
     before, staging.keeps_detach = staging.keeps_detach, False

@@ -281,7 +281,7 @@ def _batch_norm(staging, func, args, kwargs):
 
 
 def _cosine_similarity(staging, func, args, kwargs):
-    """Torch changes the norms below `no_grad`. That would stop their gradient in a graph, so it is computed here."""
+    """Torch changes the norms under `no_grad`. That would stop their gradient in a graph, so it is computed here."""
     x, y, dim, eps = schemas.in_order(func, args, kwargs)
     x, y = torch.broadcast_tensors(x, y)
     norms = [torch.linalg.vector_norm(v, 2, dim, keepdim=True).clamp_min(eps) for v in (x, y)]

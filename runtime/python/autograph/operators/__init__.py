@@ -1,5 +1,5 @@
-"""The operators that converted code calls, in TensorFlow's calling convention, a module for each family. Operands that
-are not staged keep Python's meaning."""
+"""The operators that converted code calls, with TensorFlow's calling convention; one module for each family. On
+operands that are not staged, they behave as in Python."""
 
 import sys
 

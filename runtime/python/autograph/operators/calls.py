@@ -150,7 +150,7 @@ def staged_module_call(self, *args, **keywords):
 
 
 def _frame_of(scope, innermost=True):
-    """The frame that has `scope` in a variable: that of the function, or of its innermost block."""
+    """The frame that has `scope` in a variable: the frame of the function, or of its innermost block."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

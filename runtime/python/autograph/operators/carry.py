@@ -223,8 +223,8 @@ class Carry:
 
 
 def peel(staging, condition, unstable):
-    """Peels the first iteration of a loop whose state has its final types only after that iteration (`best = None`). The
-    graph raises an error if there is no first iteration."""
+    """Peels the first iteration of a loop whose state has its final types only after that iteration (`best = None`).
+    The graph raises an error if there is no first iteration."""
     message = f"a staged loop needs a first iteration here: {unstable.message}"
     if condition is not True:
         staging.emit(ASSERT, [condition, message], [])

@@ -54,8 +54,8 @@ def before_step(optimizer, args, kwargs):
 
 
 def _step_at_times(staging, optimizer):
-    """Steps the parameters that have a gradient on some paths only, on these paths. On other paths they must not move,
-    even by momentum. The next step handles the other parameters. Returns the gradients to restore after it."""
+    """Updates the parameters that have a gradient only on some paths. On other paths they must not change, even by
+    momentum. The next step handles the other parameters. Returns the gradients to restore after it."""
     gradients = staging.gradients
     bases = [staging.view_of(parameter).base for parameter in _parameters(optimizer)]
     before = {base: gradients.of(base) for base in bases}

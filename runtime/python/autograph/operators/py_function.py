@@ -35,7 +35,7 @@ def py_function(function, inputs=(), types=()):
 def _differentiable(staging, callback, inputs, operands, needed, types):
     """The results, with the derivative that torch's autograd records during the call of the function."""
     callback = tape.outside(tape.recorded(callback, needed))
-    with torch.no_grad():  # the derivative is that of `taped`
+    with torch.no_grad():  # `taped` defines the derivative
         *values, record = staging.call_python(callback, operands, [*types, _TAPE])
         results, record = [staging.wrap(value) for value in values], staging.wrap(record)
     tensors = [result for result, type in zip(results, types) if _is_differentiable(type)]

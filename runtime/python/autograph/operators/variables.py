@@ -58,6 +58,6 @@ def returned(value):
 
 def on_every_path(staging, maybe, name):
     """The return value of a function for staged code, which cannot continue if the value is None on some paths only."""
-    message = f"`{name}` returns None here and a value on other paths; staged code that calls it needs a value on all paths"
+    message = f"`{name}` returns None here and a value on other paths; staged callers need a value on all paths"
     staging.emit(ASSERT, [scalars.lower(staging, maybe.flag), message], [])
     return maybe.value

@@ -32,7 +32,7 @@ def _casts():
 
 def _modes():
     """The default device. Other modes are refused, because they would intercept the operations of the trace, but not
-    those of the graph."""
+    the operations of the graph."""
     for index in range(torch._C._len_torch_function_stack()):
         mode = torch._C._get_function_stack_at(index)
         if not isinstance(mode, DeviceContext):

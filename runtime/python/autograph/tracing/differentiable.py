@@ -241,7 +241,7 @@ def _random_numbers(state):
 
 class _Gradient:
     """The gradient of a trace with respect to the inputs that need one. `outputs` are the indexes of outputs with a
-    gradient, `inputs` those of inputs with a gradient."""
+    gradient, `inputs` the indexes of inputs with a gradient."""
 
     def __init__(self, trace, needed, omits_prints):
         self.outputs = [
@@ -273,8 +273,8 @@ class Joint(_Gradient):
 
 
 class Level:
-    """A derivative of a trace. For each order, `steps` says which inputs of the previous order need a gradient. The
-    inputs of a level are those of the previous order, followed by the gradients of its results."""
+    """A derivative of a trace. For each order, `steps` contains the inputs of the previous order that need a gradient.
+    A level takes the inputs of the previous order, followed by the gradients of its results."""
 
     def __init__(self, trace, steps):
         self.trace, self.steps = trace, steps

@@ -18,8 +18,8 @@ def graph(staging, results, written):
 
 
 def gradient_graph(staging, results, outputs, inputs, omits_prints):
-    """The graph whose results are followed by the gradients of the inputs, given those of the outputs; and for each
-    input whether it has a gradient. `omits_prints` is for a graph that runs after the forward graph has printed."""
+    """The graph whose results are followed by the gradients of the inputs, given the gradients of the outputs; and for
+    each input whether it has a gradient. With `omits_prints` the graph does not print: the forward graph has printed."""
     lowering = _entry(staging, omits_prints, seeds=outputs)
     gradients = lowering.differentiate(lowering.operand(outputs), lowering.seeds, lowering.operand(inputs))
     lowered = [*map(lowering.operand, results), *(value for value in gradients if value is not None)]

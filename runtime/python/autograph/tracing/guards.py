@@ -44,7 +44,7 @@ class Guards:
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
         self.whole_dicts = []  # state dictionaries of modules, guarded as a whole
-        self.empty_dicts = []  # the same for empty ones
+        self.empty_dicts = []  # state dictionaries that must stay empty
         self.contents = ()  # all values of `whole_dicts`
         self._taken = set()
 

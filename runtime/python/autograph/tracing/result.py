@@ -146,7 +146,7 @@ class Result:
                 return self._instance(value)
             name = getattr(value, "__qualname__", None) or getattr(kind, "__qualname__", str(kind))
             what = "the generator" if isinstance(value, types.GeneratorType) else "an object of the class"
-            message = f"{what} `{name}` leaves the function and holds values of the graph, so a run cannot create it again"
+            message = f"{what} `{name}` leaves the function and holds values of the graph, so runs cannot recreate it"
             raise StagingError(f"{message}; return the tensors themselves, or a list", self._span)
         return lambda values, outside: value
 

@@ -113,7 +113,7 @@ def _type_of(entry):
             raise ValueError(f"invalid tensor type `{entry}`; expected e.g. `f32[?,3]`") from None
     dtype, shape = getattr(entry, "dtype", None), getattr(entry, "shape", None)
     if not isinstance(dtype, torch.dtype) or shape is None:
-        raise TypeError(f"invalid tensor type {entry!r}; expected a string, or an object with a torch dtype and a shape")
+        raise TypeError(f"invalid tensor type {entry!r}; expected a string or an object with a torch dtype and a shape")
     dims = tuple(None if n is None or n < 0 else int(n) for n in shape)
     return TensorType(dtype, dims, torch.device(getattr(entry, "device", None) or "cpu"))
 

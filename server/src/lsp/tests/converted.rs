@@ -42,7 +42,7 @@ fn converted_code_maps_to_its_source_and_is_updated() {
     let converted_uri = converted["uri"].as_str().unwrap();
     assert!(
         converted_uri.contains("/m.py/f.simplified.py?"),
-        "the name is not that of the source: {converted_uri}"
+        "the URI must contain the name of the source: {converted_uri}"
     );
     let content = client.request("workspace/textDocumentContent", json!({ "uri": converted_uri }));
     assert_eq!(content["text"], text);

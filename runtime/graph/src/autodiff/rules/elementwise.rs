@@ -163,8 +163,8 @@ fn quotient(a: Expr, b: Expr, rounding: &str) -> Expr {
     Expr::call("div.Tensor_mode", vec![a, b, mode], Typing::Pointwise)
 }
 
-/// Clamping, where either bound may be missing. At the bounds, the derivative of `hardtanh` is 0 and that of
-/// `clamp` is 1.
+/// Clamping, where either bound may be missing. At the bounds, the derivative is 0 for `hardtanh` and 1
+/// for `clamp`.
 fn clamped(r: &mut Rule, low: Operand, high: Operand, is_flat_there: bool) -> Option<()> {
     let g = r.g()?;
     let above = |x: Expr| if is_flat_there { x.gt_number(low.clone()) } else { x.ge_number(low.clone()) };

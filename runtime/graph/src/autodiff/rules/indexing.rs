@@ -78,7 +78,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
 }
 
 fn gathered(r: &mut Rule, g: Expr) -> Option<()> {
-    // If the source is longer than the index, torch has no derivative either.
+    // If the source is longer than the index, there is no derivative, as in torch.
     if let (Some(index), Some(source)) = (r.tensor(2).sizes(), r.tensor(3).sizes())
         && index != source
     {
