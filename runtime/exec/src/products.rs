@@ -1,8 +1,8 @@
 //! Products of matrices with the kernel that is fastest for their shapes on this processor.
 //!
-//! libtorch calls MKL for every product of `f32`. On processors of AMD, MKL uses half of their width, and oneDNN,
-//! which is part of libtorch too, is twice as fast from about a million multiplications on. So small products go
-//! to MKL, and the kernel of a larger one is looked up in a table by its class: whether it has few rows or columns,
+//! libtorch calls MKL for every product of `f32`. On AMD processors, MKL uses half of the vector width, and oneDNN,
+//! which is also part of libtorch, is twice as fast from about a million multiplications on. So small products run
+//! in MKL, and the kernel of a larger product is looked up in a table by its class: whether it has few rows or columns,
 //! how its operands are stored, and how large it is. A class is measured when it is first needed, and the result is
 //! kept in the user's cache folder.
 
@@ -30,9 +30,9 @@ type TchResult = Result<Tensor, TchError>;
 pub enum ProductKernels {
     /// The kernel that was measured to be the fastest for the class of the product.
     Measured,
-    /// Those of libtorch, with its results to the last bit.
+    /// libtorch's kernel, so results are bitwise identical to libtorch's.
     Torch,
-    /// Those of oneDNN for all products that are large enough.
+    /// oneDNN's kernel for all products that are large enough.
     OneDnn,
 }
 

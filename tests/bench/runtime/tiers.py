@@ -1,9 +1,9 @@
-"""Measures the runtime's own kernels: each program with them and with libtorch's only, in alternating calls of one process.
+"""Compares the runtime's own kernels with libtorch's: each program runs with both, in alternating calls of one process.
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/tiers.py [WORKLOAD...]
 
 Prints CPU milliseconds, the minimum of each, the median ratio of adjacent calls for the first configuration of each
-program, and the difference of the results. Own kernels are the native tier and the measured products.
+program, and the difference of the results. The runtime's kernels are the native tier and the measured products.
 """
 
 import importlib
@@ -42,7 +42,7 @@ def measure(name):
             end = time.time() + SECONDS
         else:
             pairs.append((own, libtorch))
-        # The call after the comparison finds cold caches.
+        # After the comparison, the caches are cold in the next call.
         modes.reverse()
     assert apart < MOST_DIFFERENCE, name
     ratio = statistics.median(libtorch / own for own, libtorch in pairs)

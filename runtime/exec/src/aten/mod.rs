@@ -424,7 +424,7 @@ pub fn ambient() -> u64 {
     unsafe { raw::ag_ambient() }
 }
 
-/// Whether libtorch has oneDNN and the user has not switched it off (`torch.backends.mkldnn.enabled`).
+/// Whether libtorch has oneDNN and the user has not disabled it (`torch.backends.mkldnn.enabled`).
 pub fn uses_onednn() -> bool {
     // SAFETY: reads a setting of torch.
     unsafe { raw::ag_uses_onednn() }

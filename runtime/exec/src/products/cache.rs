@@ -11,11 +11,11 @@ use super::class::SIZES;
 use super::kernels::Kernel;
 use super::table::Table;
 
-/// The largest file that is read, in bytes.
+/// The maximum size of the file, in bytes. A larger file is not read.
 const LARGEST: u64 = 1 << 16;
 
-/// The path of the table for a number of threads. Its name has what the result depends on: the processor and the
-/// version of torch. `None` if the user has no home folder.
+/// The path of the table for a number of threads. The name contains the processor and the version of torch, on which
+/// the table depends. `None` if the user has no home folder.
 pub(super) fn path(threads: i32) -> Option<PathBuf> {
     let folder = etcetera::choose_base_strategy().ok()?.cache_dir().join("ag-lsp");
     let torch = crate::aten::version();
@@ -29,7 +29,7 @@ pub(super) fn load(threads: i32) -> Option<Table> {
     Some(parse(&fs::read_to_string(path).ok()?))
 }
 
-/// Writes the table. A folder that cannot be written is no error: the next process measures again.
+/// Writes the table. If the folder cannot be written, the next process measures again.
 pub(super) fn store(threads: i32, table: &Table) {
     let Some(path) = path(threads) else { return };
     let Some(folder) = path.parent() else { return };

@@ -1,4 +1,4 @@
-//! Classes of products: those for which one kernel is the fastest.
+//! Classes of products. All products of a class are assumed to have the same fastest kernel.
 
 use tch::{Device, Kind, Tensor};
 
@@ -31,10 +31,10 @@ pub(super) struct Kind2d {
 }
 
 impl Class {
-    /// `None` for small products, and for operands that only libtorch's own kernel takes.
+    /// `None` for small products, and for operands that only libtorch's kernel supports.
     pub(super) fn of(a: &Tensor, b: &Tensor) -> Option<Self> {
         let ([rows, inner], [also_inner, columns]) = (matrix(a)?, matrix(b)?);
-        // Mismatched operands are rejected by libtorch. It has a kernel of its own for products of a matrix and a vector.
+        // Mismatched operands are rejected by libtorch. It has a separate kernel for products of a matrix and a vector.
         (inner == also_inner && rows > 1 && columns > 1).then_some(())?;
         let multiplications = rows.checked_mul(inner)?.checked_mul(columns)?;
         (multiplications >= SMALLEST).then_some(())?;
@@ -64,11 +64,11 @@ impl Kind2d {
     /// Rows, inner dimension and columns of a product of this kind and size.
     pub(super) fn example(self, size: usize) -> [i64; 3] {
         let side = |few: bool, many: f64| if few { 8.0 } else { many };
-        // Between this size and the next.
+        // The number of multiplications is between this size and the next one.
         let multiplications = ((SMALLEST << size) as f64) * std::f64::consts::SQRT_2;
         let even = multiplications.cbrt();
         let (rows, columns) = match (self.has_few_rows, self.has_few_columns) {
-            // The rows are those of a batch: few, compared with the size of a layer.
+            // The rows are usually a batch, which is small compared with the size of a layer.
             (false, false) => (64.0_f64.min(even), (multiplications / 64.0_f64.min(even)).sqrt()),
             (false, true) => ((multiplications / side(true, 0.0)).sqrt(), side(true, 0.0)),
             (true, false) => (side(true, 0.0), (multiplications / side(true, 0.0)).sqrt()),

@@ -9,9 +9,9 @@ use crate::aten::{self, Argument, Call, Output};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
-    /// That of libtorch: MKL.
+    /// libtorch's kernel: MKL.
     Torch,
-    /// That of libtorch, with the result stored by columns: faster if there are few columns.
+    /// libtorch's kernel, with the result stored by columns: faster if there are few columns.
     TorchByColumns,
     OneDnn,
     /// The transposed product `b.t() @ a.t()` in oneDNN.
@@ -35,7 +35,7 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 
-    /// This kernel, or that of libtorch where there is no oneDNN or the user has switched it off.
+    /// This kernel, or libtorch's if oneDNN is missing or the user has disabled it.
     pub(super) fn if_available(self) -> Self {
         match self {
             Self::OneDnn | Self::OneDnnByColumns if !aten::uses_onednn() || LINEAR.is_none() => Self::Torch,

@@ -7,11 +7,11 @@ use tch::{Device, Kind, Tensor};
 use super::class::{Kind2d, SIZES};
 use super::kernels::Kernel;
 
-/// Each kernel runs this often, in turns with the others.
+/// The number of runs of each kernel. The kernels alternate.
 const RUNS: usize = 7;
 
-/// A kernel replaces libtorch's own if its fastest run takes less than this share of the time of libtorch's fastest
-/// run, and if it is faster in almost all turns: on a loaded machine one fast run may be a coincidence.
+/// A kernel replaces libtorch's if its fastest run takes less than this fraction of the time of libtorch's fastest run,
+/// and if it is faster in almost all rounds: on a loaded machine, one fast run may be a coincidence.
 const FASTER: f64 = 0.93;
 const MOST_SLOWER_TURNS: usize = 1;
 

@@ -28,19 +28,19 @@ def deterministic_kernels_used():
 
 
 def use_product_kernels(name):
-    """Sets the kernels for products of matrices of `float32` on the CPU. The setting concerns all functions.
+    """Sets the kernels for products of matrices of `float32` on the CPU. The setting applies to all functions.
 
-    `"measured"`, the default: the kernel that is fastest for the shapes on this processor. It is measured when a kind of
-    products is first needed, which takes about 20 ms, and kept in the user's cache folder. `"torch"`: that of libtorch.
-    `"onednn"`: that of oneDNN for all products of more than about 100,000 multiplications; like `"torch"`, it gives the
-    same results on each run, whatever has been measured.
+    `"measured"`, the default: the kernel that is fastest for the shapes on this processor. The kernels are measured when
+    a kind of product is first needed, which takes about 20 ms, and the result is kept in the user's cache folder.
+    `"torch"`: libtorch's kernel. `"onednn"`: oneDNN's kernel for all products of more than about 100,000
+    multiplications. With `"torch"` and `"onednn"`, results do not depend on measurements.
     """
     _runtime.set_product_kernels(name)
 
 
 def show_config():
     """Prints the kernels that staged functions run, and the table of measured products."""
-    kernels = {"torch": "those of libtorch", "native": "native for small tensors", "always": "native"}
+    kernels = {"torch": "libtorch", "native": "native for small tensors", "always": "native"}
     print(f"autograph {_runtime.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"kernels: {kernels[_runtime.tier()]}")
     print(_runtime.products_description(), end="")
