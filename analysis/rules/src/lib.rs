@@ -65,7 +65,7 @@ pub struct Rule {
 pub enum Check {
     /// Each staged function, with its facts.
     Function(fn(&FunctionContext)),
-    /// Each file whose index satisfies the condition; the check sees syntax and imports only. The file is parsed again
+    /// Each file whose index satisfies the condition; the check gets only syntax and imports. The file is parsed again
     /// for the check, so the condition should hold for few files.
     File(fn(&FileIndex) -> bool, fn(&FileContext)),
     /// Reported by the engine itself (syntax errors, unused suppressions).

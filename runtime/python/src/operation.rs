@@ -1,4 +1,4 @@
-//! `Op`: the operations of a graph, as Python sees them.
+//! `Op`: the operations of a graph, for Python.
 
 use ag_graph::ir::text::op_name;
 use ag_graph::ir::{Graph, Op, Operator};

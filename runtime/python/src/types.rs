@@ -1,4 +1,4 @@
-//! `Type` and its subclasses: the types of values, as Python sees them.
+//! `Type` and its subclasses: the types of values, for Python.
 
 use ag_graph::ir::text::parse_type;
 use ag_graph::ir::{DType, Device, Dim, TensorType, Type};

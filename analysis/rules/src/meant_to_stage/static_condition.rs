@@ -52,7 +52,7 @@ declare_rule! {
     /// ```
     ///
     /// ## What TensorFlow reports
-    /// Nothing; after several such calls a warning about retracing.
+    /// Nothing at first. After several such calls, TensorFlow warns about retracing.
     pub(crate) static STATIC_CONDITION = {
         code: "AG303", name: "static-condition",
         summary: "a condition on a Python argument is evaluated while the graph is built",

@@ -14,8 +14,8 @@ use ag_staging::host_numbers::HostNumbers;
 declare_rule! {
     /// ## What it does
     /// Reports code that needs the value of a Tensor as a Python number in an exported module: `int(x)`, `float(x)` and
-    /// `range(x)`. The result of `x.item()` is reported there as well, and also as the index of a list or as an
-    /// argument of functions such as `math.sqrt`.
+    /// `range(x)`. For the result of `x.item()`, it reports these uses, the use as the index of a list, and the use as
+    /// an argument of functions such as `math.sqrt`.
     ///
     /// ## Why is this bad?
     /// This code needs a concrete number, but `torch.export` traces without values, so it raises. (`x.item()` alone is

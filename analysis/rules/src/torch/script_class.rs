@@ -1,4 +1,4 @@
-//! The attributes of a file's classes as TorchScript sees them: which are constants, which are annotated, and what
+//! The attributes of a file's classes in TorchScript: the constants, the annotated attributes, and the values that
 //! the constructor assigns.
 //!
 //! ```python

@@ -78,7 +78,7 @@ struct Walk<'a, 'c> {
 }
 
 impl Walk<'_, '_> {
-    /// Whether control never reaches the end of the body, as the compiler sees it; `Maybe` if that depends on a test.
+    /// Whether control never reaches the end of the body, according to the compiler; `Maybe` if that depends on a test.
     fn body(&mut self, body: &[Stmt]) -> Known {
         let mut exits = Known::Value(false);
         for statement in body {

@@ -9,7 +9,7 @@ use super::class::{Class, KINDS, Kind2d, SIZES};
 use super::kernels::Kernel;
 use super::{ProductKernels, cache, measure, product_kernels};
 
-/// For each kind that has been needed, the kernel for each size.
+/// For each kind that has been measured, the kernel for each size.
 pub(super) type Table = [Option<[Kernel; SIZES]>; KINDS];
 
 /// The tables by the number of threads.

@@ -1,4 +1,4 @@
-//! Graphs: functions that consist of nodes in nested regions. A region sees the values of enclosing regions;
+//! Graphs: functions that consist of nodes in nested regions. A region can use the values of enclosing regions;
 //! each value has one definition.
 
 use std::sync::Arc;

@@ -27,7 +27,7 @@ _NOT_DECOMPOSED = {aten.scaled_dot_product_attention.default}
 
 
 class Recorder(TorchDispatchMode):
-    """Runs below autograd; sees ATen operators."""
+    """Runs below autograd, and records ATen operators."""
 
     def __init__(self, staging):
         super().__init__()

@@ -16,8 +16,8 @@ from . import regions, specs
 from .graph_function import GraphFunction
 from .values import List
 
-#: The nesting depths from which the arguments of a function are assumed never to repeat: for inlined calls, and for a
-#: function of the graph that is specialized to numbers, strings or types.
+#: From these nesting depths on, the arguments of a function are assumed never to repeat: for inlined calls, and for
+#: functions of the graph that are specialized to numbers, strings or types.
 MAX_INLINED = 24
 MAX_SPECIALIZED = 6
 
