@@ -80,7 +80,7 @@ impl Features {
             "BUILTIN_FUNCTIONS" => self.builtins = true,
             "EQUALITY_OPERATORS" => self.equality = true,
             "LISTS" => self.lists = true,
-            // These concern the runtime and do not change the converted text.
+            // These affect only the runtime, not the converted text.
             "AUTO_CONTROL_DEPS" | "NAME_SCOPES" => {}
             _ => return false,
         }

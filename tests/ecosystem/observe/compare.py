@@ -161,7 +161,7 @@ class Comparison:
             if any(place in raised or place in broke for place in places):
                 kind = "true"
             elif places & ran:
-                # Warnings concern effects that raise no exception: lost side effects, retracing.
+                # Warnings are about effects that raise no exception: lost side effects, retracing.
                 kind = "false" if severity == "error" else "ran"
             else:
                 kind = "not run"
