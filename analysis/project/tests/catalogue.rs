@@ -155,7 +155,7 @@ fn disagreements(entries: &[Entry], modules: &[Module]) -> Vec<String> {
                     if of_kind.len() == 1 && codes.iter().any(|(line, _)| Some(*line) == program.line) =>
                 {
                     wrong.push(format!(
-                        "{name}: {kind} is found: {codes:?}, the entry says {:?}",
+                        "{name}: {kind} is found: {codes:?}, but the entry has {:?}",
                         entry.verdict
                     ));
                 }

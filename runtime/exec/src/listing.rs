@@ -19,7 +19,7 @@ impl Plan {
                 let mut line = format!("{index:>5}  {}", function.step(step, &origin.operation));
                 for dead in dead {
                     let _ = match dead {
-                        Dead::Tensor(ten) => write!(line, " -t{}", ten.0),
+                        Dead::Tensor(reg) => write!(line, " -t{}", reg.0),
                         Dead::Object(any) => write!(line, " -a{}", any.0),
                     };
                 }
@@ -76,7 +76,7 @@ impl Function {
             }
             Step::Concat { out, tensors, dimension, .. } => {
                 let tensors: Vec<_> =
-                    tensors.of(&tables.tensors).iter().map(|ten| format!("t{}", ten.0)).collect();
+                    tensors.of(&tables.tensors).iter().map(|reg| format!("t{}", reg.0)).collect();
                 format!("t{} = {operation}([{}], {})", out.0, tensors.join(", "), input(dimension))
             }
             Step::ConcatList { out, list, dimension, .. } => {
@@ -160,7 +160,7 @@ impl super::plan::Register {
     fn text(self) -> String {
         match self {
             Self::Scalar(num, _) => format!("n{}", num.0),
-            Self::Tensor(ten) => format!("t{}", ten.0),
+            Self::Tensor(reg) => format!("t{}", reg.0),
             Self::Object(any) => format!("a{}", any.0),
         }
     }
@@ -184,7 +184,7 @@ fn sources(items: &[Source]) -> String {
 fn source(from: &Source) -> String {
     match from {
         Source::Scalar(number) => input(number.input),
-        Source::Tensor(ten, taken) => format!("{}t{}", if *taken { "take " } else { "" }, ten.0),
+        Source::Tensor(reg, taken) => format!("{}t{}", if *taken { "take " } else { "" }, reg.0),
         Source::Object(any, taken) => format!("{}a{}", if *taken { "take " } else { "" }, any.0),
         Source::Const(value) => value.to_string(),
         Source::List(items) => format!("[{}]", sources(items)),

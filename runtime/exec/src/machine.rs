@@ -186,7 +186,7 @@ impl Machine<'_> {
     fn release_dead(&mut self, function: &Function, index: usize) {
         for dead in function.dead[index].of(&function.tables.dead) {
             match dead {
-                Dead::Tensor(ten) => drop(self.registers.tensor_mut(*ten).take()),
+                Dead::Tensor(reg) => drop(self.registers.tensor_mut(*reg).take()),
                 Dead::Object(any) => *self.registers.object_mut(*any) = Value::None,
             }
         }
@@ -256,7 +256,7 @@ impl Machine<'_> {
             Step::Concat { f, out, tensors, dimension } => {
                 let dimension = registers.scalar(dimension).cast_signed();
                 let tensors: Result<Vec<_>, Fault> =
-                    tensors.of(&tables.tensors).iter().map(|ten| registers.tensor(*ten)).collect();
+                    tensors.of(&tables.tensors).iter().map(|reg| registers.tensor(*reg)).collect();
                 let result = f(&tensors?, dimension)?;
                 *registers.tensor_mut(out) = Some(result);
             }

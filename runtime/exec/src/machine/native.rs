@@ -35,8 +35,8 @@ impl Scratch {
             native.segment.inputs.iter().zip(&native.inputs).zip(&native.input_sizes)
         {
             let bits = match (input, place) {
-                (Input::Tensor(element, ..), Register::Tensor(ten)) => registers
-                    .tensor(*ten)
+                (Input::Tensor(element, ..), Register::Tensor(reg)) => registers
+                    .tensor(*reg)
                     .ok()
                     .and_then(|tensor| aten::address(tensor, element.dtype(), sizes, strides))
                     .map(|address| address as usize as u64),
@@ -68,7 +68,7 @@ impl Scratch {
             let base = match view.of {
                 Base::Tensor(index) => Some(&self.tensors[index]),
                 Base::Input(index) => match native.inputs[index] {
-                    Register::Tensor(ten) => registers.tensor(ten).ok(),
+                    Register::Tensor(reg) => registers.tensor(reg).ok(),
                     _ => None,
                 },
             };
@@ -81,7 +81,7 @@ impl Scratch {
         }
         for dead in &native.dead {
             match dead {
-                Dead::Tensor(ten) => drop(registers.tensor_mut(*ten).take()),
+                Dead::Tensor(reg) => drop(registers.tensor_mut(*reg).take()),
                 Dead::Object(any) => *registers.object_mut(*any) = Value::None,
             }
         }
@@ -92,11 +92,11 @@ impl Scratch {
         for (place, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
             match (place, output) {
                 // The tensors are in the order of the outputs; those that only views share are between them.
-                (Register::Tensor(ten), Output::Tensor(index)) => {
-                    *registers.tensor_mut(*ten) = tensors.nth(index - taken);
+                (Register::Tensor(reg), Output::Tensor(index)) => {
+                    *registers.tensor_mut(*reg) = tensors.nth(index - taken);
                     taken = index + 1;
                 }
-                (Register::Tensor(ten), Output::View(_)) => *registers.tensor_mut(*ten) = views.next(),
+                (Register::Tensor(reg), Output::View(_)) => *registers.tensor_mut(*reg) = views.next(),
                 (Register::Scalar(num, _), Output::Number(_)) => {
                     *registers.scalar_mut(*num) = numbers.next().copied().unwrap_or_default();
                 }

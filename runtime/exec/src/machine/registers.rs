@@ -56,17 +56,17 @@ impl Registers {
         }
     }
 
-    pub(super) fn tensor_mut(&mut self, ten: TensorReg) -> &mut Option<Tensor> {
-        &mut self.tensors[self.frame.tensors + ten.0 as usize]
+    pub(super) fn tensor_mut(&mut self, reg: TensorReg) -> &mut Option<Tensor> {
+        &mut self.tensors[self.frame.tensors + reg.0 as usize]
     }
 
-    pub(super) fn tensor(&self, ten: TensorReg) -> Result<&Tensor, Fault> {
-        self.tensors[self.frame.tensors + ten.0 as usize].as_ref().ok_or_else(unbound)
+    pub(super) fn tensor(&self, reg: TensorReg) -> Result<&Tensor, Fault> {
+        self.tensors[self.frame.tensors + reg.0 as usize].as_ref().ok_or_else(unbound)
     }
 
     /// Moves the tensor out of its register.
-    pub(super) fn take(&mut self, ten: TensorReg) -> Result<Tensor, Fault> {
-        self.tensor_mut(ten).take().ok_or_else(unbound)
+    pub(super) fn take(&mut self, reg: TensorReg) -> Result<Tensor, Fault> {
+        self.tensor_mut(reg).take().ok_or_else(unbound)
     }
 
     pub(super) fn object_mut(&mut self, any: ObjectReg) -> &mut Value {
@@ -84,9 +84,9 @@ impl Registers {
     pub(super) fn fetch(&mut self, source: &Source) -> Value {
         match source {
             Source::Scalar(TypedScalar { input, kind }) => boxed(self.scalar(*input), *kind),
-            Source::Tensor(ten, true) => self.tensor_mut(*ten).take().map_or(Value::None, Value::from),
-            Source::Tensor(ten, false) => {
-                self.tensor_mut(*ten).as_ref().map_or(Value::None, |tensor| tensor.shallow_clone().into())
+            Source::Tensor(reg, true) => self.tensor_mut(*reg).take().map_or(Value::None, Value::from),
+            Source::Tensor(reg, false) => {
+                self.tensor_mut(*reg).as_ref().map_or(Value::None, |tensor| tensor.shallow_clone().into())
             }
             Source::Object(any, true) => std::mem::take(self.object_mut(*any)),
             Source::Object(any, false) => self.object_mut(*any).clone(),
@@ -98,8 +98,8 @@ impl Registers {
     pub(super) fn store(&mut self, place: Register, value: Value) -> Result<(), Fault> {
         match (place, value) {
             (Register::Object(any), value) => *self.object_mut(any) = value,
-            (Register::Tensor(ten), Value::Tensor(tensor)) => *self.tensor_mut(ten) = Some(tensor.into()),
-            (Register::Tensor(ten), Value::None) => *self.tensor_mut(ten) = None,
+            (Register::Tensor(reg), Value::Tensor(tensor)) => *self.tensor_mut(reg) = Some(tensor.into()),
+            (Register::Tensor(reg), Value::None) => *self.tensor_mut(reg) = None,
             (Register::Tensor(_), value) => {
                 return Err(Fault::Type(format!("expected a Tensor, found {}", value.kind())));
             }
@@ -120,7 +120,7 @@ impl Registers {
 
     pub(super) fn store_output(&mut self, place: Register, output: Output) -> Result<(), Fault> {
         match (place, output) {
-            (Register::Tensor(ten), Output::Tensor(tensor)) => *self.tensor_mut(ten) = Some(tensor),
+            (Register::Tensor(reg), Output::Tensor(tensor)) => *self.tensor_mut(reg) = Some(tensor),
             (place, output) => self.store(place, output.into())?,
         }
         Ok(())
@@ -158,7 +158,7 @@ impl Registers {
     fn plain(&self, source: &Source) -> Argument<'_> {
         match source {
             Source::Scalar(number) => self.argument_of(*number),
-            Source::Tensor(ten, _) => self.tensors[self.frame.tensors + ten.0 as usize]
+            Source::Tensor(reg, _) => self.tensors[self.frame.tensors + reg.0 as usize]
                 .as_ref()
                 .map_or(Argument::NONE, Argument::tensor),
             _ => Argument::NONE,
