@@ -103,6 +103,10 @@ pub enum RootKind {
     TorchExport,
     /// `@torch.jit.script`, `torch.jit.script(f)`.
     TorchScript,
+    /// `torch.fx.symbolic_trace(m)`: records operations on symbolic values, which have no sizes.
+    TorchFx,
+    /// `torch.vmap(f)`: runs on Tensors that stand for all rows of a batch.
+    TorchVmap,
     /// `torch.jit.trace(f, example)`: runs the function once, and records its operations.
     TorchTrace,
     /// `@jax.jit`, `jax.jit(f)`, `partial(jax.jit, …)`, `pmap`.

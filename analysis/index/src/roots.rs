@@ -287,7 +287,7 @@ fn site(
             "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
                 static_arguments.add(value)
             }
-            "in_axes" => static_arguments.add_unmapped(value),
+            "in_axes" | "in_dims" => static_arguments.add_unmapped(value),
             "disable" if boolean(value) == Some(true) => return None,
             // `dynamo=False` selects TorchScript's exporter, which records one run of the function.
             "dynamo" if boolean(value) == Some(false) => return None,
@@ -297,7 +297,7 @@ fn site(
     if makers::traces_some_arguments(maker.name) {
         static_arguments.more = Some(MoreStatic::Other);
     }
-    if maker.kind == RootKind::JaxVmap
+    if matches!(maker.kind, RootKind::JaxVmap | RootKind::TorchVmap)
         && let Some(in_axes) = arguments.last().and_then(|arguments| arguments.args.get(1))
     {
         static_arguments.add_unmapped(in_axes);

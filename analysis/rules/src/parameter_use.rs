@@ -88,6 +88,7 @@ pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnosti
                 | RootKind::Convert
                 | RootKind::TorchCompile
                 | RootKind::TorchExport
+                | RootKind::TorchFx
                 | RootKind::Configured
         )
     );

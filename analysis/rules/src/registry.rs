@@ -121,6 +121,7 @@ pub static RULES: &[&Rule] = &[
     &jax::custom_derivative::JAX_CUSTOM_DERIVATIVE,
     &jax::tree::JAX_TREE,
     &torch::trace_constant::TRACE_CONSTANT,
+    &torch::vmap::TORCH_VMAP,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

@@ -6,9 +6,10 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
+use super::value_sizes::{self, SizeUse};
 use super::{
     bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, number_decisions,
-    size_decisions, snippet,
+    snippet,
 };
 use ag_db::diagnostic::Severity;
 
@@ -102,14 +103,19 @@ fn check(ctx: &FunctionContext) {
         .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
     }
-    for (test, what, sized) in size_decisions(ctx).into_iter().filter(|_| ctx.stage.options.full_graph) {
+    // Without `fullgraph=True` the operation that selects the rows causes the graph break.
+    let sizes = if ctx.stage.options.full_graph { value_sizes::uses(ctx) } else { Vec::new() };
+    for SizeUse { at, what, source } in sizes {
         ctx.report(
             &TORCH_GRAPH_BREAK_BRANCH,
-            test,
-            format!("the size of `{}` depends on values: {what} on it cannot be traced", snippet(ctx, sized)),
+            at,
+            format!(
+                "the size of `{}` depends on values: {what} on it cannot be traced",
+                snippet(ctx, source)
+            ),
         )
         .severity(Severity::Error)
-        .why(ctx.why(sized))
+        .why(ctx.why(source))
         .help("use `torch.where`, which keeps the shape")
         .emit();
     }

@@ -6,10 +6,14 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
 use super::break_branch::predicate;
+use super::trace_constant::size_in;
+use super::value_sizes::{self, SizeUse};
 use super::{
-    bool_severity, decisions, exports, handles_tracing, is_assumed, number_decisions, size_decisions, snippet,
+    bool_severity, decisions, exports, handles_tracing, is_assumed, number_decisions, records_symbolically,
+    snippet,
 };
 use ag_db::diagnostic::Severity;
+use ag_index::facts::Binding;
 use ag_staging::construct::ConstructKind;
 use ruff_text_size::Ranged;
 
@@ -83,16 +87,19 @@ fn check(ctx: &FunctionContext) {
         .emit();
     }
     predicates(ctx);
-    for (test, what, sized) in size_decisions(ctx) {
+    if records_symbolically(ctx) {
+        on_sizes(ctx);
+    }
+    for SizeUse { at, what, source } in value_sizes::uses(ctx) {
         ctx.report(
             &TORCH_EXPORT_BRANCH,
-            test,
+            at,
             format!(
                 "the size of `{}` depends on values: {what} on it cannot be exported",
-                snippet(ctx, sized)
+                snippet(ctx, source)
             ),
         )
-        .why(ctx.why(sized))
+        .why(ctx.why(source))
         .help(HELP)
         .emit();
     }
@@ -133,6 +140,36 @@ fn check(ctx: &FunctionContext) {
             .why(ctx.why(container))
             .help(HELP)
             .emit();
+        }
+    }
+}
+
+/// Decisions on the sizes of Tensors, and loops over sizes, under torch.fx: a size is a symbolic value of its graph.
+fn on_sizes(ctx: &FunctionContext) {
+    let report = |at: &Expr, what: &str, size: &Expr| {
+        let message =
+            format!("`{}` is a symbolic value for torch.fx: {what} on it raises", snippet(ctx, size));
+        ctx.report(&TORCH_EXPORT_BRANCH, at, message)
+            .why(ctx.why(size))
+            .help("record the module with `torch.export.export`, which knows the sizes")
+            .emit();
+    };
+    let mut reported: Vec<&Expr> = Vec::new();
+    for (construct, node) in ctx.decisions() {
+        let Some(test) = node.test().filter(|_| construct.binding == Binding::Python) else { continue };
+        if let Some(size) = size_in(ctx, test)
+            && !reported.iter().any(|other| other.range().contains_range(test.range()))
+        {
+            reported.push(test);
+            report(test, tracing::noun_phrase(construct.kind), size);
+        }
+    }
+    for expression in ctx.expressions() {
+        if let Expr::Call(call) = expression
+            && ctx.builtin(&call.func) == Some("range")
+            && let Some(size) = call.arguments.args.iter().find_map(|bound| size_in(ctx, bound))
+        {
+            report(expression, "a `range`", size);
         }
     }
 }

@@ -32,31 +32,35 @@ pub(super) mod script_undefined;
 pub(super) mod script_unsupported;
 pub(super) mod script_untyped;
 pub(super) mod trace_constant;
+mod value_sizes;
+pub(super) mod vmap;
 
-use ruff_python_ast::{self as ast, CmpOp, Expr, UnaryOp};
+use ruff_python_ast::{Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
 use super::tracing::{self, Certainty, Decision, Origin};
 use ag_db::diagnostic::Severity;
-use ag_flow::DefKind;
 use ag_index::dialect::RootKind;
 use ag_index::facts::Binding;
 use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
-use ag_syntax::expressions::natural;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
-use ag_syntax::qname::QName;
 
 /// Traced by torch.compile, which inserts graph breaks.
 fn compiles(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchCompile | RootKind::Configured)
 }
 
-/// Traced by torch.export, which raises instead of inserting a graph break.
+/// Traced by torch.export or torch.fx, which raise instead of inserting a graph break.
 fn exports(ctx: &FunctionContext) -> bool {
-    ctx.stage.mode == RootKind::TorchExport
+    matches!(ctx.stage.mode, RootKind::TorchExport | RootKind::TorchFx)
+}
+
+/// Recorded by torch.fx, for which the sizes of Tensors have no value either.
+fn records_symbolically(ctx: &FunctionContext) -> bool {
+    ctx.stage.mode == RootKind::TorchFx
 }
 
 /// Compiled from source by TorchScript.
@@ -143,53 +147,6 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
         }
     }
     found
-}
-
-/// Decisions on a size that depends on the values of a Tensor: `if kept.shape[0] > 2:` where `kept = x[x > 0]`.
-fn size_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str, &'a Expr)> {
-    let mut found = Vec::new();
-    for (construct, node) in ctx.decisions() {
-        if construct.binding != Binding::Python || construct.kind == ConstructKind::For {
-            continue;
-        }
-        if let Some(test @ Expr::Compare(compare)) = node.test()
-            && let Some(tensor) = sized(&compare.left)
-            && let [CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE | CmpOp::Eq | CmpOp::NotEq] =
-                &*compare.ops
-            && let [bound] = &*compare.comparators
-            && bound.is_number_literal_expr()
-            && let definitions = ctx.flow.definitions_of(tensor.range(), &QName::from(&tensor.id))
-            && let [definition] = definitions.as_slice()
-            && definition.kind == DefKind::Assign
-            && let Some(value) = definition.value.and_then(|range| ctx.expression_at(range))
-            && break_shape::sized_by_values(ctx, value).is_some()
-            && !handles_tracing(ctx, construct.range)
-        {
-            found.push((test, tracing::noun_phrase(construct.kind), value));
-        }
-    }
-    found
-}
-
-/// The Tensor of `kept.shape[0]`, `kept.size(0)`, `len(kept)` and `kept.numel()`. The other dimensions of a selection
-/// have the sizes of the original Tensor.
-fn sized(size: &Expr) -> Option<&ast::ExprName> {
-    let is_first = |axis: &Expr| natural(axis) == Some(0);
-    match size {
-        Expr::Subscript(subscript) if is_first(&subscript.slice) => {
-            let shape = subscript.value.as_attribute_expr()?;
-            shape.value.as_name_expr().filter(|_| shape.attr.as_str() == "shape")
-        }
-        Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
-            (Expr::Attribute(method), [axis]) if method.attr.as_str() == "size" && is_first(axis) => {
-                method.value.as_name_expr()
-            }
-            (Expr::Attribute(method), []) if method.attr.as_str() == "numel" => method.value.as_name_expr(),
-            (Expr::Name(function), [value]) if function.id == "len" => value.as_name_expr(),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// Whether the code around `range`, or anywhere in the function, tests for compilation. The test is recognized by its

@@ -119,7 +119,7 @@ fn on_sizes(ctx: &FunctionContext) {
         if only_raises(node) || handles_tracing(ctx, construct.range) {
             continue;
         }
-        if let Some(size) = size_in(ctx, test, MAX_STEPS)
+        if let Some(size) = size_in(ctx, test)
             && !reported.iter().any(|other| other.range().contains_range(test.range()))
         {
             reported.push(test);
@@ -172,7 +172,11 @@ fn only_raises(node: ConstructNode) -> bool {
 }
 
 /// The size of a Tensor that determines `expression`: `x.shape[0]`, `x.size(1)`, `len(x)`.
-fn size_in<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, steps: usize) -> Option<&'a Expr> {
+pub(super) fn size_in<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr> {
+    size_within(ctx, expression, MAX_STEPS)
+}
+
+fn size_within<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, steps: usize) -> Option<&'a Expr> {
     match expression {
         Expr::Compare(compare)
             if compare.ops.iter().any(|op| matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot)) =>
@@ -181,16 +185,16 @@ fn size_in<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, steps: usize) ->
         }
         Expr::Compare(compare) => std::iter::once(&*compare.left)
             .chain(&compare.comparators)
-            .find_map(|side| size_in(ctx, side, steps)),
-        Expr::BoolOp(operation) => operation.values.iter().find_map(|value| size_in(ctx, value, steps)),
+            .find_map(|side| size_within(ctx, side, steps)),
+        Expr::BoolOp(operation) => operation.values.iter().find_map(|value| size_within(ctx, value, steps)),
         Expr::BinOp(operation) => {
-            size_in(ctx, &operation.left, steps).or_else(|| size_in(ctx, &operation.right, steps))
+            size_within(ctx, &operation.left, steps).or_else(|| size_within(ctx, &operation.right, steps))
         }
-        Expr::UnaryOp(operation) => size_in(ctx, &operation.operand, steps),
+        Expr::UnaryOp(operation) => size_within(ctx, &operation.operand, steps),
         Expr::Attribute(attribute) => {
             (attribute.attr.as_str() == "shape" && is_tensor(ctx, &attribute.value)).then_some(expression)
         }
-        Expr::Subscript(subscript) => size_in(ctx, &subscript.value, steps).map(|_| expression),
+        Expr::Subscript(subscript) => size_within(ctx, &subscript.value, steps).map(|_| expression),
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method) => (matches!(method.attr.as_str(), "size" | "numel" | "nelement")
                 && is_tensor(ctx, &method.value))
@@ -198,7 +202,7 @@ fn size_in<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, steps: usize) ->
             callee => match (ctx.builtin(callee)?, &*call.arguments.args) {
                 ("len", [value]) => is_tensor(ctx, value).then_some(expression),
                 ("min" | "max" | "int" | "abs", values) => {
-                    values.iter().find_map(|value| size_in(ctx, value, steps))
+                    values.iter().find_map(|value| size_within(ctx, value, steps))
                 }
                 _ => None,
             },
@@ -210,7 +214,7 @@ fn size_in<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, steps: usize) ->
                 return None;
             }
             let value = ctx.expression_at(definition.value?)?;
-            size_in(ctx, value, steps - 1)
+            size_within(ctx, value, steps - 1)
         }
         _ => None,
     }

@@ -1,0 +1,233 @@
+//! Sizes that depend on the values of a Tensor: decisions on them, and loops over them.
+//!
+//! ```python
+//! kept = x[x > 0].float()
+//! if kept.shape[0] > 2: …           # the size has no value while torch traces
+//! for row in kept: …
+//! ```
+
+use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::tracing::{self, is_mask};
+use super::break_shape::sized_by_values;
+use super::handles_tracing;
+use ag_flow::DefKind;
+use ag_index::facts::Binding;
+use ag_staging::construct::ConstructKind;
+use ag_syntax::expressions::natural;
+use ag_syntax::qname::QName;
+
+/// Maximum length of a chain of assignments and methods that is followed back.
+const MAX_STEPS: usize = 6;
+
+/// Methods that return a Tensor with the same number of rows.
+const KEEP_ROWS: [&str; 14] = [
+    "bool",
+    "clone",
+    "contiguous",
+    "cpu",
+    "cuda",
+    "detach",
+    "double",
+    "float",
+    "half",
+    "int",
+    "long",
+    "sort",
+    "to",
+    "type",
+];
+
+/// A decision on a size, or a loop whose number of iterations is one.
+pub(super) struct SizeUse<'a> {
+    pub at: &'a Expr,
+    /// "an `if`", "a `for`".
+    pub what: &'static str,
+    /// The operation whose result has this size.
+    pub source: &'a Expr,
+}
+
+pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<SizeUse<'a>> {
+    let mut found = Vec::new();
+    for (construct, node) in ctx.decisions() {
+        if construct.binding != Binding::Python || construct.kind == ConstructKind::For {
+            continue;
+        }
+        if let Some(test) = node.test()
+            && let Some(source) = decided_by(ctx, test)
+            && !handles_tracing(ctx, construct.range)
+        {
+            let what = tracing::noun_phrase(construct.kind);
+            // `if not kept.numel():` is a decision of the `if` and of the `not`.
+            if !found.iter().any(|other: &SizeUse| other.at.range().contains_range(test.range())) {
+                found.push(SizeUse { at: test, what, source });
+            }
+        }
+    }
+    let loops = ctx.statements().into_iter().filter_map(|statement| match statement {
+        Stmt::For(node) => Some((&*node.iter, "a `for`")),
+        _ => None,
+    });
+    let comprehensions = ctx.expressions().into_iter().filter_map(|expression| match expression {
+        Expr::ListComp(ast::ExprListComp { generators, .. })
+        | Expr::SetComp(ast::ExprSetComp { generators, .. })
+        | Expr::DictComp(ast::ExprDictComp { generators, .. }) => {
+            generators.first().map(|generator| (&generator.iter, "a comprehension"))
+        }
+        _ => None,
+    });
+    for (at, what) in loops.chain(comprehensions) {
+        if let Some(source) = iterations(ctx, at)
+            && !handles_tracing(ctx, at.range())
+        {
+            found.push(SizeUse { at, what, source });
+        }
+    }
+    found
+}
+
+/// `kept.shape[0] > 2`, `not len(kept)`, `kept.numel()`.
+fn decided_by<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr> {
+    match test {
+        Expr::Compare(compare) => {
+            let ([CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE | CmpOp::Eq | CmpOp::NotEq], [bound]) =
+                (&*compare.ops, &*compare.comparators)
+            else {
+                return None;
+            };
+            size(ctx, &compare.left).filter(|_| bound.is_number_literal_expr())
+        }
+        Expr::UnaryOp(operation) if operation.op == UnaryOp::Not => decided_by(ctx, &operation.operand),
+        _ => size(ctx, test),
+    }
+}
+
+/// What determines the number of iterations of a loop over `kept`, `kept.tolist()`, `range(len(kept))`.
+fn iterations<'a>(ctx: &FunctionContext<'a>, iter: &'a Expr) -> Option<&'a Expr> {
+    if let Expr::Call(call) = iter {
+        if let Some(name) = ctx.builtin(&call.func) {
+            return match (name, &*call.arguments.args) {
+                ("range", bounds) => bounds.iter().find_map(|bound| size(ctx, bound)),
+                ("enumerate" | "reversed" | "list" | "tuple", [inner, ..]) => iterations(ctx, inner),
+                _ => None,
+            };
+        }
+        if let Expr::Attribute(method) = &*call.func
+            && method.attr.as_str() == "tolist"
+        {
+            return rows(ctx, &method.value, MAX_STEPS);
+        }
+    }
+    rows(ctx, iter, MAX_STEPS)
+}
+
+/// `kept.shape[0]`, `kept.size(0)`, `len(kept)`, `kept.numel()`: what determines the size. The other dimensions of a
+/// selection have the sizes of the original Tensor.
+fn size<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr> {
+    let is_first = |axis: &Expr| natural(axis) == Some(0);
+    match expression {
+        Expr::Subscript(subscript) if is_first(&subscript.slice) => {
+            let shape = subscript.value.as_attribute_expr().filter(|shape| shape.attr.as_str() == "shape")?;
+            rows(ctx, &shape.value, MAX_STEPS)
+        }
+        Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
+            (Expr::Attribute(method), [axis]) if method.attr.as_str() == "size" && is_first(axis) => {
+                rows(ctx, &method.value, MAX_STEPS)
+            }
+            (Expr::Attribute(method), []) if method.attr.as_str() == "numel" => {
+                rows(ctx, &method.value, MAX_STEPS)
+            }
+            (callee, [value]) if ctx.builtin(callee) == Some("len") => rows(ctx, value, MAX_STEPS),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The operation that determines the number of rows of a Tensor, if that depends on values.
+fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option<&'a Expr> {
+    let steps = steps.checked_sub(1)?;
+    if selects_rows(ctx, tensor) {
+        return Some(tensor);
+    }
+    match tensor {
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return None };
+            let value = definition.value.filter(|_| definition.kind == DefKind::Assign)?;
+            rows(ctx, ctx.expression_at(value)?, steps)
+        }
+        Expr::Call(call) => {
+            let method = call.func.as_attribute_expr().filter(|_| ctx.resolve(&call.func).is_none())?;
+            let keeps = match (method.attr.as_str(), &*call.arguments.args) {
+                ("squeeze" | "unsqueeze", [axis]) => natural(axis) != Some(0),
+                (name, _) => KEEP_ROWS.contains(&name),
+            };
+            keeps.then(|| rows(ctx, &method.value, steps)).flatten()
+        }
+        // `mask.nonzero(as_tuple=True)[0]`, `torch.where(mask)[0]`
+        Expr::Subscript(subscript) if natural(&subscript.slice) == Some(0) => match &*subscript.value {
+            Expr::Call(call) => indices_by_axis(ctx, call).then_some(&*subscript.value),
+            _ => None,
+        },
+        // `kept[:, 0]`
+        Expr::Subscript(subscript) => match &*subscript.slice {
+            Expr::Tuple(tuple) if tuple.elts.first().is_some_and(is_whole) => {
+                rows(ctx, &subscript.value, steps)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether the first dimension of the result depends on values. In `x[:, mask]` and `one_hot(x)` it does not.
+fn selects_rows(ctx: &FunctionContext, tensor: &Expr) -> bool {
+    let selects = match tensor {
+        Expr::Subscript(subscript) => match &*subscript.slice {
+            Expr::Tuple(tuple) => tuple.elts.first().is_some_and(|first| is_mask(ctx, first)),
+            _ => true,
+        },
+        Expr::Call(call) => {
+            let name = match &*call.func {
+                Expr::Attribute(attribute) => attribute.attr.as_str(),
+                Expr::Name(name) => name.id.as_str(),
+                _ => return false,
+            };
+            !matches!(name, "one_hot" | "repeat_interleave" | "where")
+                && !call
+                    .arguments
+                    .keywords
+                    .iter()
+                    .any(|keyword| keyword.arg.as_ref().is_none_or(|name| name.as_str() != "sorted"))
+        }
+        _ => false,
+    };
+    selects && sized_by_values(ctx, tensor).is_some()
+}
+
+/// `x.nonzero(as_tuple=True)` and `torch.where(x)` return a Tensor of indices for each axis.
+fn indices_by_axis(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
+    let by_axis = call
+        .arguments
+        .find_keyword("as_tuple")
+        .and_then(|keyword| keyword.value.as_boolean_literal_expr())
+        .is_some_and(|literal| literal.value);
+    let is_where = ctx.resolve(&call.func).is_some_and(|name| name == "torch.where")
+        && call.arguments.len() == 1
+        && call.arguments.args.first().is_some_and(|condition| tracing::is_tensor(ctx, condition));
+    let is_nonzero = match &*call.func {
+        Expr::Attribute(method) if method.attr.as_str() == "nonzero" => {
+            tracing::is_tensor(ctx, &method.value)
+                || call.arguments.args.first().is_some_and(|value| tracing::is_tensor(ctx, value))
+        }
+        _ => false,
+    };
+    is_where || by_axis && is_nonzero
+}
+
+fn is_whole(index: &Expr) -> bool {
+    matches!(index, Expr::Slice(slice) if slice.lower.is_none() && slice.upper.is_none() && slice.step.is_none())
+}
