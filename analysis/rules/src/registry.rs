@@ -78,6 +78,7 @@ pub static RULES: &[&Rule] = &[
     &pitfalls::keras_graph::KERAS_GRAPH,
     &pitfalls::keras_layer::KERAS_LAYER,
     &pitfalls::keras_training::KERAS_TRAINING,
+    &pitfalls::keras_batch_size::KERAS_BATCH_SIZE,
     &jax::branch::JAX_BRANCH,
     &jax::loops::JAX_LOOP,
     &jax::concretize::JAX_CONCRETIZE,

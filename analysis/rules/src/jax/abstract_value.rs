@@ -90,6 +90,23 @@ impl Value {
         }
     }
 
+    /// What a loop receives of a value that it iterates over: a row of each array.
+    pub(super) fn slice(self) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Leaf(leaf) => Self::Leaf(Leaf {
+                dtype: leaf.dtype.map(|(dtype, _)| (dtype, false)),
+                shape: leaf.shape.and_then(|shape| Some(shape.split_first()?.1.to_vec())),
+            }),
+            Self::Tuple(elements) => Self::Tuple(elements.into_iter().map(Self::slice).collect()),
+            Self::List(elements) => Self::List(elements.into_iter().map(Self::slice).collect()),
+            Self::Dict(items) => {
+                Self::Dict(items.into_iter().map(|(key, value)| (key, value.slice())).collect())
+            }
+            Self::Unknown | Self::Other => Self::Unknown,
+        }
+    }
+
     /// As a noun phrase for messages.
     pub(super) fn noun(&self) -> String {
         match self {

@@ -145,7 +145,7 @@ impl<'a> Call<'_, '_, 'a> {
         let init = self.value(1, "init");
         let xs = match argument(self.call, 2, "xs") {
             None | Some(Expr::NoneLiteral(_)) => Value::None,
-            Some(_) => Value::Unknown,
+            Some(_) => self.value(2, "xs").slice(),
         };
         let result = |carry: Value| self.evaluator.call(function, vec![carry, xs.clone()], 0);
         let returned = result(init.clone());

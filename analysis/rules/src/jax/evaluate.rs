@@ -188,7 +188,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
     fn calls_of_functions(&self) -> FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>> {
         let mut calls: FxHashMap<TextRange, Vec<_>> = FxHashMap::default();
         for place in &self.program.calls {
-            if place.node.func.is_name_expr()
+            // `f(x)`, `jax.jit(f)(x)`
+            if matches!(&*place.node.func, Expr::Name(_) | Expr::Call(_))
                 && let Some(Function::Def(def)) = self.function(place.scope, &place.node.func)
             {
                 calls.entry(def.range()).or_default().push((place.node, place.scope));
@@ -380,6 +381,11 @@ impl<'a> Frame<'_, '_, 'a> {
                 let item = items.into_iter().find(|(name, _)| Some(name.as_str()) == key);
                 item.map_or(Value::Unknown, |(_, value)| value)
             }
+            Value::Leaf(leaf) if let Expr::Slice(slice) = &*subscript.slice => {
+                let shape = leaf.shape.and_then(|shape| sliced(&shape, slice));
+                let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
+                Value::Leaf(Leaf { dtype: strong, shape })
+            }
             Value::Leaf(leaf) => {
                 let shape = leaf.shape.filter(|shape| position.is_some() && !shape.is_empty());
                 let shape = shape.map(|shape| shape[1..].to_vec());
@@ -430,6 +436,18 @@ impl<'a> Frame<'_, '_, 'a> {
             },
         }
     }
+}
+
+/// The shape of `x[start:stop]` with literal bounds that are not negative.
+fn sliced(shape: &[u64], slice: &ast::ExprSlice) -> Option<Vec<u64>> {
+    let (first, rest) = shape.split_first()?;
+    let bound = |bound: Option<&Expr>, default: u64| match bound {
+        None => Some(default),
+        Some(bound) => natural(bound).map(|bound| bound.min(*first)),
+    };
+    let (start, stop) = (bound(slice.lower.as_deref(), 0)?, bound(slice.upper.as_deref(), *first)?);
+    let length = slice.step.is_none().then(|| stop.saturating_sub(start))?;
+    Some(std::iter::once(length).chain(rest.iter().copied()).collect())
 }
 
 fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) {

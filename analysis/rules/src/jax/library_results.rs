@@ -115,6 +115,7 @@ impl<'a> Frame<'_, '_, 'a> {
             ("jax.numpy", "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin") => {
                 reduction(function, &library_call.first().unwrap_or_default(), library_call.has_arguments(1))
             }
+            ("jax.numpy", "pad") => library_call.pad(),
             ("jax.numpy", "append") => library_call.append(),
             ("jax.numpy", "concatenate" | "hstack") => library_call.concatenate(),
             ("jax.tree", "map") | ("jax.tree_util" | "jax", "tree_map")
@@ -229,7 +230,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         let dtypes = bounds.iter().map(|bound| self.frame.value(bound, self.environment).leaf()?.dtype);
         let dtype = dtypes.reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
         let length = match bounds {
-            [stop] => natural(stop),
+            [stop] => natural(stop).or_else(|| whole(stop)),
             _ => None,
         };
         Value::Leaf(Leaf { dtype: self.dtype(3, dtype), shape: length.map(|length| vec![length]) })
@@ -268,6 +269,19 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         Value::Leaf(Leaf { dtype: leaf.dtype, shape: broadcast(test, leaf.shape.as_deref()) })
     }
 
+    /// `jnp.pad(x, 1)`, `jnp.pad(x, (0, 1))`: the same padding for each axis.
+    fn pad(&self) -> Value {
+        let Some(leaf) = self.first() else { return Value::array(None, false, None) };
+        let widths = self.given(1, "pad_width").and_then(|widths| match sequence(widths) {
+            None => Some(2 * natural(widths)?),
+            Some([before, after]) => Some(natural(before)? + natural(after)?),
+            Some(_) => None,
+        });
+        let shape =
+            leaf.shape.zip(widths).map(|(shape, widths)| shape.iter().map(|it| it + widths).collect());
+        Value::Leaf(Leaf { dtype: leaf.dtype.map(|(dtype, _)| (dtype, false)), shape })
+    }
+
     /// `jnp.append(x, y)`
     fn append(&self) -> Value {
         let (Some(Value::Leaf(left)), Some(Value::Leaf(right))) =
@@ -298,5 +312,13 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
             dtype,
             shape: length.filter(|_| self.has_arguments(1)).map(|length| vec![length]),
         })
+    }
+}
+
+/// The value of a literal such as `4.0`.
+fn whole(literal: &Expr) -> Option<u64> {
+    match literal.as_number_literal_expr()?.value {
+        ast::Number::Float(value) => value.to_string().parse().ok(),
+        _ => None,
     }
 }

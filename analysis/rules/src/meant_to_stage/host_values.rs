@@ -1,6 +1,8 @@
 //! AG307: a symbolic Tensor passed to a library that needs its value.
 
-use ruff_python_ast::{Expr, ExprAttribute, ExprBinOp, ExprCall, ExprFString, ExprSubscript, Operator};
+use ruff_python_ast::{
+    Expr, ExprAttribute, ExprBinOp, ExprCall, ExprFString, ExprName, ExprSubscript, Operator, Stmt,
+};
 use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
@@ -11,6 +13,7 @@ use crate::tracing::Origin;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Alternative, Binding, Fact, TensorKind};
 use ag_syntax::expressions;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -111,6 +114,7 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     };
     let holds_tensor = |argument: &&Expr| match argument {
         Expr::List(list) => list.elts.iter().any(|element| ctx.fact(element).is_tensor()),
+        Expr::Name(name) if is_list_of_tensors(ctx, name) => true,
         argument => ctx.fact(argument).is_tensor() || is_element(ctx, argument),
     };
     let Some(argument) = call.arguments.args.iter().find(holds_tensor) else { return };
@@ -129,6 +133,53 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     .why(ctx.why(argument))
     .help(format!("use the TensorFlow equivalent of `{name}`"))
     .emit();
+}
+
+/// A local list into which this function puts Tensors: `values.append(x)`, `values[i] = float(x)`.
+fn is_list_of_tensors(ctx: &FunctionContext, list: &ExprName) -> bool {
+    let name = QName::from(&list.id);
+    // In converted code `float(x)` is a Tensor.
+    let is_tensor = |value: &Expr| {
+        let converted = value.as_call_expr().filter(|call| {
+            ctx.converts()
+                && matches!(ctx.builtin(&call.func), Some("float" | "int"))
+                && call.arguments.len() == 1
+        });
+        match converted.and_then(|call| call.arguments.args.first()) {
+            Some(Expr::Subscript(item)) => ctx.binding(&item.value) == Binding::Staged,
+            Some(converted) => ctx.binding(converted) == Binding::Staged,
+            None => is_certain(ctx, value),
+        }
+    };
+    let is_list = |value: &Expr| match value {
+        Expr::List(_) => true,
+        // `[0] * 6`
+        Expr::BinOp(operation) => operation.op == Operator::Mult && operation.left.is_list_expr(),
+        _ => false,
+    };
+    let definitions = ctx.flow.definitions_of(list.range(), &name);
+    let starts_as_list = definitions
+        .iter()
+        .any(|definition| definition.value.and_then(|range| ctx.expression_at(range)).is_some_and(is_list));
+    let is_same = |expression: &Expr| expression.as_name_expr().is_some_and(|other| other.id == list.id);
+    starts_as_list
+        && definitions.len() == 1
+        && ctx.statements().into_iter().any(|statement| {
+            statement.start() < list.start()
+                && match statement {
+                    Stmt::Assign(assign) => match assign.targets.as_slice() {
+                        [Expr::Subscript(item)] => is_same(&item.value) && is_tensor(&assign.value),
+                        _ => false,
+                    },
+                    Stmt::Expr(node) => node.value.as_call_expr().is_some_and(|call| {
+                        call.func
+                            .as_attribute_expr()
+                            .is_some_and(|method| method.attr.as_str() == "append" && is_same(&method.value))
+                            && call.arguments.args.first().is_some_and(is_tensor)
+                    }),
+                    _ => false,
+                }
+        })
 }
 
 /// A parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors. NumPy converts both.

@@ -66,7 +66,7 @@ declare_rule! {
         code: "AG404", name: "leaked-tensor",
         summary: "a Tensor is stored beyond the lifetime of its graph",
         severity: Warning, default: true, since: "0.1.0",
-        dialects: [Tensorflow], fix: None,
+        dialects: [Tensorflow, Keras], fix: None,
         check: Function(check),
     }
 }
@@ -75,10 +75,12 @@ const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
     // A Tensor stored between two calls in the same graph does not leak; every root has its own graph.
-    if matches!(
+    // The steps of a model are roots of their own, the other methods of Keras run as part of them.
+    let is_part = matches!(
         ctx.root(),
         None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)
-    ) {
+    );
+    if is_part && !is_step(ctx) {
         return;
     }
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
@@ -97,6 +99,12 @@ fn check(ctx: &FunctionContext) {
             _ => {}
         }
     }
+}
+
+/// A step of training, which Keras stages as a whole.
+fn is_step(ctx: &FunctionContext) -> bool {
+    ctx.root() == Some(RootKind::KerasMethod)
+        && matches!(ctx.def().name.as_str(), "train_step" | "test_step" | "predict_step")
 }
 
 struct Stores<'c, 'a> {
@@ -149,7 +157,7 @@ impl Stores<'_, '_> {
         let is_stored = if name.is_simple() {
             !ctx.flow.scope().is_local(name.root())
         } else {
-            let keeps = ctx.root() == Some(RootKind::Function) && !self.sets(&name);
+            let keeps = (ctx.root() == Some(RootKind::Function) || is_step(ctx)) && !self.sets(&name);
             self.is_own(&name) && (keeps || self.is_read_otherwise(&name))
         };
         if is_stored {

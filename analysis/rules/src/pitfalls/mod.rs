@@ -12,6 +12,7 @@ pub(super) mod function_in_loop;
 mod function_reads;
 mod functional_model;
 pub(super) mod input_signature;
+pub(super) mod keras_batch_size;
 pub(super) mod keras_graph;
 pub(super) mod keras_layer;
 mod keras_ranks;

@@ -21,7 +21,8 @@ declare_rule! {
     /// ## What it does
     /// Reports Python decisions on the value of a Tensor in an exported module: `if`, `while`, `assert`, conditional
     /// expressions, `and`, `or`, `not`, `torch.equal`, `any` of Tensors. This includes Tensors converted by `.item()`,
-    /// `int()`, `float()` or `bool()`.
+    /// `int()`, `float()` or `bool()`, sizes that depend on values (`x[x > 0].shape[0]`), and loops over them. For
+    /// `torch.fx.symbolic_trace`, it includes all sizes.
     ///
     /// ## Why is this bad?
     /// `torch.export` produces a single graph. It traces without values and cannot select a branch, so it
@@ -157,7 +158,7 @@ fn on_sizes(ctx: &FunctionContext) {
     let mut reported: Vec<&Expr> = Vec::new();
     for (construct, node) in ctx.decisions() {
         let Some(test) = node.test().filter(|_| construct.binding == Binding::Python) else { continue };
-        if let Some(size) = size_in(ctx, test)
+        if let Some(size) = size_in(ctx, test).or_else(|| rank_in(ctx, test))
             && !reported.iter().any(|other| other.range().contains_range(test.range()))
         {
             reported.push(test);
@@ -172,6 +173,18 @@ fn on_sizes(ctx: &FunctionContext) {
             report(expression, "a `range`", size);
         }
     }
+}
+
+/// `x.dim() == 4`, `x.dtype == torch.float32`: what the decision reads.
+fn rank_in<'a>(ctx: &FunctionContext, test: &'a Expr) -> Option<&'a Expr> {
+    let left = &*test.as_compare_expr()?.left;
+    let read = match left {
+        Expr::Call(call) if call.arguments.is_empty() => &*call.func,
+        other => other,
+    };
+    let attribute = read.as_attribute_expr()?;
+    let is_read = matches!(attribute.attr.as_str(), "dim" | "ndim" | "dtype" | "device");
+    (is_read && tracing::is_tensor(ctx, &attribute.value)).then_some(left)
 }
 
 /// `torch.equal(a, b)` and `any(v > 0 for v in x)`, which return a Python bool.

@@ -83,6 +83,12 @@ impl ScriptType {
             Alternative::Bool(_) => Some(Self::Bool),
             Alternative::Str(_) => Some(Self::Str),
             Alternative::None => Some(Self::None),
+            // The values and indices of `x.max(dim=0)`.
+            Alternative::Instance { module: Some(module), class }
+                if module == "torch.return_types" && class == "_values_indices" =>
+            {
+                Some(Self::Tuple(2))
+            }
             Alternative::Container { class, .. } => match class.as_str() {
                 "list" => Some(Self::List),
                 "dict" => Some(Self::Dict),

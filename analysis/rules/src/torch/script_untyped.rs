@@ -1,18 +1,23 @@
 //! Parameters without annotation that are not Tensors, in TorchScript.
 
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{CmpOp, Expr};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::script_paths::Compiled;
 use super::scripts;
 use ag_db::diagnostic::Severity;
+use ag_flow::DefKind;
 use ag_index::assumptions::Source;
 use ag_index::facts::Binding;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
     /// Reports parameters of a TorchScript function without annotation whose default or argument is not a
-    /// Tensor.
+    /// Tensor, or that the function uses as a number or string: `range(n)`, `mode == "fast"`.
     ///
     /// ## Why is this bad?
     /// A parameter without annotation is taken to be a Tensor. TorchScript rejects a number as default at compile time,
@@ -95,6 +100,46 @@ fn check(ctx: &FunctionContext) {
             .why(known.why.clone())
             .help(format!("annotate it: `{name}: {number}`"))
             .emit();
+        } else if known.source != Source::CallSites
+            && let Some((used, required)) = used_as_python(ctx, name.as_str())
+        {
+            ctx.report(
+                &SCRIPT_UNTYPED,
+                used,
+                format!(
+                    "`{name}` has no annotation and is inferred as a Tensor, but this needs `{required}`"
+                ),
+            )
+            .label(ctx.span(parameter.range()), "this parameter")
+            .help(format!("annotate it: `{name}: {required}`"))
+            .emit();
         }
     }
+}
+
+/// The first use of a parameter that only a number or a string supports: `range(n)`, `mode == "fast"`.
+fn used_as_python<'a>(ctx: &FunctionContext<'a>, parameter: &str) -> Option<(&'a Expr, &'static str)> {
+    let compiled = Compiled::of(ctx);
+    let is_parameter = |value: &Expr| {
+        value.as_name_expr().is_some_and(|name| name.id == *parameter)
+            && ctx
+                .flow
+                .definitions_of(value.range(), &QName::from(&Name::new(parameter)))
+                .iter()
+                .all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
+    };
+    ctx.expressions().into_iter().filter(|expression| compiled.contains(expression.range())).find_map(
+        |expression| match expression {
+            Expr::Call(call) if ctx.builtin(&call.func) == Some("range") => {
+                call.arguments.args.iter().any(is_parameter).then_some((expression, "int"))
+            }
+            Expr::Compare(compare) => match (&*compare.ops, &*compare.comparators) {
+                ([CmpOp::Eq | CmpOp::NotEq], [Expr::StringLiteral(_)]) => {
+                    is_parameter(&compare.left).then_some((expression, "str"))
+                }
+                _ => None,
+            },
+            _ => None,
+        },
+    )
 }
