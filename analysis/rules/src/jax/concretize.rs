@@ -12,7 +12,8 @@ declare_rule! {
     /// ## What it does
     /// Reports conversions of a traced array to a Python number: `int(x)`, `float(x)`, `complex(x)`,
     /// `x.item()`, `x.tolist()`, `range(x)`, functions of `math`, an index or slice of a Python sequence, format
-    /// specifications, and attributes that only arrays with a value have, such as `x.block_until_ready()`.
+    /// specifications, keys of dictionaries and elements of sets, and attributes that only arrays with a value have, such
+    /// as `x.block_until_ready()`.
     ///
     /// ## Why is this bad?
     /// `jax.jit` runs the function once with tracers, which have no values. The conversion is impossible, so
@@ -110,6 +111,7 @@ const SERIALIZING: [&str; 6] = [
 ];
 
 const FORMAT: &str = "the format specification";
+const LOOK_UP: &str = "tracers have no hash: look values up in an array, `jnp.array(values)[i]`";
 const PRINT: &str = "use `jax.debug.print`, which formats when the function runs";
 
 fn check(ctx: &FunctionContext) {
@@ -170,6 +172,14 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
                 .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))
         }
         Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => of_index(ctx, subscript),
+        Expr::Subscript(subscript) if is_dict(ctx.fact(&subscript.value)) => {
+            let what = format!("the key of the dictionary `{}`", snippet(ctx, &subscript.value));
+            is_key(ctx, &subscript.slice).then_some((what, &*subscript.slice, LOOK_UP))
+        }
+        Expr::Set(set) => {
+            let value = set.elts.iter().find(|value| is_key(ctx, value))?;
+            Some(("the element of a set".to_owned(), value, LOOK_UP))
+        }
         Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
         _ => None,
     }
@@ -182,6 +192,7 @@ fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
             "keep the array; use `x.astype(int)` or `x.astype(float)` to convert its dtype"
         }
         "range" => "use `jax.lax.fori_loop`, or make the bound a static argument",
+        "hash" | "set" => LOOK_UP,
         _ => return None,
     };
     let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
@@ -207,6 +218,14 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
     if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
         return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
     }
+    if method == "get" && is_dict(ctx.fact(&attribute.value)) {
+        let key = call.arguments.args.first().filter(|key| is_key(ctx, key))?;
+        return Some((
+            format!("the key of the dictionary `{}`", snippet(ctx, &attribute.value)),
+            key,
+            LOOK_UP,
+        ));
+    }
     let text = attribute.value.as_string_literal_expr().filter(|_| method == "format")?;
     let value = call.arguments.args.first()?;
     (text.value.to_str().contains("{:") && is_tensor(ctx, value)).then(|| (FORMAT.to_owned(), value, PRINT))
@@ -231,6 +250,19 @@ fn of_index<'a>(ctx: &FunctionContext, subscript: &'a ast::ExprSubscript) -> Opt
 /// class.
 fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Computed && !ctx.fact(value).unknown
+}
+
+/// Whether a key is a Tensor. A parameter of unknown type that is used as a key is not one.
+fn is_key(ctx: &FunctionContext, key: &Expr) -> bool {
+    is_tensor(ctx, key) && !(key.is_name_expr() && tracing::origin(ctx, key) == Origin::Assumed)
+}
+
+fn is_dict(fact: &Fact) -> bool {
+    !fact.unknown
+        && matches!(
+            fact.alternatives.as_slice(),
+            [Alternative::Container { class, .. }] if class == "dict"
+        )
 }
 
 /// A list, tuple, `range` or string, whose index must be a number.

@@ -19,7 +19,7 @@ declare_rule! {
     /// ## What it does
     /// Reports in staged code:
     ///
-    /// - Tensors passed to functions of NumPy or `math`
+    /// - Tensors, and lists into which the function puts Tensors, passed to functions of NumPy or `math`
     /// - the methods `.numpy()`, `.item()` and `.tolist()`, and methods that only arrays, strings or Tensors of torch
     ///   have: `.astype(…)`, `.reshape(…)`, `.decode()`
     /// - Tensors in an f-string with a format specification, after `%`, and as arguments of `round` and `hash`

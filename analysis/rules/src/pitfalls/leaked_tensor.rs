@@ -18,7 +18,7 @@ declare_rule! {
     ///
     /// - an attribute of `self` from which the function also reads the value stored by an earlier call
     /// - a `global` or `nonlocal` name
-    /// - an item appended to a list from outside the function
+    /// - an item appended to a list from outside the function, also in `train_step` of a Keras model
     ///
     /// ## Why is this bad?
     /// While a function is traced its Tensors are symbolic and belong to one graph. The stored object is such a

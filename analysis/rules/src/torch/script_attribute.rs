@@ -12,8 +12,8 @@ use super::{is_under_script_test, scripts};
 declare_rule! {
     /// ## What it does
     /// Reports uses of an attribute of `self` whose value has no type in TorchScript: an empty list or dictionary, a
-    /// list or dictionary of modules or of values of different types, a set. Reports attributes that are set for the
-    /// first time outside the constructor.
+    /// list or dictionary of modules, of functions or of values of different types, a set. Reports attributes that are
+    /// set for the first time outside the constructor.
     ///
     /// ## Why is this bad?
     /// The types of attributes are inferred from their values when the module is compiled, unless the body of the class
@@ -94,6 +94,10 @@ fn check(ctx: &FunctionContext) {
             Initial::Modules => {
                 ("a Python container of modules", "use `nn.ModuleList` or `nn.ModuleDict`".to_owned())
             }
+            Initial::Functions => (
+                "a Python container of functions",
+                "choose the function with `if`, or in `__init__`".to_owned(),
+            ),
             Initial::Mixed if only_here => {
                 ("a container of values of different types", "use values of one type".to_owned())
             }

@@ -56,6 +56,8 @@ pub(super) enum Initial {
     EmptyDict,
     /// A list, tuple or dictionary of `nn` modules.
     Modules,
+    /// A list, tuple or dictionary of functions.
+    Functions,
     /// A list or dictionary of literals of different types.
     Mixed,
     Set,
@@ -348,12 +350,29 @@ fn initial(value: &Expr, imports: &Imports) -> Initial {
             })
         })
     };
+    // `torch.relu`, `torch.nn.functional.gelu`, `lambda x: x`
+    let is_function = |element: &&Expr| {
+        element.is_lambda_expr()
+            || imports.resolve(element).is_some_and(|name| {
+                let function =
+                    name.strip_prefix("torch.nn.functional.").or_else(|| name.strip_prefix("torch."));
+                function.is_some_and(|function| {
+                    [
+                        "relu", "gelu", "tanh", "sigmoid", "softplus", "silu", "elu", "sin", "cos", "exp",
+                        "softmax",
+                    ]
+                    .contains(&function)
+                })
+            })
+    };
     let of_elements = |elements: &[&Expr]| {
         let kinds: Vec<_> = elements.iter().map(|element| initial(element, imports)).collect();
         let literal =
             |kind: &Initial| matches!(kind, Initial::Bool | Initial::Int | Initial::Float | Initial::Str);
         if !elements.is_empty() && elements.iter().all(is_module) {
             Initial::Modules
+        } else if !elements.is_empty() && elements.iter().all(is_function) {
+            Initial::Functions
         } else if kinds.iter().all(literal) && kinds.iter().any(|kind| Some(kind) != kinds.first()) {
             Initial::Mixed
         } else {
@@ -373,6 +392,10 @@ fn initial(value: &Expr, imports: &Imports) -> Initial {
         Expr::Dict(dict) if dict.items.is_empty() => Initial::EmptyDict,
         Expr::Set(_) | Expr::SetComp(_) => Initial::Set,
         Expr::List(list) => of_elements(&list.elts.iter().collect::<Vec<_>>()),
+        Expr::Tuple(tuple) => match of_elements(&tuple.elts.iter().collect::<Vec<_>>()) {
+            Initial::Functions => Initial::Functions,
+            _ => Initial::Other,
+        },
         Expr::Dict(dict) => of_elements(&dict.items.iter().map(|item| &item.value).collect::<Vec<_>>()),
         Expr::ListComp(comprehension) if is_module(&&*comprehension.elt) => Initial::Modules,
         _ => Initial::Other,

@@ -1,19 +1,19 @@
 //! Containers whose element type TorchScript cannot determine.
 
-use ruff_python_ast::Expr;
+use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_types::ScriptType;
 use super::{scripts, snippet};
-use ag_index::facts::Alternative;
+use ag_index::facts::{Alternative, Fact};
 use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a number or string appended to a list initialized with `[]` without annotation, and a
-    /// non-literal index of a tuple with elements of different types.
+    /// Reports a number or string appended to a list initialized with `[]` without annotation, a number appended to a list
+    /// annotated as one of Tensors, and a non-literal index of a tuple with elements of different types.
     ///
     /// ## Why is this bad?
     /// TorchScript infers `[]` as a list of Tensors. The type of an element of a mixed tuple must be known at
@@ -64,6 +64,19 @@ fn check(ctx: &FunctionContext) {
             Expr::Call(call) => {
                 let Expr::Attribute(method) = &*call.func else { continue };
                 let (Expr::Name(list), [value]) = (&*method.value, &*call.arguments.args) else { continue };
+                if method.attr.as_str() == "append"
+                    && let Some(annotation) = list_of_tensors(ctx, list)
+                    && is_number(ctx.fact(value))
+                {
+                    ctx.report(
+                        &SCRIPT_CONTAINER_TYPE,
+                        expression,
+                        format!("cannot append a number to `{}`, which is annotated `{annotation}`", list.id),
+                    )
+                    .help("append a Tensor, or change the annotation")
+                    .emit();
+                    continue;
+                }
                 let ty = ScriptType::of(ctx.fact(value));
                 let Some(ty) = ty.filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None)) else {
                     continue;
@@ -108,6 +121,30 @@ fn check(ctx: &FunctionContext) {
             _ => {}
         }
     }
+}
+
+/// The annotation of a name whose only definition is `found: List[Tensor] = …`.
+fn list_of_tensors<'a>(ctx: &FunctionContext<'a>, list: &ast::ExprName) -> Option<&'a str> {
+    let definitions = ctx.flow.definitions_of(list.range(), &QName::from(&list.id));
+    let [definition] = definitions.as_slice() else { return None };
+    ctx.statements().into_iter().find_map(|statement| {
+        let assign = statement.as_ann_assign_stmt()?;
+        let annotation = ctx.text(&*assign.annotation);
+        let is_one = matches!(
+            annotation,
+            "List[Tensor]" | "List[torch.Tensor]" | "list[Tensor]" | "list[torch.Tensor]"
+        );
+        (assign.target.range() == definition.range && is_one).then_some(annotation)
+    })
+}
+
+/// `x.item()`, `len(x)`
+fn is_number(fact: &Fact) -> bool {
+    !fact.unknown
+        && !fact.alternatives.is_empty()
+        && fact.alternatives.iter().all(|alternative| {
+            matches!(alternative, Alternative::Int(_) | Alternative::Float | Alternative::Bool(_))
+        })
 }
 
 /// `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.

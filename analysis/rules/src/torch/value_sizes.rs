@@ -92,12 +92,11 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<SizeUse<'a>> {
 fn decided_by<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr> {
     match test {
         Expr::Compare(compare) => {
-            let ([CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE | CmpOp::Eq | CmpOp::NotEq], [bound]) =
-                (&*compare.ops, &*compare.comparators)
+            let [CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE | CmpOp::Eq | CmpOp::NotEq] = &*compare.ops
             else {
                 return None;
             };
-            size(ctx, &compare.left).filter(|_| bound.is_number_literal_expr())
+            size(ctx, &compare.left)
         }
         Expr::UnaryOp(operation) if operation.op == UnaryOp::Not => decided_by(ctx, &operation.operand),
         _ => size(ctx, test),
