@@ -2,47 +2,232 @@
 
 Torch's shape functions use symbols of a `ShapeEnv`; the record uses integers. This module translates between
 them.
+
+Where torch's shape functions need to know whether sizes are equal, or how they compare, the answer is assumed: it is the
+usual one, and the graph checks it when it runs.
 """
+
+import operator
 
 import sympy
 import torch
-from torch.fx.experimental.symbolic_shapes import _constrain_range_for_size
+from torch.fx.experimental.symbolic_shapes import (
+    GuardOnDataDependentSymNode,
+    ShapeEnv,
+    _constrain_range_for_size,
+)
 
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import ops
-from ..record.ops import SIZE
-from ..record.types import INT
+from ..record.ops import IF, SIZE
+from ..record.queries import definition
+from ..record.types import BOOL, INT, TensorType
+
+#: The size that is assumed where nothing is known about a dimension: an ordinary one, neither empty nor broadcast.
+USUAL = 13
+
+
+class Shapes(ShapeEnv):
+    """Torch's reasoning about sizes. What it cannot decide is assumed, and checked by the graph."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.sizes = sizes
+
+    def evaluate_expr(self, orig_expr, *args, **kwargs):
+        try:
+            return super().evaluate_expr(orig_expr, *args, **kwargs)
+        except GuardOnDataDependentSymNode:
+            answer = self.sizes.assume(orig_expr)
+            if answer is None:
+                raise
+            return sympy.true if answer else sympy.false
+
+    def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
+        known = self._maybe_evaluate_static(orig_expr)
+        if known is not None:
+            return bool(known)
+        if self.sizes.check(orig_expr):
+            return True
+        return super().guard_or_defer_runtime_assert(orig_expr, msg, fx_node)
 
 
 class Sizes:
     def __init__(self, staging):
         self.staging = staging
+        self.shape_env = Shapes(self)
         self.symbols = {}  # symbol -> its value, or (tensor value, dimension)
         self.groups = {}  # group of dimensions -> their SymInt
         self.numbers = {}  # value of a staged integer -> its SymInt in shapes
+        self.dimensions = {}  # (tensor value, dimension) -> its SymInt
+        self.examples = {}  # symbol -> a size that this dimension has had
+        self.usual = {}  # result of an `if` -> the dimensions that it usually has
+        self.earlier = {}  # value of a staged integer -> a number that it was before
 
     def _new(self, origin):
-        number = self.staging.shape_env.create_unbacked_symint()
+        # A cached result of a shape function would be used without the checks of what was assumed for it.
+        self.staging.fake_mode.cache_enabled = False
+        number = self.shape_env.create_unbacked_symint()
         _constrain_range_for_size(number)
         self.symbols[number.node.expr] = origin
+        if isinstance(origin, tuple):
+            self.dimensions[origin] = number
         return number
 
     def unknown(self, value, dim):
         """A new symbol for a dimension of a tensor."""
-        return self._new((value, dim))
+        number, usual = self._new((value, dim)), self.usual.get(value)
+        if usual is not None and usual[dim] is not None:
+            self.examples[number.node.expr] = usual[dim]
+        return number
 
-    def shared(self, group, value, dim):
+    def shared(self, group, value, dim, example):
         """The symbol of all dimensions of a group, which have equal sizes."""
         if group not in self.groups:
             self.groups[group] = self._new((value, dim))
+            self._note(self.groups[group], example)
         return self.groups[group]
 
     def number(self, value):
-        """The symbol of a staged integer."""
+        """A staged integer as a size: an expression of other sizes if it is computed from them."""
         if value not in self.numbers:
-            self.numbers[value] = self._new(value)
+            self.numbers[value] = self._computed(value)
+            if value in self.earlier:
+                self._note(self.numbers[value], self.earlier[value])
         return self.numbers[value]
+
+    def _computed(self, value):
+        node = definition(value)
+        if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
+            return self.dimensions[tuple(node.args)]
+        function = None if node is None else _ARITHMETIC.get(node.op)
+        if function is None or not all(map(is_integer, node.args)):
+            return self._new(value)
+        with self.staging.quiet():
+            return function(*(a if type(a) is int else self.number(a) for a in node.args))
+
+    def like(self, tensor, earlier):
+        """Notes that the unknown dimensions of a tensor had the sizes of an earlier one."""
+        with torch._C.DisableTorchFunction():
+            for number, example in zip(tensor.shape, earlier.shape):
+                self._note(number, example)
+
+    def note_branches(self, flag, outputs, results):
+        """Notes the sizes that the results of an `if` have on the path that is usual for sizes."""
+        if not any(isinstance(output.type, TensorType) and None in output.type.dims for output in outputs):
+            return
+        condition = self._condition(flag, self._is_size)
+        usual = None if condition is None else self._example(condition)
+        if usual in (sympy.true, sympy.false):
+            for output, result in zip(outputs, results[0 if usual else 1]):
+                if isinstance(output.type, TensorType) and hasattr(result, "type"):
+                    self.usual[output] = result.type.dims
+
+    def _note(self, number, example):
+        if isinstance(example, torch.SymInt):
+            example = self._example(example.node.expr)
+        if isinstance(number, torch.SymInt) and isinstance(number.node.expr, sympy.Symbol) and example >= 2:
+            self.examples.setdefault(number.node.expr, example)
+
+    def _example(self, expression):
+        """The value of an expression of sizes for their examples."""
+        if not isinstance(expression, sympy.Basic):
+            return expression
+        return expression.xreplace({s: sympy.Integer(self.examples.get(s, USUAL)) for s in expression.free_symbols})
+
+    # Assumptions.
+
+    def assume(self, condition):
+        """Whether a condition on sizes usually holds, which the graph checks; None if the graph cannot check it."""
+        sides = condition.args
+        is_equation = isinstance(condition, (sympy.Eq, sympy.Ne)) and all(side.free_symbols for side in sides)
+        if is_equation and not condition.free_symbols <= self.examples.keys():
+            answer = isinstance(condition, sympy.Eq)
+        else:
+            answer = self._example(condition)
+            if answer not in (sympy.true, sympy.false):
+                return None
+        return bool(answer) if self.check(condition if answer else sympy.Not(condition)) else None
+
+    def check(self, condition):
+        """Records a check of a condition on sizes. Returns whether that is possible."""
+        staging = self.staging
+        memo = staging.record.region.memo
+        if ("checked", condition) in memo:
+            return True
+        try:
+            flag = self._walk(condition)
+        except (KeyError, StagingError):
+            return False
+        staging.assume(flag, self._described(condition))
+        memo["checked", condition] = True
+        return True
+
+    def _described(self, condition):
+        """A condition for a message, with the dimensions that it is about."""
+        names = {}
+        for symbol in condition.free_symbols:
+            origin = self.symbols[symbol]
+            value, what = (origin[0], f"dimension {origin[1]}") if isinstance(origin, tuple) else (origin, "a number")
+            names[symbol] = f"{what} of `{value.name}`" if value.name else f"{what} of a tensor"
+        text = str(condition)
+        about = ", ".join(f"{symbol} is {name}" for symbol, name in sorted(names.items(), key=lambda pair: str(pair[0])))
+        return f"these sizes do not satisfy `{text}` (where {about})"
+
+    def decided(self, value, any_integer=False):
+        """The answer that is assumed for a staged boolean; None if it does not depend on sizes only. It
+        may depend on `any_integer` too."""
+        condition = self._condition(value, is_integer if any_integer else self._is_size)
+        if condition is None or condition in (sympy.true, sympy.false):
+            return None if condition is None else bool(condition)
+        return self.assume(condition)
+
+    def known(self, op, operands):
+        """The result of a comparison of sizes that is the same for all sizes; None if there is none."""
+        condition = self._comparison(op, operands, self._is_size)
+        if condition is None:
+            return None
+        result = self.shape_env._maybe_evaluate_static(condition)
+        return None if result is None else bool(result)
+
+    def _condition(self, value, is_known):
+        """A staged boolean as a condition on sizes; None if it is computed from other values."""
+        if isinstance(value, bool):
+            return sympy.true if value else sympy.false
+        node = definition(value)
+        if node is None:
+            return None
+        if node.op == IF:  # such as whether a variable has a value after an `if`
+            at = next(index for index, output in enumerate(node.outputs) if output is value)
+            parts = [node.args[0], *(region.results[at] for region in node.regions)]
+        elif node.op in _LOGIC:
+            parts = node.args
+        else:
+            return self._comparison(node.op, node.args, is_known)
+        parts = [self._condition(part, is_known) for part in parts]
+        if any(part is None for part in parts):
+            return None
+        if node.op == IF:
+            test, yes, no = parts
+            return sympy.Or(sympy.And(test, yes), sympy.And(sympy.Not(test), no))
+        return _LOGIC[node.op](*parts)
+
+    def _comparison(self, op, operands, is_known):
+        if op not in _COMPARISONS or not all(map(is_known, operands)):
+            return None
+        left, right = (a if type(a) is int else self.number(a) for a in operands)
+        left, right = (sympy.Integer(n) if type(n) is int else n.node.expr for n in (left, right))
+        return _COMPARISONS[op](left, right)
+
+    def _is_size(self, operand):
+        """Whether an operand is computed from sizes only."""
+        if type(operand) is int:
+            return True
+        if getattr(operand, "type", None) != INT:
+            return False
+        node = definition(operand)
+        return node is not None and (node.op == SIZE or node.op in _ARITHMETIC and all(map(self._is_size, node.args)))
 
     def seen(self, tensor, dim, number):
         """A dimension as a staged integer for Python code."""
@@ -59,6 +244,7 @@ class Sizes:
                 expression = number.node.expr
                 if isinstance(expression, sympy.Symbol):
                     self.symbols.setdefault(expression, (value, dim))
+                self.dimensions.setdefault((value, dim), number)
 
     def lower(self, number, origin=None):
         """A size as an operand: an integer, or a value computed in the current region."""
@@ -74,6 +260,8 @@ class Sizes:
             return self.staging.emit(SIZE, [self.staging.value_of(tensor), dim], [INT])[0]
 
     def _walk(self, expression):
+        if expression in (sympy.true, sympy.false):
+            return bool(expression)
         if expression.is_number:
             return int(expression)
         memo = self.staging.record.region.memo
@@ -88,17 +276,40 @@ class Sizes:
             if isinstance(origin, tuple):
                 return self.staging.emit(SIZE, list(origin), [INT])[0]
             return origin
-        op = _OPERATIONS.get(type(expression).__name__)
+        name = type(expression).__name__
+        op = _OPERATIONS.get(name)
         if op is None:
             raise KeyError(expression)
+        kind = BOOL if name in _CONDITIONS else INT
         result, *rest = map(self._walk, expression.args)
+        if not rest:
+            return self.staging.emit(op, [result], [kind])[0]
         for operand in rest:
-            result = self.staging.emit(op, [result, operand], [INT])[0]
+            result = self.staging.emit(op, [result, operand], [kind])[0]
         return result
+
+
+def is_integer(operand):
+    return type(operand) is int or getattr(operand, "type", None) == INT
 
 
 #: The operation for each class of symbolic expressions, by the name of the class.
 _OPERATIONS = {
     "Add": ops.ADD, "Mul": ops.MUL, "FloorDiv": ops.FLOORDIV, "CleanDiv": ops.FLOORDIV, "Mod": ops.MOD,
     "PythonMod": ops.MOD, "Max": ops.MAX, "Min": ops.MIN, "PowByNatural": ops.POW, "Pow": ops.POW,
+    "Equality": ops.EQ, "Unequality": ops.NE, "StrictLessThan": ops.LT, "LessThan": ops.LE,
+    "StrictGreaterThan": ops.GT, "GreaterThan": ops.GE, "And": ops.AND, "Or": ops.OR, "Not": ops.NOT,
+}  # fmt: skip
+_CONDITIONS = {
+    "Equality", "Unequality", "StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan", "And", "Or", "Not",
+}  # fmt: skip
+
+#: What computes a size from others.
+_ARITHMETIC = {
+    ops.ADD: operator.add, ops.SUB: operator.sub, ops.MUL: operator.mul, ops.FLOORDIV: operator.floordiv,
+    ops.MOD: operator.mod, ops.MIN: torch.sym_min, ops.MAX: torch.sym_max,
+}  # fmt: skip
+_LOGIC = {ops.AND: sympy.And, ops.OR: sympy.Or, ops.NOT: sympy.Not}
+_COMPARISONS = {
+    ops.EQ: sympy.Eq, ops.NE: sympy.Ne, ops.LT: sympy.Lt, ops.LE: sympy.Le, ops.GT: sympy.Gt, ops.GE: sympy.Ge,
 }  # fmt: skip
