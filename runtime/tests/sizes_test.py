@@ -1,5 +1,7 @@
 """Dimensions that are only known when the graph runs: tensors that grow in a loop, ranges, what is assumed of sizes."""
 
+import sys
+
 import pytest
 import torch
 from oracle import assert_same, t
@@ -82,3 +84,55 @@ def test_a_wrong_assumption_is_an_error_when_the_graph_runs():
     assert f(t(1, 2, -1), t(3, 4, -1)) == 11
     with pytest.raises((AssertionError, RuntimeError)):
         f(t(1, 2, -1), t(3, 4, 5))
+
+
+def _calls_to_trace(make, depth):
+    """The number of calls in Python while a function is traced, which grows as what tracing does."""
+    count = 0
+
+    def profile(frame, event, arg):
+        nonlocal count
+        count += event == "call"
+        assert count < 3_000_000
+
+    staged = ag.function(make(depth))
+    sys.setprofile(profile)
+    try:
+        staged.graph(t(1, 2, -1))
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def _nested_conditions(depth):
+    def f(x):
+        y = x[x > 0]
+        n = y.shape[0]
+        is_long = n > 3
+        for i in range(depth):
+            if is_long:
+                y, is_long = torch.cat([y, y]), n > i
+            else:
+                y, is_long = y[:1], not is_long or n < i
+        return y
+
+    return f
+
+
+def _nested_sizes(depth):
+    def f(x):
+        n = x[x > 0].shape[0]
+        for i in range(depth):
+            n = n * n % 7 + n
+            x = x + (n > i)
+        return x, torch.zeros(n)
+
+    return f
+
+
+@pytest.mark.parametrize("make", [_nested_conditions, _nested_sizes])
+def test_the_cost_of_nested_conditions_is_not_exponential(make):
+    shallow, middle, deep = (_calls_to_trace(make, depth) for depth in (8, 16, 24))
+    assert deep - middle < 2 * (middle - shallow)
+    function = make(6)
+    assert_same(function, (t(1, 2, -1),), (t(1, 2, 3, 4, 5, -1),), (t(1),))

@@ -84,7 +84,7 @@ class Function(Callable):
     def _say_that_python_runs(self, assumed):
         if not self._said:
             self._said = True
-            message = f"a call of `{self.__name__}` runs in Python, which is slow: it contradicts that {assumed}"
+            message = f"a call of `{self.__name__}` runs in Python, which is slow: {assumed}"
             warnings.warn(message, stacklevel=4)
 
     def graph(self, *args, **kwargs):

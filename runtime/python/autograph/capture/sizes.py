@@ -7,8 +7,6 @@ Where torch's shape functions need to know whether sizes are equal, or how they 
 usual one, and the graph checks it when it runs.
 """
 
-import operator
-
 import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import (
@@ -20,12 +18,17 @@ from torch.fx.experimental.symbolic_shapes import (
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import ops
-from ..record.ops import IF, SIZE
-from ..record.queries import definition
+from ..record.ops import SIZE
+from ..record.queries import solve
 from ..record.types import BOOL, INT, TensorType
+from .conditions import ARITHMETIC, Conditions, is_integer
 
 #: The size that is assumed where nothing is known about a dimension: an ordinary one, neither empty nor broadcast.
 USUAL = 13
+
+#: The most operations in an expression of sizes. The result of more is a size of its own, which nothing is known about:
+#: an expression that uses another one twice has twice its operations.
+LARGEST = 64
 
 
 class Shapes(ShapeEnv):
@@ -64,6 +67,8 @@ class Sizes:
         self.examples = {}  # symbol -> a size that this dimension has had
         self.usual = {}  # result of an `if` -> the dimensions that it usually has
         self.earlier = {}  # value of a staged integer -> a number that it was before
+        self.weights = {}  # value of a staged integer -> the number of operations in its expression
+        self.conditions = Conditions(self)
 
     def _new(self, origin):
         # A cached result of a shape function would be used without the checks of what was assumed for it.
@@ -91,21 +96,25 @@ class Sizes:
 
     def number(self, value):
         """A staged integer as a size: an expression of other sizes if it is computed from them."""
-        if value not in self.numbers:
-            self.numbers[value] = self._computed(value)
-            if value in self.earlier:
-                self._note(self.numbers[value], self.earlier[value])
-        return self.numbers[value]
+        return solve(self.numbers, value, _integers_of, self._number)
+
+    def _number(self, value):
+        number, self.weights[value] = self._computed(value)
+        if value in self.earlier:
+            self._note(number, self.earlier[value])
+        return number
 
     def _computed(self, value):
-        node = definition(value)
+        """The size for a staged integer, whose operands have theirs, and how many operations its expression has."""
+        node = value.node
         if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
-            return self.dimensions[tuple(node.args)]
-        function = None if node is None else _ARITHMETIC.get(node.op)
-        if function is None or not all(map(is_integer, node.args)):
-            return self._new(value)
+            return self.dimensions[tuple(node.args)], 1
+        weight = 1 + sum(self.weights.get(operand, 1) for operand in _integers_of(value))
+        if weight == 1 or weight > LARGEST:
+            return self._new(value), 1
         with self.staging.quiet():
-            return function(*(a if type(a) is int else self.number(a) for a in node.args))
+            operands = (a if type(a) is int else self.numbers[a] for a in node.args)
+            return ARITHMETIC[node.op](*operands), weight
 
     def like(self, tensor, earlier):
         """Notes that the unknown dimensions of a tensor had the sizes of an earlier one."""
@@ -117,10 +126,9 @@ class Sizes:
         """Notes the sizes that the results of an `if` have on the path that is usual for sizes."""
         if not any(isinstance(output.type, TensorType) and None in output.type.dims for output in outputs):
             return
-        condition = self._condition(flag, self._is_size)
-        usual = None if condition is None else self._example(condition)
-        if usual in (sympy.true, sympy.false):
-            for output, result in zip(outputs, results[0 if usual else 1]):
+        answer = self.conditions.answer(flag, any_integer=False)
+        if answer is not None:
+            for output, result in zip(outputs, results[0 if answer.holds else 1]):
                 if isinstance(output.type, TensorType) and hasattr(result, "type"):
                     self.usual[output] = result.type.dims
 
@@ -140,27 +148,30 @@ class Sizes:
 
     def assume(self, condition):
         """Whether a condition on sizes usually holds, which the graph checks; None if the graph cannot check it."""
+        answer = self.usually(condition)
+        if answer is None:
+            return None
+        return answer if self.check(condition if answer else sympy.Not(condition)) else None
+
+    def usually(self, condition):
+        """Whether a condition on sizes usually holds; None if that is not known."""
         sides = condition.args
         is_equation = isinstance(condition, (sympy.Eq, sympy.Ne)) and all(side.free_symbols for side in sides)
         if is_equation and not condition.free_symbols <= self.examples.keys():
-            answer = isinstance(condition, sympy.Eq)
-        else:
-            answer = self._example(condition)
-            if answer not in (sympy.true, sympy.false):
-                return None
-        return bool(answer) if self.check(condition if answer else sympy.Not(condition)) else None
+            return isinstance(condition, sympy.Eq)
+        answer = self._example(condition)
+        return bool(answer) if answer in (sympy.true, sympy.false) else None
 
     def check(self, condition):
         """Records a check of a condition on sizes. Returns whether that is possible."""
-        staging = self.staging
-        memo = staging.record.region.memo
+        memo = self.staging.record.region.memo
         if ("checked", condition) in memo:
             return True
         try:
             flag = self._walk(condition)
         except (KeyError, StagingError):
             return False
-        staging.assume(flag, self._described(condition))
+        self.staging.assume(flag, self._described(condition))
         memo["checked", condition] = True
         return True
 
@@ -171,63 +182,37 @@ class Sizes:
             origin = self.symbols[symbol]
             value, what = (origin[0], f"dimension {origin[1]}") if isinstance(origin, tuple) else (origin, "a number")
             names[symbol] = f"{what} of `{value.name}`" if value.name else f"{what} of a tensor"
-        text = str(condition)
         about = ", ".join(f"{symbol} is {name}" for symbol, name in sorted(names.items(), key=lambda pair: str(pair[0])))
-        return f"these sizes do not satisfy `{text}` (where {about})"
+        return f"the sizes satisfy `{condition}` (where {about})"
 
     def decided(self, value, any_integer=False):
         """The answer that is assumed for a staged boolean; None if it does not depend on sizes only. It
         may depend on `any_integer` too."""
-        condition = self._condition(value, is_integer if any_integer else self._is_size)
-        if condition is None or condition in (sympy.true, sympy.false):
-            return None if condition is None else bool(condition)
-        return self.assume(condition)
+        if isinstance(value, bool):
+            return value
+        answer = self.conditions.answer(value, any_integer)
+        if answer is None or answer.is_certain:
+            return None if answer is None else answer.holds
+        memo = self.staging.record.region.memo
+        if ("checked", value) not in memo:
+            memo["checked", value] = True
+            what = "sizes or numbers" if any_integer else "sizes"
+            condition = self.conditions.comparison(value.node.op, value.node.args, any_integer)
+            if condition is None:
+                message = f"a condition on {what} is {answer.holds}"
+            else:
+                message = self._described(condition if answer.holds else sympy.Not(condition))
+            flag = value if answer.holds else self.staging.emit(ops.NOT, [value], [BOOL])[0]
+            self.staging.assume(flag, message)
+        return answer.holds
 
     def known(self, op, operands):
         """The result of a comparison of sizes that is the same for all sizes; None if there is none."""
-        condition = self._comparison(op, operands, self._is_size)
+        condition = self.conditions.comparison(op, operands, any_integer=False)
         if condition is None:
             return None
         result = self.shape_env._maybe_evaluate_static(condition)
         return None if result is None else bool(result)
-
-    def _condition(self, value, is_known):
-        """A staged boolean as a condition on sizes; None if it is computed from other values."""
-        if isinstance(value, bool):
-            return sympy.true if value else sympy.false
-        node = definition(value)
-        if node is None:
-            return None
-        if node.op == IF:  # such as whether a variable has a value after an `if`
-            at = next(index for index, output in enumerate(node.outputs) if output is value)
-            parts = [node.args[0], *(region.results[at] for region in node.regions)]
-        elif node.op in _LOGIC:
-            parts = node.args
-        else:
-            return self._comparison(node.op, node.args, is_known)
-        parts = [self._condition(part, is_known) for part in parts]
-        if any(part is None for part in parts):
-            return None
-        if node.op == IF:
-            test, yes, no = parts
-            return sympy.Or(sympy.And(test, yes), sympy.And(sympy.Not(test), no))
-        return _LOGIC[node.op](*parts)
-
-    def _comparison(self, op, operands, is_known):
-        if op not in _COMPARISONS or not all(map(is_known, operands)):
-            return None
-        left, right = (a if type(a) is int else self.number(a) for a in operands)
-        left, right = (sympy.Integer(n) if type(n) is int else n.node.expr for n in (left, right))
-        return _COMPARISONS[op](left, right)
-
-    def _is_size(self, operand):
-        """Whether an operand is computed from sizes only."""
-        if type(operand) is int:
-            return True
-        if getattr(operand, "type", None) != INT:
-            return False
-        node = definition(operand)
-        return node is not None and (node.op == SIZE or node.op in _ARITHMETIC and all(map(self._is_size, node.args)))
 
     def seen(self, tensor, dim, number):
         """A dimension as a staged integer for Python code."""
@@ -289,8 +274,12 @@ class Sizes:
         return result
 
 
-def is_integer(operand):
-    return type(operand) is int or getattr(operand, "type", None) == INT
+def _integers_of(value):
+    """The staged integers that a size is computed from."""
+    node = value.node
+    if node is None or node.op not in ARITHMETIC or not all(map(is_integer, node.args)):
+        return []
+    return [operand for operand in node.args if type(operand) is not int]
 
 
 #: The operation for each class of symbolic expressions, by the name of the class.
@@ -302,14 +291,4 @@ _OPERATIONS = {
 }  # fmt: skip
 _CONDITIONS = {
     "Equality", "Unequality", "StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan", "And", "Or", "Not",
-}  # fmt: skip
-
-#: What computes a size from others.
-_ARITHMETIC = {
-    ops.ADD: operator.add, ops.SUB: operator.sub, ops.MUL: operator.mul, ops.FLOORDIV: operator.floordiv,
-    ops.MOD: operator.mod, ops.MIN: torch.sym_min, ops.MAX: torch.sym_max,
-}  # fmt: skip
-_LOGIC = {ops.AND: sympy.And, ops.OR: sympy.Or, ops.NOT: sympy.Not}
-_COMPARISONS = {
-    ops.EQ: sympy.Eq, ops.NE: sympy.Ne, ops.LT: sympy.Lt, ops.LE: sympy.Le, ops.GT: sympy.Gt, ops.GE: sympy.Ge,
 }  # fmt: skip

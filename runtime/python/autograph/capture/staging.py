@@ -307,7 +307,7 @@ class Staging:
 
     def assume(self, flag, message):
         """Records an assertion of what tracing assumes."""
-        message = f"{message}, which tracing has assumed"
+        message = f"tracing has assumed that {message}"
         self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
 

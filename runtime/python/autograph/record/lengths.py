@@ -2,7 +2,6 @@
 
 from .nodes import Value
 from .ops import FOR, IF, LIST_APPEND, LIST_FILLED, LIST_INSERT, LIST_NEW, LIST_POP, LIST_SET
-from .queries import definition
 
 
 def known(value):
@@ -16,7 +15,7 @@ def _derivation(value):
     that was created empty, and `_UNKNOWN` if it cannot be determined."""
     count = 0
     while True:
-        node = definition(value)
+        node = value.node
         if node is None:
             return value, count
         at = next(index for index, output in enumerate(node.outputs) if output is value)

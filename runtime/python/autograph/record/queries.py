@@ -42,9 +42,19 @@ def _nodes(region, seen):
                 yield from _nodes(inner, seen)
 
 
-def definition(value):
-    """The node that computes a value; None for a parameter of a region."""
-    return next((node for node in reversed(value.region.nodes) if value in node.outputs), None)
+def solve(found, value, parts, compute):
+    """Adds `found[value] = compute(value)`, after the values for the parts of `value`: each once, without recursion,
+    however often they are used."""
+    pending = [value]
+    while pending:
+        missing = [part for part in parts(pending[-1]) if part not in found]
+        if missing:
+            pending += missing
+        else:
+            last = pending.pop()
+            if last not in found:
+                found[last] = compute(last)
+    return found[value]
 
 
 def is_used(record, value):
