@@ -4,8 +4,8 @@
 //! f(x, *xs, k=1, **rest)  =>  ag__.converted_call(f, (x, *xs), dict(k=1, **rest), fscope)
 //! ```
 //!
-//! Calls that inspect their own frame (`super()`, `locals()`, `breakpoint()`) are not rewritten, nor
-//! is `print` unless the feature `BUILTIN_FUNCTIONS` is enabled.
+//! Calls that inspect their own frame (`super()`, `locals()`, `breakpoint()`) are not rewritten (`locals()` is with the
+//! feature `SCOPES`), nor is `print` unless the feature `BUILTIN_FUNCTIONS` is enabled.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
@@ -13,7 +13,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::build;
 use super::expressions::{self, Rewrite, Walk};
 use super::lowering::LoweringContext;
-use super::options::View;
+use super::options::{Features, View};
 use super::tree::is_synthesized;
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
@@ -31,7 +31,7 @@ impl Rewrite for Calls<'_> {
         if is_synthesized(call) {
             return;
         }
-        match Kind::of(call) {
+        match Kind::of(call, self.ctx.options.features) {
             Kind::Super => explicit_super(self.ctx, call),
             Kind::Direct => {}
             Kind::Print if !self.ctx.options.features.builtins => {}
@@ -56,9 +56,10 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(call: &ast::ExprCall) -> Self {
+    fn of(call: &ast::ExprCall, features: Features) -> Self {
         match &*call.func {
             Expr::Name(name) => match name.id.as_str() {
+                "locals" | "vars" | "dir" | "eval" | "exec" if features.scopes => Self::Ordinary,
                 "super" if call.arguments.is_empty() => Self::Super,
                 "super" | "locals" | "globals" | "vars" | "dir" | "eval" | "exec" | "breakpoint" => {
                     Self::Direct

@@ -111,7 +111,7 @@ fn methods(ctx: &LoweringContext, body: &mut ast::Suite, class: &Name) {
 }
 
 fn function(ctx: &LoweringContext, def: &mut ast::StmtFunctionDef, class: Option<&Name>) {
-    if reason::of_function(def).is_none() {
+    if reason::of_function(def, ctx.options.features).is_none() {
         let inner = LoweringContext {
             name: def.name.id.clone(),
             scope: ctx.names.fresh("fscope"),

@@ -66,8 +66,8 @@ impl Converter<'_> {
 
     pub(super) fn reason(&self, entry: &Entry<'_>) -> Option<Reason> {
         self.error_in(entry.place.range).or_else(|| match entry.node {
-            Node::Function(def) => reason::of_function(def),
-            Node::Lambda(lambda) => reason::of_lambda(lambda),
+            Node::Function(def) => reason::of_function(def, self.options.features),
+            Node::Lambda(lambda) => reason::of_lambda(lambda, self.options.features),
         })
     }
 

@@ -67,10 +67,13 @@ pub struct Features {
     pub builtins: bool,
     pub equality: bool,
     pub lists: bool,
+    /// Functions that call `locals()` are converted: the operators detect the call when it is reached. Not a feature
+    /// of TensorFlow.
+    pub scopes: bool,
 }
 
 impl Features {
-    pub const ALL: Self = Self { asserts: true, builtins: true, equality: true, lists: true };
+    pub const ALL: Self = Self { asserts: true, builtins: true, equality: true, lists: true, scopes: false };
 
     /// Enables a feature by TensorFlow's name. Returns false if the name is unknown.
     pub fn enable(&mut self, name: &str) -> bool {
@@ -80,6 +83,7 @@ impl Features {
             "BUILTIN_FUNCTIONS" => self.builtins = true,
             "EQUALITY_OPERATORS" => self.equality = true,
             "LISTS" => self.lists = true,
+            "SCOPES" => self.scopes = true,
             // These affect only the runtime, not the converted text.
             "AUTO_CONTROL_DEPS" | "NAME_SCOPES" => {}
             _ => return false,

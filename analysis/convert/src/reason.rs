@@ -6,6 +6,7 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::jumps::{self, Jump};
+use super::options::Features;
 
 /// Why a function is not converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,21 +40,23 @@ impl fmt::Display for Reason {
 /// Functions that access the frame of their caller.
 const FRAME_FUNCTIONS: [&str; 4] = ["_getframe", "currentframe", "_getframemodulename", "getouterframes"];
 
-pub(super) fn of_function(def: &ast::StmtFunctionDef) -> Option<Reason> {
-    of(|search| search.visit_body(&def.body))
+pub(super) fn of_function(def: &ast::StmtFunctionDef, features: Features) -> Option<Reason> {
+    of(features, |search| search.visit_body(&def.body))
 }
 
-pub(super) fn of_lambda(lambda: &ast::ExprLambda) -> Option<Reason> {
-    of(|search| search.visit_expr(&lambda.body))
+pub(super) fn of_lambda(lambda: &ast::ExprLambda, features: Features) -> Option<Reason> {
+    of(features, |search| search.visit_expr(&lambda.body))
 }
 
-fn of(walk: impl FnOnce(&mut Search)) -> Option<Reason> {
-    let mut search = Search { reason: None };
+fn of(features: Features, walk: impl FnOnce(&mut Search)) -> Option<Reason> {
+    let mut search = Search { scopes: features.scopes, reason: None };
     walk(&mut search);
     search.reason
 }
 
 struct Search {
+    /// Whether the operators detect calls of `locals` and the like.
+    scopes: bool,
     reason: Option<Reason>,
 }
 
@@ -83,7 +86,7 @@ impl<'a> SourceOrderVisitor<'a> for Search {
                 self.reason.get_or_insert(Reason::Generator);
             }
             Expr::Call(call) => {
-                if let Some(name) = frame_access(call) {
+                if let Some(name) = frame_access(call, self.scopes) {
                     self.reason.get_or_insert(Reason::Frame(name.to_owned()));
                 }
             }
@@ -95,12 +98,12 @@ impl<'a> SourceOrderVisitor<'a> for Search {
     }
 }
 
-fn frame_access(call: &ast::ExprCall) -> Option<&str> {
+fn frame_access(call: &ast::ExprCall, scopes: bool) -> Option<&str> {
     let arguments = call.arguments.len();
     match &*call.func {
         Expr::Name(name) => match name.id.as_str() {
-            name @ ("locals" | "vars" | "dir") if arguments == 0 => Some(name),
-            name @ ("eval" | "exec") if arguments == 1 => Some(name),
+            name @ ("locals" | "vars" | "dir") if arguments == 0 && !scopes => Some(name),
+            name @ ("eval" | "exec") if arguments == 1 && !scopes => Some(name),
             name if FRAME_FUNCTIONS.contains(&name) => Some(name),
             _ => None,
         },

@@ -30,6 +30,10 @@ class VerificationError(AutographError):
     """In shadow mode, a graph behaved differently from eager Python."""
 
 
+class Assumed(Exception):
+    """A run does not satisfy what tracing has assumed. Nothing has changed, so Python can run the call instead."""
+
+
 class Unreachable(BaseException):
     """The code after this point is not reachable: a staged branch before it raised on every path."""
 
@@ -45,6 +49,10 @@ class Restart(BaseException):
 class Drawn(BaseException):
     """Restarts the trace, comparing random number generators before and after each region, because the first trace has
     drawn from one of them."""
+
+
+class Unconverted(BaseException):
+    """The trace has to start again, without the conversion of a function that reads its variables by name."""
 
 
 class Unroll(BaseException):

@@ -10,7 +10,7 @@ import warnings
 
 from .._runtime import Callable
 from ..capture.staging import current
-from ..errors import Restart, StagingError
+from ..errors import Assumed, Restart, StagingError
 from ..operators import calls
 from ..shadow import check
 from ..tracing import ambient, signatures
@@ -42,6 +42,7 @@ class Function(Callable):
         self.__name__ = name_of(python_function)
         self.python_function = python_function
         self.input_signature = None if input_signature is None else signatures.types_of(input_signature)
+        self._said = False
         self._traces = {}
         self._families = {}
         self._changing = {}  # key -> place of a number that changes between calls
@@ -73,7 +74,18 @@ class Function(Callable):
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
         leaves, structure = flatten(args, kwargs)
-        return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
+        try:
+            return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
+        except Assumed as assumed:
+            self._say_that_python_runs(assumed)
+        with eagerly():
+            return self.python_function(*args, **kwargs)
+
+    def _say_that_python_runs(self, assumed):
+        if not self._said:
+            self._said = True
+            message = f"a call of `{self.__name__}` runs in Python, which is slow: {assumed}"
+            warnings.warn(message, stacklevel=4)
 
     def graph(self, *args, **kwargs):
         """The text of the graph that a call with these arguments runs."""

@@ -71,6 +71,9 @@ def apply(staging, op, *operands):
     kinds = [kind_of(operand) for operand in operands]
     kind = result_kind(op, kinds)
     args = [lower(staging, operand) for operand in operands]
+    known = staging.sizes.known(op, args) if kind == BOOL else None
+    if known is not None:
+        return torch.SymBool(Literal(staging, known, BOOL))
     return wrap(staging, staging.emit(op, args, [kind])[0])
 
 
@@ -166,6 +169,13 @@ class ScalarNode(_Node):
         self.staging = staging
         self.value = value
         self.kind = value.type
+
+    def guard_bool(self, file="", line=0):
+        """Code that is not converted, such as that of torch, branches on sizes."""
+        answer = self.staging.sizes.decided(self.value) if self.kind == BOOL else None
+        return self.guard_int() if answer is None else answer
+
+    bool_ = guard_bool
 
 
 class Literal(_Node):

@@ -2,47 +2,217 @@
 
 Torch's shape functions use symbols of a `ShapeEnv`; the record uses integers. This module translates between
 them.
+
+Where torch's shape functions need to know whether sizes are equal, or how they compare, the answer is assumed: it is the
+usual one, and the graph checks it when it runs.
 """
 
 import sympy
 import torch
-from torch.fx.experimental.symbolic_shapes import _constrain_range_for_size
+from torch.fx.experimental.symbolic_shapes import (
+    GuardOnDataDependentSymNode,
+    ShapeEnv,
+    _constrain_range_for_size,
+)
 
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import ops
 from ..record.ops import SIZE
-from ..record.types import INT
+from ..record.queries import solve
+from ..record.types import BOOL, INT, TensorType
+from .conditions import ARITHMETIC, Conditions, is_integer
+
+#: The size that is assumed where nothing is known about a dimension: an ordinary one, neither empty nor broadcast.
+USUAL = 13
+
+#: The most operations in an expression of sizes. The result of more is a size of its own, which nothing is known about:
+#: an expression that uses another one twice has twice its operations.
+LARGEST = 64
+
+
+class Shapes(ShapeEnv):
+    """Torch's reasoning about sizes. What it cannot decide is assumed, and checked by the graph."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.sizes = sizes
+
+    def evaluate_expr(self, orig_expr, *args, **kwargs):
+        try:
+            return super().evaluate_expr(orig_expr, *args, **kwargs)
+        except GuardOnDataDependentSymNode:
+            answer = self.sizes.assume(orig_expr)
+            if answer is None:
+                raise
+            return sympy.true if answer else sympy.false
+
+    def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
+        known = self._maybe_evaluate_static(orig_expr)
+        if known is not None:
+            return bool(known)
+        if self.sizes.check(orig_expr):
+            return True
+        return super().guard_or_defer_runtime_assert(orig_expr, msg, fx_node)
 
 
 class Sizes:
     def __init__(self, staging):
         self.staging = staging
+        self.shape_env = Shapes(self)
         self.symbols = {}  # symbol -> its value, or (tensor value, dimension)
         self.groups = {}  # group of dimensions -> their SymInt
         self.numbers = {}  # value of a staged integer -> its SymInt in shapes
+        self.dimensions = {}  # (tensor value, dimension) -> its SymInt
+        self.examples = {}  # symbol -> a size that this dimension has had
+        self.usual = {}  # result of an `if` -> the dimensions that it usually has
+        self.earlier = {}  # value of a staged integer -> a number that it was before
+        self.weights = {}  # value of a staged integer -> the number of operations in its expression
+        self.conditions = Conditions(self)
 
     def _new(self, origin):
-        number = self.staging.shape_env.create_unbacked_symint()
+        # A cached result of a shape function would be used without the checks of what was assumed for it.
+        self.staging.fake_mode.cache_enabled = False
+        number = self.shape_env.create_unbacked_symint()
         _constrain_range_for_size(number)
         self.symbols[number.node.expr] = origin
+        if isinstance(origin, tuple):
+            self.dimensions[origin] = number
         return number
 
     def unknown(self, value, dim):
         """A new symbol for a dimension of a tensor."""
-        return self._new((value, dim))
+        number, usual = self._new((value, dim)), self.usual.get(value)
+        if usual is not None and usual[dim] is not None:
+            self.examples[number.node.expr] = usual[dim]
+        return number
 
-    def shared(self, group, value, dim):
+    def shared(self, group, value, dim, example):
         """The symbol of all dimensions of a group, which have equal sizes."""
         if group not in self.groups:
             self.groups[group] = self._new((value, dim))
+            self._note(self.groups[group], example)
         return self.groups[group]
 
     def number(self, value):
-        """The symbol of a staged integer."""
-        if value not in self.numbers:
-            self.numbers[value] = self._new(value)
-        return self.numbers[value]
+        """A staged integer as a size: an expression of other sizes if it is computed from them."""
+        return solve(self.numbers, value, _integers_of, self._number)
+
+    def _number(self, value):
+        number, self.weights[value] = self._computed(value)
+        if value in self.earlier:
+            self._note(number, self.earlier[value])
+        return number
+
+    def _computed(self, value):
+        """The size for a staged integer, whose operands have theirs, and how many operations its expression has."""
+        node = value.node
+        if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
+            return self.dimensions[tuple(node.args)], 1
+        weight = 1 + sum(self.weights.get(operand, 1) for operand in _integers_of(value))
+        if weight == 1 or weight > LARGEST:
+            return self._new(value), 1
+        with self.staging.quiet():
+            operands = (a if type(a) is int else self.numbers[a] for a in node.args)
+            return ARITHMETIC[node.op](*operands), weight
+
+    def like(self, tensor, earlier):
+        """Notes that the unknown dimensions of a tensor had the sizes of an earlier one."""
+        with torch._C.DisableTorchFunction():
+            for number, example in zip(tensor.shape, earlier.shape):
+                self._note(number, example)
+
+    def note_branches(self, flag, outputs, results):
+        """Notes the sizes that the results of an `if` have on the path that is usual for sizes."""
+        if not any(isinstance(output.type, TensorType) and None in output.type.dims for output in outputs):
+            return
+        answer = self.conditions.answer(flag, any_integer=False)
+        if answer is not None:
+            for output, result in zip(outputs, results[0 if answer.holds else 1]):
+                if isinstance(output.type, TensorType) and hasattr(result, "type"):
+                    self.usual[output] = result.type.dims
+
+    def _note(self, number, example):
+        if isinstance(example, torch.SymInt):
+            example = self._example(example.node.expr)
+        if isinstance(number, torch.SymInt) and isinstance(number.node.expr, sympy.Symbol) and example >= 2:
+            self.examples.setdefault(number.node.expr, example)
+
+    def _example(self, expression):
+        """The value of an expression of sizes for their examples."""
+        if not isinstance(expression, sympy.Basic):
+            return expression
+        return expression.xreplace({s: sympy.Integer(self.examples.get(s, USUAL)) for s in expression.free_symbols})
+
+    # Assumptions.
+
+    def assume(self, condition):
+        """Whether a condition on sizes usually holds, which the graph checks; None if the graph cannot check it."""
+        answer = self.usually(condition)
+        if answer is None:
+            return None
+        return answer if self.check(condition if answer else sympy.Not(condition)) else None
+
+    def usually(self, condition):
+        """Whether a condition on sizes usually holds; None if that is not known."""
+        sides = condition.args
+        is_equation = isinstance(condition, (sympy.Eq, sympy.Ne)) and all(side.free_symbols for side in sides)
+        if is_equation and not condition.free_symbols <= self.examples.keys():
+            return isinstance(condition, sympy.Eq)
+        answer = self._example(condition)
+        return bool(answer) if answer in (sympy.true, sympy.false) else None
+
+    def check(self, condition):
+        """Records a check of a condition on sizes. Returns whether that is possible."""
+        memo = self.staging.record.region.memo
+        if ("checked", condition) in memo:
+            return True
+        try:
+            flag = self._walk(condition)
+        except (KeyError, StagingError):
+            return False
+        self.staging.assume(flag, self._described(condition))
+        memo["checked", condition] = True
+        return True
+
+    def _described(self, condition):
+        """A condition for a message, with the dimensions that it is about."""
+        names = {}
+        for symbol in condition.free_symbols:
+            origin = self.symbols[symbol]
+            value, what = (origin[0], f"dimension {origin[1]}") if isinstance(origin, tuple) else (origin, "a number")
+            names[symbol] = f"{what} of `{value.name}`" if value.name else f"{what} of a tensor"
+        about = ", ".join(f"{symbol} is {name}" for symbol, name in sorted(names.items(), key=lambda pair: str(pair[0])))
+        return f"the sizes satisfy `{condition}` (where {about})"
+
+    def decided(self, value, any_integer=False):
+        """The answer that is assumed for a staged boolean; None if it does not depend on sizes only. It
+        may depend on `any_integer` too."""
+        if isinstance(value, bool):
+            return value
+        answer = self.conditions.answer(value, any_integer)
+        if answer is None or answer.is_certain:
+            return None if answer is None else answer.holds
+        memo = self.staging.record.region.memo
+        if ("checked", value) not in memo:
+            memo["checked", value] = True
+            what = "sizes or numbers" if any_integer else "sizes"
+            condition = self.conditions.comparison(value.node.op, value.node.args, any_integer)
+            if condition is None:
+                message = f"a condition on {what} is {answer.holds}"
+            else:
+                message = self._described(condition if answer.holds else sympy.Not(condition))
+            flag = value if answer.holds else self.staging.emit(ops.NOT, [value], [BOOL])[0]
+            self.staging.assume(flag, message)
+        return answer.holds
+
+    def known(self, op, operands):
+        """The result of a comparison of sizes that is the same for all sizes; None if there is none."""
+        condition = self.conditions.comparison(op, operands, any_integer=False)
+        if condition is None:
+            return None
+        result = self.shape_env._maybe_evaluate_static(condition)
+        return None if result is None else bool(result)
 
     def seen(self, tensor, dim, number):
         """A dimension as a staged integer for Python code."""
@@ -59,6 +229,7 @@ class Sizes:
                 expression = number.node.expr
                 if isinstance(expression, sympy.Symbol):
                     self.symbols.setdefault(expression, (value, dim))
+                self.dimensions.setdefault((value, dim), number)
 
     def lower(self, number, origin=None):
         """A size as an operand: an integer, or a value computed in the current region."""
@@ -74,6 +245,8 @@ class Sizes:
             return self.staging.emit(SIZE, [self.staging.value_of(tensor), dim], [INT])[0]
 
     def _walk(self, expression):
+        if expression in (sympy.true, sympy.false):
+            return bool(expression)
         if expression.is_number:
             return int(expression)
         memo = self.staging.record.region.memo
@@ -88,17 +261,34 @@ class Sizes:
             if isinstance(origin, tuple):
                 return self.staging.emit(SIZE, list(origin), [INT])[0]
             return origin
-        op = _OPERATIONS.get(type(expression).__name__)
+        name = type(expression).__name__
+        op = _OPERATIONS.get(name)
         if op is None:
             raise KeyError(expression)
+        kind = BOOL if name in _CONDITIONS else INT
         result, *rest = map(self._walk, expression.args)
+        if not rest:
+            return self.staging.emit(op, [result], [kind])[0]
         for operand in rest:
-            result = self.staging.emit(op, [result, operand], [INT])[0]
+            result = self.staging.emit(op, [result, operand], [kind])[0]
         return result
+
+
+def _integers_of(value):
+    """The staged integers that a size is computed from."""
+    node = value.node
+    if node is None or node.op not in ARITHMETIC or not all(map(is_integer, node.args)):
+        return []
+    return [operand for operand in node.args if type(operand) is not int]
 
 
 #: The operation for each class of symbolic expressions, by the name of the class.
 _OPERATIONS = {
     "Add": ops.ADD, "Mul": ops.MUL, "FloorDiv": ops.FLOORDIV, "CleanDiv": ops.FLOORDIV, "Mod": ops.MOD,
     "PythonMod": ops.MOD, "Max": ops.MAX, "Min": ops.MIN, "PowByNatural": ops.POW, "Pow": ops.POW,
+    "Equality": ops.EQ, "Unequality": ops.NE, "StrictLessThan": ops.LT, "LessThan": ops.LE,
+    "StrictGreaterThan": ops.GT, "GreaterThan": ops.GE, "And": ops.AND, "Or": ops.OR, "Not": ops.NOT,
+}  # fmt: skip
+_CONDITIONS = {
+    "Equality", "Unequality", "StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan", "And", "Or", "Not",
 }  # fmt: skip

@@ -6,13 +6,12 @@ from contextlib import contextmanager
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
-from ..record.ops import ITEM, OR, Callback, of_torch
+from ..record.ops import ASSERT, ITEM, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
@@ -87,9 +86,8 @@ class Staging:
         self.record = Record()
         self.objects = Objects()
         self.aliases = Aliases(self)
-        self.shape_env = ShapeEnv()
-        self.fake_mode = FakeTensorMode(shape_env=self.shape_env, allow_non_fake_inputs=True)
         self.sizes = sizes.Sizes(self)
+        self.fake_mode = FakeTensorMode(shape_env=self.sizes.shape_env, allow_non_fake_inputs=True)
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
         self.uses = Uses()
@@ -111,6 +109,9 @@ class Staging:
         self.stepping = {}  # id of an optimizer that is stepping -> gradients to restore
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
+        self.assumptions = set()  # the messages of assertions about what tracing has assumed
+        self.answers = {}  # name of a function -> whether it was last assumed to return a value
+        self.probe = lambda operand: None  # what a boolean is for the arguments of this call; None if that is unknown
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -185,7 +186,7 @@ class Staging:
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:
-            size = [self.sizes.shared(unknown[d], param, d) if d in unknown else n for d, n in enumerate(tensor.shape)]
+            size = [self.sizes.shared(unknown[d], param, d, n) if d in unknown else n for d, n in enumerate(tensor.shape)]
             fake = self.new_fake(size, strides(layout(tensor), size), tensor.dtype, tensor.device)
         else:
             fake = self.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
@@ -302,6 +303,12 @@ class Staging:
         if value not in memo:
             memo[value] = self.emit(ITEM, [value], [kind])[0]
         return self.scalar(memo[value])
+
+    def assume(self, flag, message):
+        """Records an assertion of what tracing assumes."""
+        message = f"tracing has assumed that {message}"
+        self.assumptions.add(message)
+        self.emit(ASSERT, [flag, message], [])
 
     def either(self, a, b):
         """`a or b` of booleans, which may be staged."""

@@ -16,6 +16,9 @@ from . import spans, strings
 
 FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 
+#: Built-in functions that read the variables of their caller.
+SCOPE_FUNCTIONS = {"locals", "vars", "dir", "eval", "exec"}
+
 #: The variable `ag__` of converted code. The package `operators` stores itself here.
 OPERATORS = types.CellType()
 
@@ -27,12 +30,13 @@ _CONVERTED = set()  # code objects of converted functions
 class Converted:
     """The converted form of a code object, or the reason why there is none."""
 
-    __slots__ = ("code", "reason", "text")
+    __slots__ = ("code", "reason", "text", "traced")
 
-    def __init__(self, code=None, reason=None, text=None):
+    def __init__(self, code=None, reason=None, text=None, traced=None):
         self.code = code
         self.reason = reason
         self.text = text
+        self.traced = traced  # code that only a trace can use, since it notices calls of `SCOPE_FUNCTIONS`
 
 
 class Marker:
@@ -59,7 +63,7 @@ def is_excluded(function):
     return getattr(function, Marker.ATTRIBUTE, False)
 
 
-def converted(function):
+def converted(function, in_trace=False):
     """The converted form, with the globals, closure and defaults of the function; None if the function is not
     converted."""
     code = function.__code__
@@ -68,9 +72,17 @@ def converted(function):
     found = _CODES.get(code)
     if found is None:
         found = _CODES[code] = _convert(function) if is_user_code(function) else Converted(reason="not user code")
-    if found.code is None:
-        return None
-    return _bound(function, found.code)
+    converted_code = found.traced if in_trace and found.code is None else found.code
+    return None if converted_code is None else _bound(function, converted_code)
+
+
+def leave_as_it_is(converted_code):
+    """A converted function has called one of `SCOPE_FUNCTIONS`: traces run it in Python from now on."""
+    for found in _CODES.values():
+        if found.traced is converted_code:
+            found.traced = None
+            return True
+    return False
 
 
 def reason(function):
@@ -104,12 +116,24 @@ _PACKAGES = tuple(
 
 
 #: The only code of torch that is converted: it has conditions on values of tensors.
-_TORCH_DISTRIBUTIONS = os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), "distributions") + os.sep
+_OF_TORCH = tuple(
+    os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), name) + os.sep for name in ("distributions", "optim")
+)
+
+
+def is_of_torch(function):
+    """Whether a function is code of torch, whose state is that of its arguments."""
+    return _is_torchs_file(function.__code__.co_filename)
+
+
+@functools.lru_cache(maxsize=None)
+def _is_torchs_file(path):
+    return os.path.realpath(path).startswith(_OF_TORCH)
 
 
 def is_user_code(function):
-    """Whether a function must be converted: all code except torch (without its distributions), numpy, the standard
-    library and this package."""
+    """Whether a function must be converted: all code except torch (without its distributions and optimizers), numpy, the
+    standard library and this package."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):
         return False
@@ -122,7 +146,7 @@ def is_user_code(function):
 def _is_users_file(path):
     real = os.path.realpath(path)
     if real.startswith(_PACKAGES):
-        return real.startswith(_TORCH_DISTRIBUTIONS)
+        return real.startswith(_OF_TORCH)
     in_standard_library = real.startswith(_STANDARD_LIBRARY)
     return not in_standard_library or f"{os.sep}site-packages{os.sep}" in real
 
@@ -138,10 +162,13 @@ def _convert(function):
     if not source:
         return Converted(reason=f"its source was not found in {path}")
     try:
-        entries = _entries(path, source)
+        entry = _entry_of(code, _entries(path, source, FEATURES))
+        if entry is not None and entry["reason"] is not None and _names(code) & SCOPE_FUNCTIONS:
+            traced = _entry_of(code, _entries(path, source, (*FEATURES, "SCOPES")))
+            code = None if traced["reason"] is not None else _compiled(function, traced, path, source).code
+            return Converted(reason=entry["reason"], traced=code)
     except (ValueError, SyntaxError) as error:
         return Converted(reason=str(error))
-    entry = _entry_of(code, entries)
     if entry is None:
         return Converted(reason=f"its definition in {path}, line {code.co_firstlineno} is ambiguous")
     if entry["reason"] is not None:
@@ -149,11 +176,16 @@ def _convert(function):
     return _compiled(function, entry, path, source)
 
 
-def _entries(path, source):
-    key = (path, hash(source), len(source))
+def _names(code):
+    """The names in a code object and in those nested in it."""
+    return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))
+
+
+def _entries(path, source, features):
+    key = (path, hash(source), len(source), features)
     if key not in _FILES:
         found = {}
-        for entry in convert(source, list(FEATURES)):
+        for entry in convert(source, list(features)):
             found.setdefault(entry["line"], []).append(entry)
         _FILES[key] = found
     return _FILES[key]

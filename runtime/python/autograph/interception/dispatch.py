@@ -1,7 +1,16 @@
 """Operations that reach torch's dispatcher while tracing: computed on fake tensors, and recorded."""
 
+import sys
+
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
+from torch._decomp import decomposition_table
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    UnsupportedOperatorException,
+)
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from ..capture import gradients, layouts, scalars, views
@@ -18,6 +27,7 @@ aten = torch.ops.aten
 _DEVICE = torch.ops.prim.device.default
 _CONTIGUOUS, _ALIAS, _DETACH = aten.contiguous.default, aten.alias.default, aten.detach.default
 _FULL = of_torch(aten.full.default)
+_SLICE = aten.slice.Tensor
 _BATCH_NORM = aten._native_batch_norm_legit_no_training.default
 _BATCH_NORM_WITHOUT_STATISTICS = aten._native_batch_norm_legit.no_stats
 _BATCH_NORM_WITH_STATISTICS = aten._native_batch_norm_legit_functional.default
@@ -44,6 +54,7 @@ class Recorder(TorchDispatchMode):
         if schemas.is_host_only(func):
             return func(*args, **kwargs)
         if schemas.is_composite(func) and not _is_kept(func, args, kwargs):
+            args, kwargs = _with_sizes(staging, func, args, kwargs)
             with self:
                 return func.decompose(*args, **kwargs)
         if func.overloadpacket._qualified_op_name.startswith("aten::_foreach_"):
@@ -84,6 +95,22 @@ def _is_kept(func, args, kwargs):
     return func in _NOT_DECOMPOSED and schemas.in_order(func, args, kwargs)[4] == 0
 
 
+def _with_sizes(staging, func, args, kwargs):
+    """The arguments with staged integers as sizes: a decomposition compares them with sizes of tensors."""
+
+    def sized(argument, type):
+        if isinstance(argument, (list, tuple)):
+            return [sized(element, type) for element in argument]
+        if scalars.is_staged(argument) and scalars.kind_of(argument) == INT and "int" in type.lower():
+            value = scalars.lower(staging, argument)
+            return staging.sizes.number(value) if hasattr(value, "type") else value
+        return argument
+
+    types = {name: type for name, type, _ in schemas.arguments(func)}
+    args = [sized(argument, type) for argument, type in zip(args, types.values())]
+    return args, {name: sized(argument, types[name]) for name, argument in kwargs.items()}
+
+
 def compute(staging, func, args):
     """Computes the operation on fake tensors."""
 
@@ -103,8 +130,45 @@ def compute(staging, func, args):
             named[name] = argument
         else:
             positional.append(argument)
-    with staging.quiet():
-        return func(*positional, **named)
+    if func is _SLICE and _is_last(staging, *positional):
+        tensor, dim = positional[:2]
+        with staging.quiet():
+            return tensor.narrow(dim, tensor.shape[dim] - 1, 1)
+    try:
+        with staging.quiet():
+            try:
+                return func(*positional, **named)
+            except RuntimeError as error:
+                # Some kernels of torch need numbers for all sizes; the same operator in Python does not.
+                if func not in decomposition_table or not _needs_numbers(error):
+                    raise
+                return decomposition_table[func](*positional, **named)
+    except _UNKNOWN_SHAPE as error:
+        message = f"the shape of what `{func.overloadpacket.__name__}` returns cannot be computed while tracing"
+        help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
+        raise StagingError(f"{message}: {str(error).splitlines()[0]}\nhelp: {help}", spans.current()) from None
+
+
+def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
+    """Whether this is `x[-1:]` of a dimension of unknown size, which is assumed not to be empty."""
+    if type(start) is not int or start != -1 or end not in (None, sys.maxsize) or step != 1:
+        return False
+    with torch._C.DisableTorchFunction():
+        size = tensor.shape[dim]
+    return isinstance(size, torch.SymInt) and staging.sizes.assume(size.node.expr >= 1) is True
+
+
+def _needs_numbers(error):
+    return isinstance(error, GuardOnDataDependentSymNode) or "SymIntArrayRef" in str(error)
+
+
+#: Errors of torch's shape functions about code that is correct in eager torch.
+_UNKNOWN_SHAPE = (
+    GuardOnDataDependentSymNode,
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedOperatorException,
+)
 
 
 def _example(staging, func, number, type):
@@ -112,7 +176,7 @@ def _example(staging, func, number, type):
     value = scalars.lower(staging, number)
     if not hasattr(value, "type"):
         return value
-    if value.type == INT and "int" in type.lower() and func not in _INDEXED:
+    if value.type == INT and ("int" in type.lower() or func in _SIZED_BY_NUMBERS) and func not in _INDEXED:
         return staging.sizes.number(value)
     if func in _INDEXED:
         return 0
@@ -120,6 +184,9 @@ def _example(staging, func, number, type):
 
 
 _EXAMPLES = {INT: 2, FLOAT: 0.5, BOOL: True}
+
+#: Operators whose arguments of the type `Scalar` determine the size of the result.
+_SIZED_BY_NUMBERS = {getattr(aten.arange, overload) for overload in aten.arange.overloads()}
 
 #: Operators whose result has the same shape for every index.
 _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
@@ -225,6 +292,17 @@ def _step(staging, source, op, rest, operand, fake):
 # Special operators.
 
 
+def _arange(staging, func, args, kwargs):
+    """The size of a range of staged floating-point numbers is unknown."""
+    args = schemas.in_order(func, args, kwargs)
+    if not any(scalars.is_staged(a) and scalars.kind_of(a) == FLOAT for a in args):
+        return emit(staging, func, args, compute(staging, func, args))
+    dtype, device = (args[[name for name, *_ in schemas.arguments(func)].index(n)] for n in ("dtype", "device"))
+    with staging.quiet():
+        result = torch.empty(staging.sizes.shape_env.create_unbacked_symint(), dtype=dtype, device=device)
+    return emit(staging, func, args, result)
+
+
 def _item(staging, func, args, kwargs):
     return staging.item(args[0])
 
@@ -249,6 +327,29 @@ def _lift_fresh(staging, func, args, kwargs):
     view = staging.view_of(tensor)
     fake = staging.new_fake(tensor.size(), tensor.stride(), tensor.dtype, tensor.device)
     return staging.adopt(fake, staging.aliases.read(view))
+
+
+def _constant_pad(staging, func, args, kwargs):
+    """Torch's kernel needs numbers for all sizes."""
+    args = schemas.in_order(func, args, kwargs)
+    tensor, pad = staging.fake_of(args[0]), _with_sizes(staging, func, args, {})[0][1]
+    if all(type(n) is int for n in (*tensor.shape, *pad)):
+        return emit(staging, func, args, compute(staging, func, args))
+    size = list(tensor.shape)
+    for dim in range(len(pad) // 2):
+        size[-1 - dim] += pad[2 * dim] + pad[2 * dim + 1]
+    return emit(staging, func, args, staging.new_fake(size, None, tensor.dtype, tensor.device))
+
+
+def _grouped_mm(staging, func, args, kwargs):
+    """Torch's shape function takes matrices of bfloat16 only; kernels take others too."""
+    args = schemas.in_order(func, args, kwargs)
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
+    dtype = args[-1] or args[0].dtype
+    with staging.quiet():
+        matrices = [fake.to(torch.bfloat16) for fake in fakes[:2]]
+        result = func(*matrices, *fakes[2:-1]).to(dtype)
+    return emit(staging, func, fakes, result)
 
 
 def _contents(fake):
@@ -311,6 +412,9 @@ _SPECIAL = {
     aten.lift.default: _lift_fresh,
     aten.detach_.default: _same,
     aten.mkldnn_rnn_layer.default: _onednn_layer,
+    aten.constant_pad_nd.default: _constant_pad,
+    aten._grouped_mm.default: _grouped_mm,
+    **dict.fromkeys((aten.arange.default, aten.arange.start, aten.arange.start_step), _arange),
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
     **{func: _under_mode(function) for func, function in {**composites.SPECIAL, **recurrent.SPECIAL}.items()},

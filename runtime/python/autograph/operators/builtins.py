@@ -200,16 +200,18 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
     return None
 
 
-_PARAMETER = torch.nn.Parameter(torch.empty(0))
+_TENSOR = torch.empty(0)
+_PARAMETER = torch.nn.Parameter(_TENSOR)
 _EXAMPLES = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 def isinstance_(value, types):
-    """Staged numbers are instances of `int`, `float` or `bool`, and fake tensors of parameters of `Parameter`."""
+    """Staged numbers are instances of `int`, `float` or `bool`, fake tensors of `Tensor` (not of `FakeTensor`, which
+    libraries ask for), and those of parameters of `Parameter`."""
     if is_staged_tensor(value):
         view = value.__dict__["_ag_view"]
         is_parameter = not view.chain and view.base.source is not None and view.base.source.is_parameter
-        return isinstance(value, types) or is_parameter and isinstance(_PARAMETER, types)
+        return isinstance(_PARAMETER if is_parameter else _TENSOR, types)
     kind = scalars.kind_of(value) if scalars.is_staged(value) else None
     if kind is None:
         return isinstance(value, types)

@@ -1,16 +1,20 @@
 """Calls in converted code: functions of user code are converted too."""
 
+import builtins
 import functools
 import sys
 import types
 
 import torch
 
-from ..capture import texts
+from ..capture import scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
+from ..errors import Unconverted
 from . import draws, recursion
 from .overloads import OVERLOADS
+
+_SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
 
 #: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
 _DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
@@ -18,6 +22,8 @@ _DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
     keywords = kwargs or {}
+    if type(f) is types.BuiltinFunctionType and f in _SCOPE_FUNCTIONS and len(args) <= 1 and current() is not None:
+        _leave_as_it_is(f, args, caller_fn_scope)
     if not args and not keywords:
         if f is super:
             return _super_of(caller_fn_scope)
@@ -29,6 +35,14 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
         frame = _frame_of(caller_fn_scope)
         return f(*args, *(frame.f_globals, frame.f_locals)[len(args) - 1 :])
     return call(f, args, keywords)
+
+
+def _leave_as_it_is(f, args, scope):
+    """Starts the trace again without converting the calling function, if `f` reads its variables and it is converted
+    for traces only."""
+    reads_variables = bool(args) == (f in (eval, exec))
+    if reads_variables and converter.leave_as_it_is(_frame_of(scope, innermost=False).f_code):
+        raise Unconverted
 
 
 def call(f, args, keywords):
@@ -62,11 +76,25 @@ def call(f, args, keywords):
     if isinstance(f, type):
         return _instance(f, args, keywords)
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
-        return texts.noticed(current(), f(*args, **keywords))
+        try:
+            return texts.noticed(current(), f(*args, **keywords))
+        except TypeError:
+            if not any(isinstance(a, torch.SymBool) for a in (*args, *keywords.values())):
+                raise
+        return f(*map(_decided, args), **{name: _decided(a) for name, a in keywords.items()})
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
         return _enter(method, (f, *args), keywords)
     return f(*args, **keywords)
+
+
+def _decided(argument):
+    """What is assumed for a staged boolean that depends on sizes: functions of torch need a Python boolean."""
+    if not isinstance(argument, torch.SymBool):
+        return argument
+    flag = scalars.lower(current(), argument)
+    answer = flag if isinstance(flag, bool) else current().sizes.decided(flag)
+    return argument if answer is None else answer
 
 
 def _instance(f, args, keywords):
@@ -87,8 +115,10 @@ def _enter(f, args, keywords):
     wrapped = _with_context(f)
     if wrapped is not None:
         return wrapped(*args, **keywords)
-    converted, staging = converter.converted(f), current()
-    if staging is not None and (converted is not None or converter.is_excluded(f)):
+    staging = current()
+    converted = converter.converted(f, staging is not None)
+    is_watched = converted is not None and not converter.is_of_torch(f)
+    if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
     if staging is None or converted is None and not converter.is_converted(f):
         return (converted or f)(*args, **keywords)
@@ -120,7 +150,7 @@ def module(f, args, keywords):
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
-    if converter.converted(forward) is None:
+    if converter.converted(forward, current() is not None) is None:
         return _plain_call(f, *args, **keywords)
     if not _has_hooks(f):
         return _enter(forward, (f, *args), keywords)

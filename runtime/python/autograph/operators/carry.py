@@ -6,6 +6,7 @@ types at the start and at the end of an iteration. Tensors and lists that are ch
 """
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..capture import scalars
 from ..capture.aliases import HELD, Base, cell_state
@@ -28,6 +29,7 @@ class Carry:
         self.init = init
         self.specs = [self._initial_spec(name, value) for name, value in zip(names, init)]
         self.constants = set()  # indexes of variables that turned out to be constant
+        self.fixed = set()  # indexes of booleans that were assumed to be constant after a first attempt has failed
         self.cells = {}
         self.installed = {}  # the states of cells at the start of the condition
 
@@ -52,8 +54,16 @@ class Carry:
                 param.name = name if name.isidentifier() else ""
         self.cell_params = {cell: [region.param(type) for type in spec.types] for cell, spec in self.cells.items()}
         for cell, spec in self.cells.items():
+            earlier = cell_state(cell)
             regions.store_cell(staging, cell, spec, iter(self.cell_params[cell]))
+            if type(earlier) is int and self.cell_params[cell]:
+                staging.sizes.earlier[self.cell_params[cell][-1]] = earlier
         self.starts = tuple(build(staging, spec, iter(params)) for spec, params in zip(self.specs, self.params))
+        for start, earlier in zip(pytree.tree_leaves(self.starts), pytree.tree_leaves(self.init)):
+            if is_staged_tensor(start) and isinstance(earlier, torch.Tensor):
+                staging.sizes.like(start, earlier)
+            elif scalars.is_staged(start) and type(earlier) is int:
+                staging.sizes.earlier[start.node.value] = earlier
         return self.starts
 
     def trace(self, body, get_state, set_state, first=()):
@@ -70,7 +80,13 @@ class Carry:
             def iteration(heads=heads):
                 body(*map(self.staging.wrap, heads))
 
-            block = regions.trace(self.staging, iteration, get_state, set_state, None, install)
+            try:
+                block = regions.trace(self.staging, iteration, get_state, set_state, None, install)
+            except StagingError:
+                if not self._fix_flags():
+                    raise
+                set_state(self.init)
+                continue
             if block.is_dead:
                 self._pass_through(block, heads)
                 return block
@@ -79,6 +95,15 @@ class Carry:
                 self._hold(block)
                 return block
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
+
+    def _fix_flags(self):
+        """Assumes that booleans of Python stay what they are (`is_first = False`). Returns whether that is new."""
+        flags = [i for i, spec in enumerate(self.specs) if isinstance(spec, specs.Number) and type(self.init[i]) is bool]
+        flags = [i for i in flags if i not in self.fixed]
+        self.fixed.update(flags)
+        for index in flags:
+            self.specs[index] = specs.Constant(self.init[index])
+        return bool(flags)
 
     def _widen(self, block):
         """Widens the specs to the state at the end of the iteration. Returns whether they were already correct."""

@@ -42,7 +42,9 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
             if not block.is_dead:
                 results = [specs.or_placeholder(staging, operand, type) for operand, type in zip(results, types)]
             block.region.results = results
-    values = iter(staging.emit(IF, [flag], types, [block.region for block in blocks]))
+    outputs = staging.emit(IF, [flag], types, [block.region for block in blocks])
+    staging.sizes.note_branches(flag, outputs, [block.region.results for block in blocks])
+    values = iter(outputs)
     if all(block.is_dead for block in blocks):
         raise Unreachable
     set_state(tuple(build(staging, spec, values) for spec in merged))

@@ -3,7 +3,8 @@
 from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
-from ..record.ops import ASSERT, IF, Raise
+from ..record.ops import IF, NOT, Raise
+from ..record.types import BOOL
 
 
 def _unbound_local():
@@ -57,7 +58,17 @@ def returned(value):
 
 
 def on_every_path(staging, maybe, name):
-    """The return value of a function for staged code, which cannot continue if the value is None on some paths only."""
-    message = f"`{name}` returns None here and a value on other paths; staged callers need a value on all paths"
-    staging.emit(ASSERT, [scalars.lower(staging, maybe.flag), message], [])
-    return maybe.value
+    """The return value of a function for staged code, which cannot continue with a value on some paths and None on
+    others: the one that is usual for sizes, or that of this call."""
+    flag = scalars.lower(staging, maybe.flag)
+    has_value = staging.sizes.decided(flag, any_integer=True)
+    if has_value is None:
+        has_value = staging.probe(flag)
+        if has_value is None:  # below a condition or in a loop: as it was in an earlier call
+            has_value = staging.answers.get(name, True)
+        if has_value:
+            staging.assume(flag, f"`{name}` returns a value")
+        else:
+            staging.assume(staging.emit(NOT, [flag], [BOOL])[0], f"`{name}` returns None")
+    staging.answers[name] = has_value
+    return maybe.value if has_value else None

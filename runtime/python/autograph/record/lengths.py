@@ -15,7 +15,7 @@ def _derivation(value):
     that was created empty, and `_UNKNOWN` if it cannot be determined."""
     count = 0
     while True:
-        node = _definition(value)
+        node = value.node
         if node is None:
             return value, count
         at = next(index for index, output in enumerate(node.outputs) if output is value)
@@ -46,10 +46,6 @@ def _derivation(value):
 
 _UNKNOWN = object()
 _ITEMS_ADDED = {LIST_APPEND: 1, LIST_INSERT: 1, LIST_SET: 0, LIST_POP: -1}
-
-
-def _definition(value):
-    return next((node for node in reversed(value.region.nodes) if value in node.outputs), None)
 
 
 def _of_region(region, at):

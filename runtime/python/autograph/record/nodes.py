@@ -9,12 +9,13 @@ from typing import Optional
 
 
 class Value:
-    __slots__ = ("type", "region", "name")
+    __slots__ = ("type", "region", "name", "node")
 
-    def __init__(self, type, region, name=""):
+    def __init__(self, type, region, name="", node=None):
         self.type = type
         self.region = region
         self.name = name
+        self.node = node  # the node that computes it; None for a parameter of a region
 
     @property
     def visible(self):
@@ -63,9 +64,10 @@ class Record:
         self.region = self.entry
 
     def emit(self, op, args, types, regions=(), span=None, grad=False):
-        outputs = [Value(type, self.region) for type in types]
-        self.region.nodes.append(Node(op, list(args), outputs, list(regions), span, grad))
-        return outputs
+        node = Node(op, list(args), [], list(regions), span, grad)
+        node.outputs = [Value(type, self.region, node=node) for type in types]
+        self.region.nodes.append(node)
+        return node.outputs
 
     @contextmanager
     def new_region(self):

@@ -3,7 +3,7 @@
 import torch
 
 from .nodes import Value
-from .ops import OVERWRITTEN, Call, Gradient, is_aten, of_torch, operator_of
+from .ops import OVERWRITTEN, PRINT, Call, Callback, Gradient, is_aten, of_torch, operator_of
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
@@ -16,6 +16,11 @@ def has_gradient(region):
 def has_random(region):
     """Whether a region, or a function called in it, draws random numbers."""
     return any(_is_random(operator_of(node.op)) for node in _nodes(region, set()))
+
+
+def has_effects(region):
+    """Whether a region, or a function called in it, prints or calls Python."""
+    return any(node.op == PRINT or isinstance(node.op, Callback) for node in _nodes(region, set()))
 
 
 def overwrites(region):
@@ -35,6 +40,21 @@ def _nodes(region, seen):
         for inner in [node.op.function.region] if isinstance(node.op, Call) else node.regions:
             if inner not in seen:
                 yield from _nodes(inner, seen)
+
+
+def solve(found, value, parts, compute):
+    """Adds `found[value] = compute(value)`, after the values for the parts of `value`: each once, without recursion,
+    however often they are used."""
+    pending = [value]
+    while pending:
+        missing = [part for part in parts(pending[-1]) if part not in found]
+        if missing:
+            pending += missing
+        else:
+            last = pending.pop()
+            if last not in found:
+                found[last] = compute(last)
+    return found[value]
 
 
 def is_used(record, value):

@@ -1,22 +1,24 @@
 """Traces: runs a function once to get its graph, and runs the graph for calls."""
 
+import functools
 import inspect
 import threading
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ..capture import scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Drawn, StagingError, Unreachable, Unroll
+from ..errors import Assumed, Drawn, StagingError, Unconverted, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
-from ..record.queries import has_random, overwrites
+from ..record.queries import has_effects, has_random, overwrites
 from . import differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
@@ -41,6 +43,8 @@ class Trace:
                 return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
             except Drawn:
                 draws = True
+            except Unconverted:
+                pass
             except Recursion as found:
                 recursive[found.code] = found.widened
             except Unroll as found:
@@ -60,6 +64,7 @@ class Trace:
             else:
                 staging.objects.watch(leaf)
             fakes.append(leaf)
+        staging.probe = functools.partial(_probed, staging)
         staging.objects.watch(python_function)
         staging.objects.watch_generators()
         if draws:
@@ -136,6 +141,12 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
+        #: Whether a run that fails leaves everything as it was.
+        self.may_run_in_python = not has_effects(staging.record.entry)
+        #: Whether such a run has to put back the state of the generator of random numbers.
+        self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
+        if self.restores_random and torch.cuda.is_available():
+            self.restores_random = self.may_run_in_python = False
         self.overwrites = overwrites(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.gradient_guards = list(staging.gradients.guards.values())
@@ -174,10 +185,15 @@ class Trace:
         for capture, flag in self.flags:
             if flag:
                 self._input(capture, leaves).requires_grad_()
+        random = torch.get_rng_state() if self.restores_random else None
         try:
             needed = differentiable.is_needed(tensors)
             outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
         except Exception as error:
+            if self.may_run_in_python and isinstance(error, AssertionError) and str(error) in self.staging.assumptions:
+                if random is not None:
+                    torch.set_rng_state(random)
+                raise Assumed(str(error)) from None
             raise at_places(error) from error.__cause__
         if self.histories:
             outputs = differentiable.with_history(outputs, self.histories)
@@ -215,6 +231,21 @@ class Trace:
         if index is not None:
             return leaves[index]
         return capture.current_value()
+
+
+def _probed(staging, flag):
+    """What a boolean of the trace is for the arguments of this call, by running the graph so far; None if that is not
+    possible: inside a region, or if running it has effects."""
+    entry = staging.record.entry
+    if staging.record.region is not entry or has_random(entry) or has_effects(entry):
+        return None
+    try:
+        with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
+            compiled, exceptions, _ = graphs.graph(staging, [flag], [None])
+            plan = compiled.compile(staging.callbacks, exceptions)
+            return bool(plan.run([capture.current_value() for capture in staging.captures_in_order()])[0])
+    except Exception:  # this code raises here, as the run will
+        return None
 
 
 def _check_draws(staging):

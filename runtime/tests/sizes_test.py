@@ -1,0 +1,138 @@
+"""Dimensions that are only known when the graph runs: tensors that grow in a loop, ranges, what is assumed of sizes."""
+
+import sys
+
+import pytest
+import torch
+from oracle import assert_same, t
+
+import autograph as ag
+
+TABLE = torch.linspace(-1, 1, 160).reshape(20, 8)
+
+
+def _next(hidden):
+    return hidden[:, -1].argmax(-1, keepdim=True)
+
+
+def _attention(ids):
+    batch, length = ids.shape
+    hidden = TABLE[ids] + TABLE[torch.arange(length)].cos()
+    heads = hidden.view(batch, length, 2, 4).transpose(1, 2)
+    mask = torch.full((length, length), -1e9).triu(1)
+    mixed = torch.softmax(heads @ heads.transpose(-1, -2) + mask, -1) @ heads
+    return mixed.transpose(1, 2).reshape(batch, length, 8)
+
+
+def _masked_attention(ids):
+    batch, length = ids.shape
+    mask = torch.tril(torch.ones(20, 20, dtype=torch.bool))[None, None, :length, :length]
+    heads = TABLE[ids].view(batch, length, 2, 4).transpose(1, 2)
+    mixed = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask)
+    return mixed.transpose(1, 2).reshape(batch, length, 8)
+
+
+@pytest.mark.parametrize("model", [_attention, _masked_attention])
+def test_a_sequence_grows_in_a_loop(model):
+    def decode(ids, count):
+        while count > 0:
+            ids = torch.cat([ids, _next(model(ids))], dim=1)
+            count = count - 1
+        return ids
+
+    ids = torch.tensor([[3, 1, 4, 1, 5], [2, 7, 1, 8, 2]])
+    assert_same(decode, (ids, torch.tensor(4)), (ids, torch.tensor(2)), (ids[:, :3], torch.tensor(5)))
+
+
+def test_a_cache_grows_in_a_loop():
+    def decode(ids, count):
+        keys = torch.zeros(2, 0, 8)
+        while count > 0:
+            hidden = TABLE[ids[:, -1:]]
+            keys = torch.cat([keys, hidden], 1)
+            mixed = torch.softmax(hidden @ keys.transpose(1, 2), -1) @ keys
+            ids = torch.cat([ids, _next(mixed)], 1)
+            count = count - 1
+        return ids, keys
+
+    ids = torch.tensor([[3, 1, 4], [2, 7, 1]])
+    assert_same(decode, (ids, torch.tensor(4)), (ids, torch.tensor(1)), (ids[:, :2], torch.tensor(5)))
+
+
+def test_the_size_of_a_range_is_that_of_a_staged_number():
+    def f(x, n):
+        count = n.item()
+        return x[:, :count] + torch.arange(count), torch.arange(1, count + 1), torch.arange(0, count * 0.5)
+
+    x = torch.ones(2, 9)
+    assert_same(f, (x, torch.tensor(5)), (x, torch.tensor(7)), (x, torch.tensor(2)))
+
+
+def test_two_selections_are_assumed_to_have_equal_sizes():
+    def f(x):
+        positive = x > 0
+        return x[positive] + (2 * x)[positive.clone()]
+
+    assert_same(f, (t(1, -1, 2),), (t(1, 2, -3, 4),), (t(1, 1, 1, 1),))
+
+
+def test_a_wrong_assumption_is_an_error_when_the_graph_runs():
+    @ag.function
+    def f(x, y):
+        return torch.nn.functional.pad(x[x > 0] * y[y > 0], (1, 1)).sum()
+
+    assert f(t(1, 2, -1), t(3, 4, -1)) == 11
+    with pytest.raises((AssertionError, RuntimeError)):
+        f(t(1, 2, -1), t(3, 4, 5))
+
+
+def _calls_to_trace(make, depth):
+    """The number of calls in Python while a function is traced, which grows as what tracing does."""
+    count = 0
+
+    def profile(frame, event, arg):
+        nonlocal count
+        count += event == "call"
+        assert count < 3_000_000
+
+    staged = ag.function(make(depth))
+    sys.setprofile(profile)
+    try:
+        staged.graph(t(1, 2, -1))
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def _nested_conditions(depth):
+    def f(x):
+        y = x[x > 0]
+        n = y.shape[0]
+        is_long = n > 3
+        for i in range(depth):
+            if is_long:
+                y, is_long = torch.cat([y, y]), n > i
+            else:
+                y, is_long = y[:1], not is_long or n < i
+        return y
+
+    return f
+
+
+def _nested_sizes(depth):
+    def f(x):
+        n = x[x > 0].shape[0]
+        for i in range(depth):
+            n = n * n % 7 + n
+            x = x + (n > i)
+        return x, torch.zeros(n)
+
+    return f
+
+
+@pytest.mark.parametrize("make", [_nested_conditions, _nested_sizes])
+def test_the_cost_of_nested_conditions_is_not_exponential(make):
+    shallow, middle, deep = (_calls_to_trace(make, depth) for depth in (8, 16, 24))
+    assert deep - middle < 2 * (middle - shallow)
+    function = make(6)
+    assert_same(function, (t(1, 2, -1),), (t(1, 2, 3, 4, 5, -1),), (t(1),))
