@@ -44,9 +44,11 @@ def test_contents_that_a_graph_cannot_hold():
     for make in (set, lambda: np.zeros(2), lambda: iter([1, 2]), bytearray, io.StringIO, lambda: (k for k in range(3))):
 
         def branch(x):
-            value = make()
-            if x.sum() > 3:
-                x = helper(value, x)
+            while x.sum() < 9:
+                value = make()
+                if x.sum() > 3:
+                    x = helper(value, x)
+                x = x + 1
             return x
 
         message = refusal(branch, t(1, 2))
@@ -66,10 +68,12 @@ def test_a_generator_from_outside():
 
 def test_growth_of_what_is_not_a_list():
     def f(x):
-        queue = collections.deque()
-        if x.sum() > 3:
-            queue.append(x)
-        return x + len(queue)
+        while x.sum() < 9:
+            queue = collections.deque()
+            if x.sum() > 3:
+                queue.append(x)
+            x = x + len(queue) + 1
+        return x
 
     assert "how many items a deque has" in refusal(f, t(1, 2))
 

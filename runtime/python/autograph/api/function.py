@@ -10,7 +10,7 @@ import warnings
 
 from .._runtime import Callable
 from ..capture.staging import current
-from ..errors import Assumed, Restart, StagingError
+from ..errors import Assumed, Eager, Restart, StagingError
 from ..operators import calls
 from ..shadow import check
 from ..tracing import ambient, signatures
@@ -78,6 +78,8 @@ class Function(Callable):
             return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
         except Assumed as assumed:
             self._say_that_python_runs(assumed)
+        except Eager:
+            pass
         with eagerly():
             return self.python_function(*args, **kwargs)
 
@@ -97,7 +99,10 @@ class Function(Callable):
 
     def trace(self, *args, **kwargs):
         """The trace that a call with these arguments runs."""
-        return self._traced(*flatten(args, kwargs), args, kwargs)
+        try:
+            return self._traced(*flatten(args, kwargs), args, kwargs)
+        except Eager:
+            raise StagingError(f"Python has to run this call of `{self.__name__}`; call it before its graph is used") from None
 
     @property
     def traces(self):

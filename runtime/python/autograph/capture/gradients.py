@@ -93,10 +93,14 @@ def set_leaf(staging, base, requires_grad):
         staging.made_leaves.append(base.value)
 
 
-def requires_grad(staging, tensor):
+def is_leaf(staging, tensor):
+    """Whether a tensor is a leaf that requires a gradient."""
     view = staging.view_of(tensor)
-    is_leaf = view in staging.leaf_views if view.chain else view.base in staging.leaves
-    return is_leaf or has_history(staging, tensor)
+    return view in staging.leaf_views if view.chain else view.base in staging.leaves
+
+
+def requires_grad(staging, tensor):
+    return is_leaf(staging, tensor) or has_history(staging, tensor)
 
 
 def has_history(staging, tensor):

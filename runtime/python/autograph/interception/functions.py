@@ -10,7 +10,7 @@ from ..capture import gradients, scalars, texts
 from ..conversion import spans
 from ..errors import StagingError
 from ..operators.ranges import Items, Zip
-from ..operators.regions import KEEP
+from ..operators.regions import KEEP, condition
 from ..operators.sequences import collected
 from ..operators.values import List
 from . import indexing, stacks
@@ -115,11 +115,28 @@ def _tolist(staging, func, tensor):
 
 
 def _format(staging, func, tensor, spec="", **_):
-    return texts.mark(staging, tensor, spec)
+    return texts.formatted(staging, tensor, spec)
 
 
 def _repr(staging, func, tensor, **_):
-    return texts.mark(staging, tensor, None)
+    return texts.mark(staging, tensor, repr)
+
+
+def _truth(staging, func, tensor):
+    """Python branches on a tensor, in code that is not converted."""
+    answer = staging.decided(condition(staging, tensor, "`bool`"))
+    return _needs_data("Python needs to know whether a tensor is true")(staging, func, tensor) if answer is None else answer
+
+
+def _deepcopy(staging, func, tensor, memo):
+    if id(tensor) not in memo:
+        requires_grad = gradients.requires_grad(staging, tensor)
+        if requires_grad and not gradients.is_leaf(staging, tensor):
+            message = "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+            raise RuntimeError(message)
+        copy = tensor.detach().clone()
+        memo[id(tensor)] = copy.requires_grad_() if requires_grad else copy
+    return memo[id(tensor)]
 
 
 def _needs_data(what):
@@ -271,7 +288,8 @@ SPECIAL = {
     T.__repr__: _repr,
     T.numpy: _needs_data("`numpy()` needs the data of a tensor"),
     T.__array__: _needs_data("numpy needs the data of a tensor"),
-    T.__bool__: _needs_data("Python needs to know whether a tensor is true"),
+    T.__bool__: _truth,
+    T.__deepcopy__: _deepcopy,
     T.__int__: _needs_data("Python needs the number in a tensor"),
     T.__float__: _needs_data("Python needs the number in a tensor"),
     T.__index__: _needs_data("Python needs the number in a tensor"),

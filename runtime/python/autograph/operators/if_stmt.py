@@ -3,7 +3,7 @@
 from ..capture.aliases import cell_state
 from ..capture.staging import current, is_staged
 from ..conversion import spans
-from ..errors import StagingError, Unreachable
+from ..errors import Decide, StagingError, Unreachable
 from ..record.ops import IF
 from . import regions, specs
 from .values import build, lower, spec_of
@@ -19,8 +19,21 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
 
 def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=None):
     """Stages an `if`. Only the first `outputs` variables are live after the statement."""
+    if not isinstance(flag, bool) and spans.current() in staging.decisions:
+        answer = staging.decided(flag)
+        flag = flag if answer is None else answer
     if isinstance(flag, bool):
         return body() if flag else orelse()
+    try:
+        return _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs)
+    except StagingError:
+        span = spans.current()
+        if staging.depth or span in staging.decisions or not staging.may_decide():
+            raise
+        raise Decide(span) from None
+
+
+def _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs):
     if outputs is None:
         outputs = len(names)
     read = set(names[:outputs])

@@ -12,7 +12,7 @@ from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Assumed, Drawn, StagingError, Unconverted, Unreachable, Unroll
+from ..errors import Assumed, AutographError, Decide, Drawn, Eager, StagingError, Unconverted, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
 from ..operators.changes import line_of_change
@@ -36,10 +36,10 @@ class Trace:
     """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
-        recursive, unrolled, draws = {}, set(), False
+        recursive, unrolled, draws, decisions = {}, set(), False, set()
         while True:
             try:
-                again = recursive, unrolled, draws
+                again = recursive, unrolled, draws, decisions
                 return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
             except Drawn:
                 draws = True
@@ -49,9 +49,11 @@ class Trace:
                 recursive[found.code] = found.widened
             except Unroll as found:
                 unrolled.add(found.code)
+            except Decide as found:
+                decisions.add(found.span)
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws):
-        self.staging = staging = Staging(name_of(python_function), recursive, unrolled)
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions):
+        self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
@@ -80,8 +82,10 @@ class Trace:
             lists.install()
             try:
                 result = stage(staging, python_function, args, kwargs, optimizers)
-            except Exception:
+            except Exception as error:
                 _check_draws(staging)
+                if staging.assumptions and not isinstance(error, AutographError):
+                    raise Eager from None  # unless this call contradicts what was assumed, Python raises it too
                 raise
             _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
@@ -238,6 +242,8 @@ def _probed(staging, flag):
     entry = staging.record.entry
     if staging.record.region is not entry or has_random(entry) or has_effects(entry):
         return None
+    if isinstance(flag, bool):
+        return flag
     try:
         with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
             compiled, exceptions, _ = graphs.graph(staging, [flag], [None])
