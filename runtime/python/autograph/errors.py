@@ -35,7 +35,12 @@ class Assumed(Exception):
 
 
 class Eager(BaseException):
-    """Python has to run this call: a trace cannot tell what it does."""
+    """Python has to run this call: a trace cannot tell what it does. `reason` is an exception of the trace, which Python
+    may not raise."""
+
+    def __init__(self, reason=None):
+        super().__init__()
+        self.reason = reason
 
 
 class Decide(BaseException):

@@ -77,16 +77,19 @@ class Function(Callable):
         try:
             return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
         except Assumed as assumed:
-            self._say_that_python_runs(assumed)
-        except Eager:
-            pass
+            reason = assumed
+        except Eager as eager:
+            reason = eager.reason
         with eagerly():
-            return self.python_function(*args, **kwargs)
+            result = self.python_function(*args, **kwargs)
+        if reason is not None:
+            self._say_that_python_runs(reason)
+        return result
 
-    def _say_that_python_runs(self, assumed):
+    def _say_that_python_runs(self, reason):
         if not self._said:
             self._said = True
-            message = f"a call of `{self.__name__}` runs in Python, which is slow: {assumed}"
+            message = f"a call of `{self.__name__}` runs in Python, which is slow: {reason}"
             warnings.warn(message, stacklevel=4)
 
     def graph(self, *args, **kwargs):

@@ -85,7 +85,7 @@ class Trace:
             except Exception as error:
                 _check_draws(staging)
                 if staging.assumptions and not isinstance(error, AutographError):
-                    raise Eager from None  # unless this call contradicts what was assumed, Python raises it too
+                    raise Eager(error) from None  # unless this call contradicts what was assumed, Python raises it too
                 raise
             _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
