@@ -101,3 +101,34 @@ def test_hooks_that_are_refused():
 
     assert "registered after its tensor was used" in refusal(late, t(1).requires_grad_())
     assert "outside of the function" in refusal(lambda x: x.register_hook(_note), t(1).requires_grad_())
+
+
+def test_retained_gradients():
+    def f(x):
+        y = x.exp()
+        y.retain_grad()
+        z = y * x
+        z.retain_grad()
+        total = z * 2 if x.sum() > 0 else z
+        (total.sum() + y.sum()).backward()
+        return y.grad, z.grad, x.grad
+
+    found, expected = ([stage(f)(x.requires_grad_()) for x in (t(1, 2), t(-1, 0))] for stage in (ag.function, lambda f: f))
+    torch.testing.assert_close(found, expected)
+
+    def chosen(x):
+        z = x.exp()
+        z.retain_grad()
+        if x.sum() > 0:
+            z = z * 2
+        z.sum().backward()
+        return z.grad
+
+    assert "retains its gradient" in refusal(chosen, t(1).requires_grad_())
+
+    def returned(x):
+        y = x.exp()
+        y.retain_grad()
+        return y
+
+    assert "`retain_grad`" in refusal(returned, t(1).requires_grad_())

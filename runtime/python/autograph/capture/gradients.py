@@ -52,6 +52,9 @@ def backward(staging, tensor, gradient=None, inputs=None):
         used = depend_on(staging.record, [base.value for base in bases], [value])
         leaves = [staging.tensor_at(base) for base, needed in zip(bases, used) if needed]
         leaves += _views_used(staging, value)
+        retained = [base for base in list(staging.retained) if base.value.visible]
+        used = depend_on(staging.record, [base.value for base in retained], [value])
+        leaves += [staging.tensor_at(base) for base, needed in zip(retained, used) if needed]
     else:
         leaves = list(_tuple(inputs))
     if not leaves:

@@ -99,6 +99,7 @@ class Staging:
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakKeyDictionary()  # view that requires a gradient -> tensor: `x.detach().requires_grad_()`
         self.conditional_attributes = []  # (class, name) of attributes that may not exist, whose reads are checked
+        self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
         self.made_leaves = []  # values of the leaves that the function makes
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
         self.unwritten = {}  # base -> its value after a change that does not write to its memory
@@ -144,6 +145,9 @@ class Staging:
             return scalars.lower(self, argument)
         if isinstance(argument, (list, tuple)):
             return [self.operand(element) for element in argument]
+        if isinstance(argument, complex):
+            message = "a complex number cannot be part of a graph here\nhelp: make it a tensor, by `torch.tensor`"
+            raise StagingError(message, spans.current())
         if isinstance(argument, torch.Generator):
             message = "a `torch.Generator` cannot be part of a graph; use the default generator and `torch.manual_seed`"
             raise StagingError(message, spans.current())

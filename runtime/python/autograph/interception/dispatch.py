@@ -192,8 +192,17 @@ _SIZED_BY_NUMBERS = {getattr(aten.arange, overload) for overload in aten.arange.
 _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
 
 
+def _with_complex_tensors(func, args):
+    """The arguments with a tensor in place of a complex number where the operator takes a tensor."""
+    kinds = [kind for _, kind, _ in schemas.arguments(func)]
+    with _without_modes():
+        return [torch.tensor(a) if type(a) is complex and kind == "Tensor" else a for a, kind in zip(args, kinds)]
+
+
 def emit(staging, func, args, result):
     """Records the operation. Its results become tensors of the trace."""
+    if complex in map(type, args):
+        args = _with_complex_tensors(func, args)
     op, operands = views.operation(func), [staging.operand(a) for a in args]
     if isinstance(result, torch.Tensor):
         result = _distinct(staging, result)

@@ -208,7 +208,24 @@ def _set_requires_grad(staging, func, tensor, value):
     _requires_grad_(staging, func, tensor, value)
 
 
+def _retain_grad(staging, func, tensor):
+    view = staging.view_of(tensor)
+    if gradients.is_leaf(staging, tensor):
+        return
+    if not gradients.requires_grad(staging, tensor):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if view.chain:
+        message = "the gradient of a view cannot be retained"
+        raise StagingError(f"{message}\nhelp: compute it with `torch.autograd.grad`", spans.current())
+    staging.retained.add(view.base)
+
+
 def _get_grad(staging, func, tensor, *_):
+    view = staging.view_of(tensor)
+    node = view.base.value.node
+    if staging.retained and view.base not in staging.retained and node is not None and node.regions:
+        message = "whether this tensor retains its gradient is only known when the graph runs"
+        raise StagingError(f"{message}\nhelp: give the tensor that a branch or loop makes another name", spans.current())
     with torch._C.DisableTorchFunctionSubclass():
         return staging.gradients.read(gradients.owner(staging, tensor))
 
@@ -301,6 +318,7 @@ SPECIAL = {
     T.requires_grad_: _requires_grad_,
     T.requires_grad.__get__: _get_requires_grad,
     T.requires_grad.__set__: _set_requires_grad,
+    T.retain_grad: _retain_grad,
     T.grad.__get__: _get_grad,
     T.grad.__set__: _set_grad,
     T.data.__get__: _data,

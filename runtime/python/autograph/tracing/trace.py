@@ -96,7 +96,7 @@ class Trace:
         if message is not None:
             span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
-            raise StagingError(message, span)
+            raise StagingError(message, span or place_of(python_function))
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, self.guards)
         self.guards.read()
