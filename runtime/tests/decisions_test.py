@@ -143,13 +143,24 @@ def test_a_decision_is_checked_by_each_run():
         assert torch.equal(staged(t(3, 2)), t(6, 4)) and len(staged.traces) == 1
 
 
-def test_nothing_is_decided_in_a_loop_of_the_graph():
+def test_nothing_is_decided_after_an_effect():
     def f(x):
-        while x.sum() < 9:
-            x = x + (1 if Scale(x[0]) else 2)
-        return x
+        print(x.sum())
+        return x * 2 if Scale(x[0]) else x
 
     with pytest.raises(ag.StagingError, match="whether a tensor is true"):
+        ag.function(f)(t(1, 2))
+
+
+def test_loops_with_many_iterations_are_not_decided():
+    def f(x):
+        names = set()
+        while x.sum() < 1000:
+            names.add(len(names))
+            x = x + 1
+        return x
+
+    with pytest.raises(ag.StagingError, match=r"this changes .*set"):
         ag.function(f)(t(1, 2))
 
 
@@ -199,3 +210,33 @@ def test_the_graph_of_a_lazy_module_needs_a_first_call():
         staged.graph(torch.ones(2, 2))
     staged(torch.randn(3, 2))
     assert "if" in staged.graph(torch.ones(2, 2))
+
+
+def test_loops_that_a_graph_cannot_hold():
+    def f(x, n):
+        seen, names = set(), {}
+        while x.sum() < 10:
+            seen.add(len(seen))
+            x = x * 2
+        for i in range(n):
+            names[f"step {len(names)}"] = x + i
+        for row in x[x > 3]:
+            seen.add(len(seen))
+        return x, len(seen), names
+
+    calls = (t(1, 2), torch.tensor(2)), (t(3, 4), torch.tensor(2)), (t(1, 2), torch.tensor(3)), (t(5, 9), torch.tensor(0))
+    for first in range(len(calls)):
+        assert_same(f, *calls[first:], *calls[:first])
+
+
+def test_a_decision_draws_no_random_numbers():
+    def f(x):
+        noise = torch.rand(3)
+        names = {"large"} if noise.sum() > 1.5 else set()
+        return x + noise, len(names)
+
+    found = []
+    for function in (ag.function(f), f):
+        torch.manual_seed(0)
+        found.append([function(t(1, 2, 3)) for _ in range(4)])
+    torch.testing.assert_close(*found)

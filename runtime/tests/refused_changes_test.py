@@ -44,6 +44,7 @@ def test_contents_that_a_graph_cannot_hold():
     for make in (set, lambda: np.zeros(2), lambda: iter([1, 2]), bytearray, io.StringIO, lambda: (k for k in range(3))):
 
         def branch(x):
+            print()  # nothing is decided for this call
             while x.sum() < 9:
                 value = make()
                 if x.sum() > 3:
@@ -68,6 +69,7 @@ def test_a_generator_from_outside():
 
 def test_growth_of_what_is_not_a_list():
     def f(x):
+        print()
         while x.sum() < 9:
             queue = collections.deque()
             if x.sum() > 3:
@@ -86,6 +88,7 @@ def test_a_condition_that_changes_state():
             counter.add()
             return x.sum() < 10
 
+        print()
         while test():
             x = x + 1
         return x, counter.n
@@ -129,6 +132,7 @@ def test_a_setter_with_an_effect():
 
     def f(x):
         box = Box()
+        print()
         while x.sum() < 10:
             x = x + 1
             box.value = box.value + 1

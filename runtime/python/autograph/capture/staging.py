@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
-from ..record.ops import ASSERT, ITEM, NOT, OR, Callback, of_torch
+from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
@@ -57,7 +57,7 @@ FOREIGN = "this uses a tensor that an earlier trace has left in an object that i
 
 
 #: The most conditions that one trace decides for its arguments: each runs the graph so far.
-MOST_PROBES = 50
+MOST_PROBES = 100
 
 
 class Capture:
@@ -116,7 +116,7 @@ class Staging:
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.assumptions = set()  # the messages of assertions about what tracing has assumed
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
-        self.probe = lambda operand: None  # what a boolean is for the arguments of this call; None if that is unknown
+        self.probe = lambda operand: None  # what a number is for the arguments of this call; None if that is unknown
         self.decisions = set(decisions)  # spans of conditions that are decided for the arguments of the call
         self.probes = 0  # how often that was asked for conditions that Python decides
         self.callbacks = []  # Python functions that the graph calls
@@ -337,6 +337,18 @@ class Staging:
                 truth = flag if answer else self.emit(NOT, [flag], [BOOL])[0]
                 self.assume(truth, f"the condition in line {line} is {answer}")
         return answer
+
+    def decided_number(self, number):
+        """The same for a staged integer."""
+        operand = scalars.lower(self, number)
+        found = operand if type(operand) is int else None
+        if found is None and self.probes < MOST_PROBES:
+            self.probes += 1
+            found = self.probe(operand)
+            if found is not None:
+                _, line, *_ = spans.current() or (None, "?")
+                self.assume(self.emit(EQ, [operand, found], [BOOL])[0], f"the number in line {line} is {found}")
+        return found
 
     def either(self, a, b):
         """`a or b` of booleans, which may be staged."""

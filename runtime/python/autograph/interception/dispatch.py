@@ -361,6 +361,23 @@ def _grouped_mm(staging, func, args, kwargs):
     return emit(staging, func, fakes, result)
 
 
+def _ctc_loss(staging, func, args, kwargs):
+    """Torch has no shape function: a size of the second result is that of the longest target."""
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in schemas.in_order(func, args, kwargs)]
+    time, batch, _ = fakes[0].shape
+    with staging.quiet():
+        size = batch, time, staging.sizes.shape_env.create_unbacked_symint()
+        results = fakes[0].new_empty(batch), fakes[0].new_empty(size)
+    return emit(staging, func, fakes, results)
+
+
+def _ctc_loss_backward(staging, func, args, kwargs):
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in schemas.in_order(func, args, kwargs)]
+    with staging.quiet():
+        result = torch.empty_like(fakes[1])
+    return emit(staging, func, fakes, result)
+
+
 def _contents(fake):
     constant = fake.constant
     if constant is None:
@@ -423,6 +440,8 @@ _SPECIAL = {
     aten.mkldnn_rnn_layer.default: _onednn_layer,
     aten.constant_pad_nd.default: _constant_pad,
     aten._grouped_mm.default: _grouped_mm,
+    **dict.fromkeys((aten._ctc_loss.default, aten._ctc_loss.Tensor), _ctc_loss),
+    **dict.fromkeys((aten._ctc_loss_backward.default, aten._ctc_loss_backward.Tensor), _ctc_loss_backward),
     **dict.fromkeys((aten.arange.default, aten.arange.start, aten.arange.start_step), _arange),
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),

@@ -3,7 +3,7 @@
 from ..capture.aliases import cell_state
 from ..capture.staging import current, is_staged
 from ..conversion import spans
-from ..errors import Decide, StagingError, Unreachable
+from ..errors import StagingError, Unreachable
 from ..record.ops import IF
 from . import regions, specs
 from .values import build, lower, spec_of
@@ -27,10 +27,8 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
     try:
         return _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs)
     except StagingError:
-        span = spans.current()
-        if staging.depth or span in staging.decisions or not staging.may_decide():
-            raise
-        raise Decide(span) from None
+        regions.decide(staging, spans.current())
+        raise
 
 
 def _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs):

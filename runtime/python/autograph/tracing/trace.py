@@ -237,20 +237,25 @@ class Trace:
 
 
 def _probed(staging, flag):
-    """What a boolean of the trace is for the arguments of this call, by running the graph so far; None if that is not
-    possible: inside a region, or if running it has effects."""
+    """What a number of the trace is for the arguments of this call, by running the graph so far; None if that is not
+    possible: inside a region, or if running it has effects. Random numbers are those that the run will draw."""
     entry = staging.record.entry
-    if staging.record.region is not entry or has_random(entry) or has_effects(entry):
+    if staging.record.region is not entry or has_effects(entry):
+        return None
+    if has_random(entry) and torch.cuda.is_available():
         return None
     if isinstance(flag, bool):
         return flag
+    random = torch.get_rng_state()
     try:
         with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
             compiled, exceptions, _ = graphs.graph(staging, [flag], [None])
             plan = compiled.compile(staging.callbacks, exceptions)
-            return bool(plan.run([capture.current_value() for capture in staging.captures_in_order()])[0])
+            return plan.run([capture.current_value() for capture in staging.captures_in_order()])[0]
     except Exception:  # this code raises here, as the run will
         return None
+    finally:
+        torch.set_rng_state(random)
 
 
 def _check_draws(staging):
