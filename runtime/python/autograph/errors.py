@@ -52,6 +52,10 @@ class Decide(BaseException):
         self.span = span
 
 
+class Undecided(BaseException):
+    """The trace has to start again without decisions: the function changes Python state or draws numbers."""
+
+
 class Unreachable(BaseException):
     """The code after this point is never reached: a staged branch before it raised on every path."""
 

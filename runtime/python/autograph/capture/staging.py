@@ -117,7 +117,8 @@ class Staging:
         self.assumptions = set()  # the messages of assertions about what tracing has assumed
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
         self.probe = lambda operand: None  # what a number is for the arguments of this call; None if that is unknown
-        self.decisions = set(decisions)  # spans of conditions that are decided for the arguments of the call
+        self.allows_decisions = decisions is not None
+        self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.probes = 0  # how often that was asked for conditions that Python decides
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
@@ -323,7 +324,7 @@ class Staging:
 
     def may_decide(self):
         """Whether conditions can be decided here for the arguments of the call."""
-        return self.probes < MOST_PROBES and self.probe(True) is not None
+        return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
         """What a staged boolean is where Python has to know it: for the sizes that are usual, or for the arguments of

@@ -12,7 +12,7 @@ from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Assumed, AutographError, Decide, Drawn, Eager, StagingError, Unconverted, Unreachable, Unroll
+from ..errors import Assumed, AutographError, Decide, Drawn, Eager, StagingError, Unconverted, Undecided, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
 from ..operators.changes import line_of_change
@@ -51,6 +51,8 @@ class Trace:
                 unrolled.add(found.code)
             except Decide as found:
                 decisions.add(found.span)
+            except Undecided:
+                decisions = None
 
     def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions)
@@ -89,6 +91,8 @@ class Trace:
                 raise
             _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
+            if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
+                raise Undecided
         finally:
             _restore(staging, before)
         contents = [place for place in changed if isinstance(place, Contents)]
