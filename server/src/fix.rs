@@ -135,14 +135,14 @@ pub(crate) fn replace(text: &SourceText, edits: &[Edit]) -> SourceText {
     text.with_text(new, &map)
 }
 
-/// Writes the changed files. A notebook with fields that its format does not have is not written, because it would lose
+/// Writes the changed files; none of them if a notebook has fields that its format does not have, because it would lose
 /// them.
 pub(crate) fn write(changes: &Changes) -> anyhow::Result<()> {
+    for (path, _) in changes.iter().filter(|(_, change)| change.before.is_notebook()) {
+        ruff_notebook::Notebook::from_path(path.as_std_path())
+            .with_context(|| format!("cannot fix `{path}`"))?;
+    }
     for (path, change) in changes {
-        if change.before.is_notebook() {
-            ruff_notebook::Notebook::from_path(path.as_std_path())
-                .with_context(|| format!("cannot fix `{path}`"))?;
-        }
         std::fs::write(path.as_std_path(), change.after.to_bytes())
             .with_context(|| format!("cannot write `{path}`"))?;
     }

@@ -102,11 +102,13 @@ fn notebooks_with_unknown_fields() {
         ],
         "metadata": { "language_info": { "name": "python" } }, "nbformat": 4, "nbformat_minor": 5,
     });
-    let project = Project::new(&[("n.ipynb", &text.to_string())]);
-    assert_eq!(project.findings(&["--select", "AG9"]), ["n.ipynb:1:8: AG902"]);
+    let fixable = "x = 1  # ag: ignore\n";
+    let project = Project::new(&[("a.py", fixable), ("n.ipynb", &text.to_string())]);
+    assert_eq!(project.findings(&["--select", "AG9"]), ["a.py:1:8: AG902", "n.ipynb:1:8: AG902"]);
     let answer = project.run(&["check", "--fix"]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert_eq!(project.read("n.ipynb"), text.to_string());
+    assert_eq!(project.read("a.py"), fixable, "no file is written");
 }
 
 #[cfg(unix)]
