@@ -42,7 +42,7 @@ class Function(Callable):
         self.__name__ = name_of(python_function)
         self.python_function = python_function
         self.input_signature = None if input_signature is None else signatures.types_of(input_signature)
-        self._said = False
+        self._has_warned = False
         self._traces = {}
         self._families = {}
         self._changing = {}  # key -> place of a number that changes between calls
@@ -83,12 +83,12 @@ class Function(Callable):
         with eagerly():
             result = self.python_function(*args, **kwargs)
         if reason is not None:
-            self._say_that_python_runs(reason)
+            self._warn_that_python_runs(reason)
         return result
 
-    def _say_that_python_runs(self, reason):
-        if not self._said:
-            self._said = True
+    def _warn_that_python_runs(self, reason):
+        if not self._has_warned:
+            self._has_warned = True
             message = f"a call of `{self.__name__}` runs in Python, which is slow: {reason}"
             warnings.warn(message, stacklevel=4)
 
