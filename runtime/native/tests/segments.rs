@@ -107,29 +107,32 @@ func @main(%x.0: f32[] = argument "x") -> (f32[]) {
 
 #[test]
 fn products_in_every_layout() {
-    for (a, b) in [("%x.0", "%y.1"), ("%tx", "%y.1"), ("%x.0", "%ty"), ("%tx", "%ty")] {
+    let layouts = [("%x.0", "%y.1"), ("%tx", "%y.1"), ("%x.0", "%ty"), ("%tx", "%ty")];
+    for ((a, b), size) in layouts.into_iter().flat_map(|layout| [1, 5, 9, 31].map(|size| (layout, size))) {
         let function = format!(
             r#"
-func @main(%x.0: f32[9,9] = argument "x", %y.1: f32[9,9] = argument "y") -> (f32[9,9]) {{
-  %2: f32[9,9] = aten.t.default(%x.0)
-  %3: f32[9,9] = aten.t.default(%y.1)
-  %4: f32[9,9] = aten.mm.default({a}, {b})
+func @main(%x.0: f32[N,N] = argument "x", %y.1: f32[N,N] = argument "y") -> (f32[N,N]) {{
+  %2: f32[N,N] = aten.t.default(%x.0)
+  %3: f32[N,N] = aten.t.default(%y.1)
+  %4: f32[N,N] = aten.mm.default({a}, {b})
   return %4
 }}"#
         )
+        .replace('N', &size.to_string())
         .replace("%tx", "%2")
         .replace("%ty", "%3");
-        let numbers =
-            |start: i16| -> Vec<f32> { (0..81).map(|i| f32::from((i * 7 + start) % 11 - 5)).collect() };
-        let (x, y) = (numbers(0), numbers(3));
-        let at = |m: &[f32], is_transposed: bool, i: usize, j: usize| {
-            if is_transposed { m[j * 9 + i] } else { m[i * 9 + j] }
+        let numbers = |start: i16| -> Vec<f32> {
+            (0..size * size).map(|i| f32::from((i * 7 + start) % 11 - 5)).collect()
         };
-        let mut expected = vec![0.0; 81];
-        for i in 0..9 {
-            for j in 0..9 {
-                for k in 0..9 {
-                    expected[i * 9 + j] += at(&x, a == "%tx", i, k) * at(&y, b == "%ty", k, j);
+        let (x, y, side) = (numbers(0), numbers(3), size as usize);
+        let at = |m: &[f32], is_transposed: bool, i: usize, j: usize| {
+            if is_transposed { m[j * side + i] } else { m[i * side + j] }
+        };
+        let mut expected = vec![0.0; side * side];
+        for i in 0..side {
+            for j in 0..side {
+                for k in 0..side {
+                    expected[i * side + j] += at(&x, a == "%tx", i, k) * at(&y, b == "%ty", k, j);
                 }
             }
         }
