@@ -105,7 +105,10 @@ mod wide {
                     for ((result, sum), y) in results.iter_mut().zip(sums).zip(y) {
                         let mut lanes = [0.0; $lanes];
                         $store(lanes.as_mut_ptr(), sum);
-                        *result = lanes.iter().sum();
+                        // A loop: functions of the standard library are not inlined into this instruction set.
+                        for lane in lanes {
+                            *result += lane;
+                        }
                         for at in at..count {
                             *result = x.add(at).read().mul_add(y.add(at).read(), *result);
                         }
