@@ -262,15 +262,11 @@ def test_print_as_python_does(capsys):
 
 def test_incompatible_branch_types_are_named():
     def f(x):
-        print()  # nothing is decided for this call
-        y = x
-        while x.sum() < 9:
-            if x.sum() > 0:
-                y = x
-            else:
-                y = x.reshape(1, 2)
-            x = x + y.sum()
-        return x
+        if x.sum() > 0:
+            y = x
+        else:
+            y = x.reshape(1, 2)
+        return y
 
     with pytest.raises(ag.StagingError, match=r"`y` .*shape \[2\].*shape \[1, 2\]"):
         ag.function(f)(t(1, 2))
@@ -479,13 +475,10 @@ def test_strings_are_returned():
 
     @ag.function
     def other(x):
-        print()
-        while x.sum() < 9:
-            text = "none"
-            if x.sum() > 0:
-                text = f"{int(x[0])}"
-            x = x + (text == "none")
-        return x
+        text = "none"
+        if x.sum() > 0:
+            text = f"{int(x[0])}"
+        return text
 
     with pytest.raises(ag.StagingError, match="`text` is of different kinds in the branches: '…' and 'none'"):
         other(t(1))

@@ -10,7 +10,7 @@ import warnings
 
 from .._runtime import Callable
 from ..capture.staging import current
-from ..errors import Assumed, Eager, Restart, StagingError
+from ..errors import Assumed, Restart, StagingError
 from ..operators import calls
 from ..shadow import check
 from ..tracing import ambient, signatures
@@ -77,19 +77,14 @@ class Function(Callable):
         try:
             return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
         except Assumed as assumed:
-            reason = assumed
-        except Eager as eager:
-            reason = eager.reason
+            self._warn_that_python_runs(assumed)
         with eagerly():
-            result = self.python_function(*args, **kwargs)
-        if reason is not None:
-            self._warn_that_python_runs(reason)
-        return result
+            return self.python_function(*args, **kwargs)
 
-    def _warn_that_python_runs(self, reason):
+    def _warn_that_python_runs(self, assumed):
         if not self._has_warned:
             self._has_warned = True
-            message = f"a call of `{self.__name__}` runs in Python, which is slow: {reason}"
+            message = f"a call of `{self.__name__}` runs in Python, which is slow: {assumed}"
             warnings.warn(message, stacklevel=4)
 
     def graph(self, *args, **kwargs):
@@ -102,10 +97,7 @@ class Function(Callable):
 
     def trace(self, *args, **kwargs):
         """The trace that a call with these arguments runs."""
-        try:
-            return self._traced(*flatten(args, kwargs), args, kwargs)
-        except Eager:
-            raise StagingError(f"Python has to run this call of `{self.__name__}`; call it before its graph is used") from None
+        return self._traced(*flatten(args, kwargs), args, kwargs)
 
     @property
     def traces(self):

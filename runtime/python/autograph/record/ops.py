@@ -50,11 +50,10 @@ class Raise(NamedTuple):
 
 
 class Callback(NamedTuple):
-    """Calls the Python function with this index. `is_pure` if it depends on its operands only and has no effects."""
+    """Calls the Python function with this index."""
 
     number: int
     prints: bool = False
-    is_pure: bool = False
 
 
 class Gradient(NamedTuple):
