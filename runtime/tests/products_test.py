@@ -103,9 +103,9 @@ ag.show_config()
 """
 
 
-def config(folder):
+def config(folder, program=PROGRAM):
     run = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program],
         env={**os.environ, "XDG_CACHE_HOME": str(folder)},
         capture_output=True,
         text=True,
@@ -126,6 +126,12 @@ def test_the_table_is_kept_in_the_cache_folder(tmp_path):
     table.write_bytes(b"0 onednn\n0 rm\n17 torch\n\xff\xfe\x00")
     assert "16+ rows, 16+ columns, left operand by rows, right operand by rows:" in config(tmp_path)
     assert len(table.read_text().splitlines()) == 1
+
+
+def test_nothing_is_measured_while_onednn_is_disabled(tmp_path):
+    shown = config(tmp_path, "import torch; torch.backends.mkldnn.set_flags(False)\n" + PROGRAM)
+    assert "left operand" not in shown
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):

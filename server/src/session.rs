@@ -68,35 +68,8 @@ pub(crate) struct Checked {
 }
 
 impl Session {
+    /// Opens the files without analyzing them. `set` changes settings that no option has.
     pub(crate) fn open(
-        arguments: &ProjectArguments,
-        overrides: &Options,
-        paths: &[String],
-        stdin: Option<&Stdin>,
-        verbosity: i8,
-    ) -> anyhow::Result<Self> {
-        let mut session = Self::load(arguments, overrides, paths, stdin, verbosity, |_| {})?;
-        session.check_whole_files();
-        session.start(verbosity);
-        Ok(session)
-    }
-
-    /// Opens the files with settings that no option has.
-    pub(crate) fn open_with(
-        arguments: &ProjectArguments,
-        overrides: &Options,
-        paths: &[String],
-        stdin: Option<&Stdin>,
-        verbosity: i8,
-        set: impl FnOnce(&mut Settings),
-    ) -> anyhow::Result<Self> {
-        let mut session = Self::load(arguments, overrides, paths, stdin, verbosity, set)?;
-        session.start(verbosity);
-        Ok(session)
-    }
-
-    /// Opens the files without analyzing them.
-    fn load(
         arguments: &ProjectArguments,
         overrides: &Options,
         paths: &[String],
@@ -148,7 +121,7 @@ impl Session {
     }
 
     /// Analyzes the files for the first time.
-    fn start(&mut self, verbosity: i8) {
+    pub(crate) fn start(&mut self, verbosity: i8) {
         self.analyze();
         if self.inputs.is_empty() && self.unreadable.is_empty() && verbosity >= 0 {
             printer::warning("no Python files found");
@@ -160,7 +133,7 @@ impl Session {
     }
 
     /// Indexes all files, and computes the findings about them as a whole while their trees exist.
-    fn check_whole_files(&self) {
+    pub(crate) fn check_whole_files(&self) {
         let progress = Progress::new(self.quiet);
         let documents = self.engine.documents();
         let total = documents.len();

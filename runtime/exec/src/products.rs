@@ -68,8 +68,11 @@ fn kernel(a: &Tensor, b: &Tensor) -> Kernel {
         return Kernel::Torch;
     }
     match Class::of(a, b) {
-        None => Kernel::Torch,
-        Some(_) if setting == ProductKernels::OneDnn => Kernel::OneDnn.if_available(),
-        Some(class) => table::fastest(class).if_available(),
+        // Without oneDNN nothing is measured: the user may enable it later.
+        Some(class) if kernels::has_onednn() => match setting {
+            ProductKernels::OneDnn => Kernel::OneDnn,
+            _ => table::fastest(class),
+        },
+        _ => Kernel::Torch,
     }
 }

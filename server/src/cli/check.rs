@@ -119,7 +119,12 @@ impl Check {
             ignore: self.ignore.clone(),
             ..Options::default()
         };
-        Session::open(&self.project, &overrides, &self.paths, self.stdin()?.as_ref(), verbosity)
+        let stdin = self.stdin()?;
+        let mut session =
+            Session::open(&self.project, &overrides, &self.paths, stdin.as_ref(), verbosity, |_| {})?;
+        session.check_whole_files();
+        session.start(verbosity);
+        Ok(session)
     }
 
     fn stdin(&self) -> anyhow::Result<Option<Stdin>> {

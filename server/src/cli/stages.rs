@@ -87,7 +87,7 @@ impl Stages {
     pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
         let stdin = Stdin::of(&self.files, self.stdin_filename.as_deref())?;
         // All staged functions are listed, also those that `check` does not look for in a large project.
-        let session = Session::open_with(
+        let mut session = Session::open(
             &self.project,
             &Options::default(),
             &self.files,
@@ -95,6 +95,7 @@ impl Stages {
             verbosity,
             |settings| settings.follows_values = true,
         )?;
+        session.start(verbosity);
         let mut status = ExitStatus::Clean;
         for unreadable in &session.unreadable {
             printer::error(&format!("{}: {}", unreadable.path, unreadable.message));

@@ -117,8 +117,7 @@ fn check(ctx: &FileContext) {
 
 /// `drop_remainder=True`, `keras.Input(batch_shape=…)`, `run_eagerly=True`.
 fn fixes_batch_size(ctx: &FileContext) -> bool {
-    const KEYWORDS: [&str; 5] =
-        ["batch_input_shape", "batch_shape", "drop_remainder", "run_eagerly", "static_batch"];
+    const KEYWORDS: [&str; 4] = ["batch_input_shape", "batch_shape", "drop_remainder", "run_eagerly"];
     let keywords = |call: &ast::ExprCall| {
         let is_input = ctx.resolve(&call.func).is_some_and(|name| name.ends_with(".Input"));
         call.arguments.keywords.iter().any(|keyword| {

@@ -3,10 +3,13 @@
 use tch::{Device, Kind, Tensor};
 
 /// Below this number of multiplications, the overhead of other kernels is larger than their gain.
-const SMALLEST: u64 = 1 << 17;
+pub(super) const SMALLEST: u64 = 1 << 17;
 
 /// From this number of multiplications on, a larger product has the same fastest kernel.
 const LARGEST: u64 = 1 << 24;
+
+/// Fewer rows or columns are few.
+pub(super) const FEW: u64 = 16;
 
 /// The number of sizes: powers of two between `SMALLEST` and `LARGEST`.
 pub(super) const SIZES: usize = (LARGEST / SMALLEST).ilog2() as usize + 1;
@@ -16,14 +19,14 @@ pub(super) const KINDS: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class {
-    pub(super) kind: Kind2d,
+    pub(super) kind: ProductKind,
     /// The index of the largest power of two that is at most the number of multiplications, less than `SIZES`.
     pub(super) size: usize,
 }
 
 /// The properties of a product `[rows, inner] x [inner, columns]` besides its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Kind2d {
+pub(super) struct ProductKind {
     pub(super) has_few_rows: bool,
     pub(super) has_few_columns: bool,
     /// Whether the operands are stored by columns, as `t()` of a contiguous matrix is.
@@ -40,12 +43,12 @@ impl Class {
         (multiplications >= SMALLEST).then_some(())?;
         let size = (multiplications.min(LARGEST) / SMALLEST).ilog2() as usize;
         let is_transposed = [is_transposed(a, [rows, inner])?, is_transposed(b, [inner, columns])?];
-        let kind = Kind2d { has_few_rows: rows < 16, has_few_columns: columns < 16, is_transposed };
+        let kind = ProductKind { has_few_rows: rows < FEW, has_few_columns: columns < FEW, is_transposed };
         Some(Self { kind, size })
     }
 }
 
-impl Kind2d {
+impl ProductKind {
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..KINDS).map(|index| Self {
             has_few_rows: index & 1 != 0,
@@ -63,17 +66,17 @@ impl Kind2d {
 
     /// Rows, inner dimension and columns of a product of this kind and size.
     pub(super) fn example(self, size: usize) -> [i64; 3] {
-        let side = |few: bool, many: f64| if few { 8.0 } else { many };
+        const SOME: f64 = 8.0;
+        // Many rows are usually a batch, which is small compared with the size of a layer.
+        const BATCH: f64 = 64.0;
         // The number of multiplications is between this size and the next one.
-        let multiplications = ((SMALLEST << size) as f64) * std::f64::consts::SQRT_2;
-        let even = multiplications.cbrt();
-        let (rows, columns) = match (self.has_few_rows, self.has_few_columns) {
-            // The rows are usually a batch, which is small compared with the size of a layer.
-            (false, false) => (64.0_f64.min(even), (multiplications / 64.0_f64.min(even)).sqrt()),
-            (false, true) => ((multiplications / side(true, 0.0)).sqrt(), side(true, 0.0)),
-            (true, false) => (side(true, 0.0), (multiplications / side(true, 0.0)).sqrt()),
-            (true, true) => (side(true, 0.0), side(true, 0.0)),
+        let multiplications = (SMALLEST << size) as f64 * std::f64::consts::SQRT_2;
+        let rows = match (self.has_few_rows, self.has_few_columns) {
+            (true, _) => SOME,
+            (false, true) => (multiplications / SOME).sqrt(),
+            (false, false) => multiplications.cbrt().min(BATCH),
         };
+        let columns = if self.has_few_columns { SOME } else { (multiplications / rows).sqrt() };
         let inner = multiplications / rows / columns;
         [rows, inner, columns].map(|size| size.round() as i64)
     }

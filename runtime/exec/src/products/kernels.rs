@@ -35,14 +35,6 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 
-    /// This kernel, or libtorch's if oneDNN is missing or the user has disabled it.
-    pub(super) fn if_available(self) -> Self {
-        match self {
-            Self::OneDnn | Self::OneDnnByColumns if !aten::uses_onednn() || LINEAR.is_none() => Self::Torch,
-            kernel => kernel,
-        }
-    }
-
     /// `a @ b`, or `added + a @ b`, of matrices of `f32`.
     pub(super) fn run(self, added: Option<&Tensor>, a: &Tensor, b: &Tensor) -> TchResult {
         match (self, added) {
@@ -64,6 +56,11 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Whether oneDNN can be used: libtorch has it, and the user has not disabled it.
+pub(super) fn has_onednn() -> bool {
+    aten::uses_onednn() && LINEAR.is_some()
 }
 
 /// Whether `added` has an element for each column of the product.

@@ -4,35 +4,35 @@ use std::time::{Duration, Instant};
 
 use tch::{Device, Kind, Tensor};
 
-use super::class::{Kind2d, SIZES};
+use super::class::{ProductKind, SIZES};
 use super::kernels::Kernel;
 
-/// The number of runs of each kernel. The kernels alternate.
-const RUNS: usize = 7;
+/// The number of turns. In each, every kernel runs once.
+const TURNS: usize = 7;
 
 /// A kernel replaces libtorch's if its fastest run takes less than this fraction of the time of libtorch's fastest run,
-/// and if it is faster in almost all rounds: on a loaded machine, one fast run may be a coincidence.
+/// and if it is faster in almost all turns: on a loaded machine, one fast run may be a coincidence.
 const FASTER: f64 = 0.93;
 const MOST_SLOWER_TURNS: usize = 1;
 
 /// The fastest kernel for each size of products of a kind. Takes about 20 ms.
-pub(super) fn fastest(kind: Kind2d) -> [Kernel; SIZES] {
+pub(super) fn fastest(kind: ProductKind) -> [Kernel; SIZES] {
     std::array::from_fn(|size| fastest_of_size(kind, size).unwrap_or(Kernel::Torch))
 }
 
-fn fastest_of_size(kind: Kind2d, size: usize) -> Option<Kernel> {
+fn fastest_of_size(kind: ProductKind, size: usize) -> Option<Kernel> {
     let [rows, inner, columns] = kind.example(size);
     let a = matrix(rows, inner, kind.is_transposed[0])?;
     let b = matrix(inner, columns, kind.is_transposed[1])?;
-    let mut turns = [[Duration::ZERO; Kernel::ALL.len()]; RUNS];
+    let mut turns = [[Duration::ZERO; Kernel::ALL.len()]; TURNS];
     // The first run of a kernel initializes it.
     for kernel in Kernel::ALL {
-        let _product = kernel.if_available().run(None, &a, &b).ok()?;
+        let _product = kernel.run(None, &a, &b).ok()?;
     }
     for turn in &mut turns {
         for (time, kernel) in turn.iter_mut().zip(Kernel::ALL) {
             let start = Instant::now();
-            let _product = kernel.if_available().run(None, &a, &b).ok()?;
+            let _product = kernel.run(None, &a, &b).ok()?;
             *time = start.elapsed();
         }
     }

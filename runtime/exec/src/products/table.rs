@@ -5,7 +5,7 @@ use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
-use super::class::{Class, KINDS, Kind2d, SIZES};
+use super::class::{Class, FEW, KINDS, ProductKind, SIZES, SMALLEST};
 use super::kernels::Kernel;
 use super::{ProductKernels, cache, measure, product_kernels};
 
@@ -25,11 +25,11 @@ pub(super) fn fastest(class: Class) -> Kernel {
     row[class.size]
 }
 
-fn known(threads: i32, kind: Kind2d) -> Option<[Kernel; SIZES]> {
+fn known(threads: i32, kind: ProductKind) -> Option<[Kernel; SIZES]> {
     TABLES.read().unwrap_or_else(PoisonError::into_inner).get(&threads)?[kind.index()]
 }
 
-fn add(threads: i32, kind: Kind2d) -> [Kernel; SIZES] {
+fn add(threads: i32, kind: ProductKind) -> [Kernel; SIZES] {
     let _measuring = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(row) = known(threads, kind) {
         return row;
@@ -56,9 +56,9 @@ pub fn description() -> String {
     }
     let tables = TABLES.read().unwrap_or_else(PoisonError::into_inner);
     let table = tables.get(&threads).copied().or_else(|| cache::load(threads)).unwrap_or_default();
-    for kind in Kind2d::all() {
+    for kind in ProductKind::all() {
         let Some(row) = table[kind.index()] else { continue };
-        let side = |few: bool| if few { "2-15" } else { "16+" };
+        let side = |is_few: bool| if is_few { format!("2-{}", FEW - 1) } else { format!("{FEW}+") };
         let stored = |is_transposed: bool| if is_transposed { "by columns" } else { "by rows" };
         let _ = write!(
             text,
@@ -71,7 +71,7 @@ pub fn description() -> String {
         let mut last = None;
         for (size, kernel) in row.into_iter().enumerate() {
             if last != Some(kernel) {
-                let _ = write!(text, " {} from 2^{}", kernel.name(), size + 17);
+                let _ = write!(text, " {} from 2^{}", kernel.name(), SMALLEST.ilog2() as usize + size);
             }
             last = Some(kernel);
         }

@@ -28,46 +28,56 @@ pub(crate) type Kernel =
     unsafe fn(&Selection, values: *mut u8, indices: *mut i64, a: *const u8) -> Result<(), ()>;
 
 pub(crate) fn kernel(element: Element, is_largest: bool) -> Option<Kernel> {
-    macro_rules! select {
-        ($T:ty, $precedes:expr) => {{
-            /// # Safety
-            /// See [`Kernel`].
-            unsafe fn portable(
-                selection: &Selection,
-                values: *mut u8,
-                indices: *mut i64,
-                a: *const u8,
-            ) -> Result<(), ()> {
-                // SAFETY: see `Kernel`.
-                unsafe { selection.run::<$T>(values.cast(), indices, a.cast(), $precedes) }
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
-            /// # Safety
-            /// See [`Kernel`]; the processor must have AVX2.
-            unsafe fn wide(
-                selection: &Selection,
-                values: *mut u8,
-                indices: *mut i64,
-                a: *const u8,
-            ) -> Result<(), ()> {
-                // SAFETY: see `Kernel`.
-                unsafe { selection.run::<$T>(values.cast(), indices, a.cast(), $precedes) }
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            use portable as wide;
-            Some(if is_wide() { wide as Kernel } else { portable as Kernel })
-        }};
-    }
     match (element, is_largest) {
-        (Element::F32, true) => select!(f32, |a, b| a > b),
-        (Element::F32, false) => select!(f32, |a, b| a < b),
-        (Element::F64, true) => select!(f64, |a, b| a > b),
-        (Element::F64, false) => select!(f64, |a, b| a < b),
-        (Element::I64, true) => select!(i64, |a, b| a > b),
-        (Element::I64, false) => select!(i64, |a, b| a < b),
+        (Element::F32, true) => Some(version::<f32, true>()),
+        (Element::F32, false) => Some(version::<f32, false>()),
+        (Element::F64, true) => Some(version::<f64, true>()),
+        (Element::F64, false) => Some(version::<f64, false>()),
+        (Element::I64, true) => Some(version::<i64, true>()),
+        (Element::I64, false) => Some(version::<i64, false>()),
         (Element::Bool, _) => None,
     }
+}
+
+fn version<T: Copy + Default + PartialOrd, const LARGEST: bool>() -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide() {
+        return wide::<T, LARGEST>;
+    }
+    portable::<T, LARGEST>
+}
+
+/// # Safety
+/// See [`Kernel`].
+#[inline(always)]
+unsafe fn portable<T: Copy + Default + PartialOrd, const LARGEST: bool>(
+    selection: &Selection,
+    values: *mut u8,
+    indices: *mut i64,
+    a: *const u8,
+) -> Result<(), ()> {
+    // SAFETY: see `Kernel`.
+    unsafe { selection.run::<T, LARGEST>(values.cast(), indices, a.cast()) }
+}
+
+/// # Safety
+/// See [`Kernel`]; the processor must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn wide<T: Copy + Default + PartialOrd, const LARGEST: bool>(
+    selection: &Selection,
+    values: *mut u8,
+    indices: *mut i64,
+    a: *const u8,
+) -> Result<(), ()> {
+    // SAFETY: see `Kernel`.
+    unsafe { portable::<T, LARGEST>(selection, values, indices, a) }
+}
+
+/// Whether `a` is selected before `b`.
+#[inline(always)]
+fn precedes<T: PartialOrd, const LARGEST: bool>(a: T, b: T) -> bool {
+    if LARGEST { a > b } else { a < b }
 }
 
 /// The elements that are compared with the last selected one at once.
@@ -77,12 +87,11 @@ impl Selection {
     /// # Safety
     /// See [`Kernel`].
     #[inline(always)]
-    unsafe fn run<T: Copy + Default + PartialOrd>(
+    unsafe fn run<T: Copy + Default + PartialOrd, const LARGEST: bool>(
         &self,
         values: *mut T,
         indices: *mut i64,
         a: *const T,
-        precedes: impl Fn(T, T) -> bool,
     ) -> Result<(), ()> {
         // One more, to see whether the last selected element is unique.
         let mut first = [(T::default(), 0); MOST_SELECTED + 1];
@@ -90,7 +99,7 @@ impl Selection {
         let first = &mut first[..wanted];
         for row in 0..self.rows {
             // SAFETY: the row is a part of `a`.
-            unsafe { select(a.add(row * self.columns), self.columns, first, &precedes)? };
+            unsafe { select::<T, LARGEST>(a.add(row * self.columns), self.columns, first)? };
             if self.is_unique && first.windows(2).any(|pair| pair[0].0 == pair[1].0) {
                 return Err(());
             }
@@ -112,11 +121,10 @@ impl Selection {
 /// # Safety
 /// The address must be valid for `count` elements, which are at least as many as `first` has.
 #[inline(always)]
-unsafe fn select<T: Copy + PartialOrd>(
+unsafe fn select<T: Copy + PartialOrd, const LARGEST: bool>(
     a: *const T,
     count: usize,
     first: &mut [(T, usize)],
-    precedes: &impl Fn(T, T) -> bool,
 ) -> Result<(), ()> {
     let last = first.len() - 1;
     let mut start = 0;
@@ -130,7 +138,7 @@ unsafe fn select<T: Copy + PartialOrd>(
             for at in start..start + BLOCK {
                 // SAFETY: the caller guarantees the length.
                 let x = unsafe { a.add(at).read() };
-                has_candidate |= !(x == limit || precedes(limit, x));
+                has_candidate |= !(x == limit || precedes::<T, LARGEST>(limit, x));
             }
             has_candidate
         } else {
@@ -144,9 +152,9 @@ unsafe fn select<T: Copy + PartialOrd>(
                     return Err(());
                 }
                 let filled = at.min(first.len());
-                if filled < first.len() || precedes(x, first[last].0) {
+                if filled < first.len() || precedes::<T, LARGEST>(x, first[last].0) {
                     let mut rank = filled.min(last);
-                    while rank > 0 && precedes(x, first[rank - 1].0) {
+                    while rank > 0 && precedes::<T, LARGEST>(x, first[rank - 1].0) {
                         first[rank] = first[rank - 1];
                         rank -= 1;
                     }
