@@ -32,7 +32,10 @@ def test_python_condition_in_library_code():
         return 1 if x.sum() > 0 else 2
 
     def f(x):
-        return unconverted(x)  # the call
+        print()  # nothing is decided for this call
+        while x < 9:
+            x = x + unconverted(x)  # the call
+        return x
 
     assert "# the call" in staging_error(f, t(1))
 
@@ -77,10 +80,13 @@ def test_unknown_condition_shape():
 
 def test_an_error_names_the_variable_and_its_types():
     def f(x):
-        s = "text"
-        if x.sum() > 0:
-            s = x
-        return s
+        print()
+        while x < 9:
+            s = "text"
+            if x.sum() > 0:
+                s = x
+            x = x + (1 if s is None else 2)
+        return x
 
     message = staging_error(f, t(1))
     assert "`s`" in message and "'text'" in message and "float32" in message
@@ -109,11 +115,14 @@ def test_arguments_of_an_exception(error):
 
 def test_try_around_a_staged_raise():
     def f(x):
-        try:
-            if x.sum() > 0:
-                raise ValueError("positive")
-        except ValueError:
-            x = x * 2
+        print()
+        while x < 9:
+            try:
+                if x.sum() > 0:
+                    raise ValueError("positive")
+            except ValueError:
+                x = x * 2
+            x = x + 1
         return x
 
     assert "`try` around it cannot catch it" in staging_error(f, t(1))

@@ -137,7 +137,12 @@ def test_changed_in_every_iteration():
             out.append(x)
         return torch.stack(out)
 
-    refused(f, t(1, 2), torch.tensor(2))
+    def printing(x, n):
+        print()  # nothing is decided for this call
+        return f(x, n)
+
+    refused(printing, t(1, 2), torch.tensor(2))
+    assert_same(f, (t(1, 2), torch.tensor(2)), (t(1, 2), torch.tensor(3)))
 
 
 def test_an_element_changed_in_place():

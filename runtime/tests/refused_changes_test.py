@@ -44,9 +44,12 @@ def test_contents_that_a_graph_cannot_hold():
     for make in (set, lambda: np.zeros(2), lambda: iter([1, 2]), bytearray, io.StringIO, lambda: (k for k in range(3))):
 
         def branch(x):
-            value = make()
-            if x.sum() > 3:
-                x = helper(value, x)
+            print()  # nothing is decided for this call
+            while x.sum() < 9:
+                value = make()
+                if x.sum() > 3:
+                    x = helper(value, x)
+                x = x + 1
             return x
 
         message = refusal(branch, t(1, 2))
@@ -66,10 +69,13 @@ def test_a_generator_from_outside():
 
 def test_growth_of_a_deque():
     def f(x):
-        queue = collections.deque()
-        if x.sum() > 3:
-            queue.append(x)
-        return x + len(queue)
+        print()
+        while x.sum() < 9:
+            queue = collections.deque()
+            if x.sum() > 3:
+                queue.append(x)
+            x = x + len(queue) + 1
+        return x
 
     assert "the number of items of a deque" in refusal(f, t(1, 2))
 
@@ -82,6 +88,7 @@ def test_a_condition_that_changes_state():
             counter.add()
             return x.sum() < 10
 
+        print()
         while test():
             x = x + 1
         return x, counter.n
@@ -125,6 +132,7 @@ def test_a_setter_with_an_effect():
 
     def f(x):
         box = Box()
+        print()
         while x.sum() < 10:
             x = x + 1
             box.value = box.value + 1

@@ -1,10 +1,12 @@
 """Python state, parameters and buffers change at the end of a run, and only if it succeeds."""
 
+import copy
+
 import pytest
 import torch
 
 import autograph as ag
-from oracle import t
+from oracle import assert_same_state, t
 
 
 def test_attribute_of_self():
@@ -287,3 +289,24 @@ def test_random_state():
     staged = ag.function(f)
     for _ in range(2):
         torch.testing.assert_close(staged(t(1, 2), torch.tensor(3)), f(t(1, 2), 3))
+
+
+def test_deepcopy_of_a_state_dict():
+    def make():
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(2, 1)
+
+        def f(x):
+            saved = copy.deepcopy(layer.state_dict())
+            layer(x).sum().backward()
+            with torch.no_grad():
+                for parameter in layer.parameters():
+                    parameter -= parameter.grad
+            moved = layer(x)
+            if moved.sum() < 0:
+                layer.load_state_dict(saved)
+            return moved.detach(), copy.deepcopy(x), saved["weight"]
+
+        return f, lambda: list(layer.parameters())
+
+    assert_same_state(make, (t(1, 2), t(-1, 3), t(0, 1)))

@@ -65,3 +65,34 @@ def test_format_specifications(capsys):
     assert_same(f, (t(1.5, 2),), (t(-3, 0),))
     out = capsys.readouterr().out.splitlines()  # eager, staged, eager, staged
     assert out[0] == out[1] and out[2] == out[3]
+
+
+def test_percent():
+    class Log:
+        def __init__(self):
+            self.lines = []
+
+    log = Log()
+
+    def f(x, n):
+        mean = x.mean()
+        log.lines.append("%d%% of %s" % (n.item(), "all"))
+        if mean > 1:
+            x = x + 1
+        return x, "%.3f" % mean, "%5d|%-6.2f|%s" % (n, mean.item(), x.shape), "%(a)g %(b)r" % {"a": mean, "b": "c"}
+
+    for args in ((t(1, 2), torch.tensor(3)), (t(0, 1), torch.tensor(4))):
+        assert_same(f, args, (args[0] * 2, args[1] + 1))
+        assert log.lines[-1] == f"{int(args[1]) + 1}% of all"
+
+    def wrong(x):
+        return "%d %d" % (x.sum(),)
+
+    assert_same(wrong, (t(1),))
+
+
+def test_rounding_to_digits():
+    def f(x):
+        return round(x.sum().item(), 2), round(x[0].item()), round(x.shape[0] + x.sum().int().item(), -1)
+
+    assert_same(f, (t(1.2345, 2.7182),), (t(15.005, 0.125),))

@@ -10,6 +10,7 @@ import autograph as ag
 from autograph._runtime import Graph, Op
 from autograph.record import ops
 from autograph.record.types import DTYPES, INT, STR, ListType, TensorType, TupleType, gradient_type
+from oracle import assert_same, t
 
 CPU = torch.device("cpu")
 
@@ -117,3 +118,13 @@ def test_a_function_with_a_signature_can_be_pickled():
     assert pickle.loads(pickle.dumps(doubled)) is doubled
     function, arguments = ag.function(len, input_signature=["f32[?]"]).__reduce__()
     assert pickle.loads(pickle.dumps(arguments))[1] == [TensorType.parse("f32[?]")]
+
+
+def test_complex_numbers():
+    def f(x):
+        y = torch.fft.rfft(x)
+        if x.sum() > 0:
+            y = y * (1 + 2j) - 1j
+        return y + x[0], 2j * x
+
+    assert_same(f, (t(1, 2, 3),), (t(-1, 2, -3),))

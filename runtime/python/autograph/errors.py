@@ -34,6 +34,28 @@ class Assumed(Exception):
     """A run does not satisfy what tracing has assumed. Nothing has changed, so Python can run the call instead."""
 
 
+class Eager(BaseException):
+    """Python has to run this call: a trace cannot tell what it does. `reason` is an exception of the trace, which Python
+    may not raise."""
+
+    def __init__(self, reason=None):
+        super().__init__()
+        self.reason = reason
+
+
+class Decide(BaseException):
+    """The trace has to start again, with the condition in this place decided for the arguments of the call: code that
+    depends on it cannot become part of a graph."""
+
+    def __init__(self, span):
+        super().__init__()
+        self.span = span
+
+
+class Undecided(BaseException):
+    """The trace has to start again without decisions: the function changes Python state or draws numbers."""
+
+
 class Unreachable(BaseException):
     """The code after this point is not reachable: a staged branch before it raised on every path."""
 

@@ -10,7 +10,7 @@ import warnings
 
 from .._runtime import Callable
 from ..capture.staging import current
-from ..errors import Assumed, Restart, StagingError
+from ..errors import Assumed, Eager, Restart, StagingError
 from ..operators import calls
 from ..shadow import check
 from ..tracing import ambient, signatures
@@ -77,14 +77,19 @@ class Function(Callable):
         try:
             return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
         except Assumed as assumed:
-            self._warn_that_python_runs(assumed)
+            reason = assumed
+        except Eager as eager:
+            reason = eager.reason
         with eagerly():
-            return self.python_function(*args, **kwargs)
+            result = self.python_function(*args, **kwargs)
+        if reason is not None:
+            self._warn_that_python_runs(reason)
+        return result
 
-    def _warn_that_python_runs(self, assumed):
+    def _warn_that_python_runs(self, reason):
         if not self._has_warned:
             self._has_warned = True
-            message = f"a call of `{self.__name__}` runs in Python, which is slow: {assumed}"
+            message = f"a call of `{self.__name__}` runs in Python, which is slow: {reason}"
             warnings.warn(message, stacklevel=4)
 
     def graph(self, *args, **kwargs):
@@ -97,7 +102,10 @@ class Function(Callable):
 
     def trace(self, *args, **kwargs):
         """The trace that a call with these arguments runs."""
-        return self._traced(*flatten(args, kwargs), args, kwargs)
+        try:
+            return self._traced(*flatten(args, kwargs), args, kwargs)
+        except Eager:
+            raise StagingError(f"Python has to run this call of `{self.__name__}`; call it before its graph is used") from None
 
     @property
     def traces(self):

@@ -52,6 +52,9 @@ def backward(staging, tensor, gradient=None, inputs=None):
         used = depend_on(staging.record, [base.value for base in bases], [value])
         leaves = [staging.tensor_at(base) for base, needed in zip(bases, used) if needed]
         leaves += _views_used(staging, value)
+        retained = [base for base in list(staging.retained) if base.value.visible]
+        used = depend_on(staging.record, [base.value for base in retained], [value])
+        leaves += [staging.tensor_at(base) for base, needed in zip(retained, used) if needed]
     else:
         leaves = list(_tuple(inputs))
     if not leaves:
@@ -94,10 +97,14 @@ def set_leaf(staging, base, requires_grad):
         staging.made_leaves.append(base.value)
 
 
-def requires_grad(staging, tensor):
+def is_leaf(staging, tensor):
+    """Whether a tensor is a leaf that requires a gradient."""
     view = staging.view_of(tensor)
-    is_leaf = view in staging.leaf_views if view.chain else view.base in staging.leaves
-    return is_leaf or has_history(staging, tensor)
+    return view in staging.leaf_views if view.chain else view.base in staging.leaves
+
+
+def requires_grad(staging, tensor):
+    return is_leaf(staging, tensor) or has_history(staging, tensor)
 
 
 def has_history(staging, tensor):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 
 from ..conversion import spans
-from ..conversion.converter import is_converted, is_user_code
+from ..conversion.converter import is_cache, is_converted, is_user_code
 from . import contents, heap
 from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
 
@@ -266,7 +266,7 @@ def _variables(function):
     if function.__closure__ is None:
         return found
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        if name == "ag__":
+        if name == "ag__" or is_cache(function, name):
             continue
         try:
             found.append(cell.cell_contents)

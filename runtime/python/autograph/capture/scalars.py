@@ -54,6 +54,11 @@ def is_staged(value):
     )
 
 
+def class_of(value):
+    """The class that a value has when the graph runs."""
+    return PYTHON_CLASSES[kind_of(value)] if is_staged(value) else type(value)
+
+
 def result_kind(op, kinds):
     """The type of an operation's result in Python, given the types of its operands."""
     known = _RESULTS.get(op)
@@ -171,8 +176,8 @@ class ScalarNode(_Node):
         self.kind = value.type
 
     def guard_bool(self, file="", line=0):
-        """Code that is not converted, such as that of torch, branches on sizes."""
-        answer = self.staging.sizes.decided(self.value) if self.kind == BOOL else None
+        """Code that is not converted, such as that of torch, branches on it."""
+        answer = self.staging.decided(self.value) if self.kind == BOOL else None
         return self.guard_int() if answer is None else answer
 
     bool_ = guard_bool
@@ -185,6 +190,11 @@ class Literal(_Node):
         self.staging = staging
         self.number = number
         self.kind = kind
+
+    def guard_bool(self, file="", line=0):
+        return self.number
+
+    guard_int = guard_float = bool_ = int_ = guard_bool
 
 
 def _operand(node):

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.nodes import Record
-from ..record.ops import ASSERT, ITEM, OR, Callback, of_torch
+from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import scalars, sizes, views
@@ -56,6 +56,10 @@ def is_staged(value):
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
+#: The most conditions that one trace decides for its arguments: each runs the graph so far.
+MOST_PROBES = 100
+
+
 class Capture:
     """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
 
@@ -81,7 +85,7 @@ class Capture:
 
 
 class Staging:
-    def __init__(self, name, recursive=(), unrolled=()):
+    def __init__(self, name, recursive=(), unrolled=(), decisions=()):
         self.name = name
         self.record = Record()
         self.objects = Objects()
@@ -95,6 +99,7 @@ class Staging:
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakKeyDictionary()  # view that requires a gradient -> tensor: `x.detach().requires_grad_()`
         self.conditional_attributes = []  # (class, name) of attributes that may not exist, whose reads are checked
+        self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
         self.made_leaves = []  # values of the leaves that the function makes
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
         self.unwritten = {}  # base -> its value after a change that does not write to its memory
@@ -111,7 +116,10 @@ class Staging:
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.assumptions = set()  # the messages of assertions about what tracing has assumed
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
-        self.probe = lambda operand: None  # what a boolean is for the arguments of this call; None if that is unknown
+        self.probe = lambda operand: None  # what a number is for the arguments of this call; None if that is unknown
+        self.allows_decisions = decisions is not None
+        self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
+        self.probes = 0  # how often that was asked for conditions that Python decides
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
 
@@ -125,10 +133,10 @@ class Staging:
         grad = torch.is_grad_enabled() or not self.keeps_detach
         return self.record.emit(op, args, types, regions, span or spans.current(), grad)
 
-    def call_python(self, function, args, types, prints=False):
+    def call_python(self, function, args, types, prints=False, is_pure=False):
         """Records a call of a Python function, which returns a tuple."""
         self.callbacks.append(function)
-        return self.emit(Callback(len(self.callbacks) - 1, prints), args, types)
+        return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure), args, types)
 
     def operand(self, argument):
         """The operand for an argument of a torch function."""
@@ -138,6 +146,9 @@ class Staging:
             return scalars.lower(self, argument)
         if isinstance(argument, (list, tuple)):
             return [self.operand(element) for element in argument]
+        if isinstance(argument, complex):
+            message = "a complex number cannot be part of a graph here\nhelp: make it a tensor, by `torch.tensor`"
+            raise StagingError(message, spans.current())
         if isinstance(argument, torch.Generator):
             message = "a `torch.Generator` cannot be part of a graph; use the default generator and `torch.manual_seed`"
             raise StagingError(message, spans.current())
@@ -309,6 +320,35 @@ class Staging:
         message = f"tracing has assumed that {message}"
         self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
+
+    def may_decide(self):
+        """Whether conditions can be decided here for the arguments of the call."""
+        return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
+
+    def decided(self, flag):
+        """What a staged boolean is where Python has to know it: for the sizes that are usual, or for the arguments of
+        this call. Each run checks that. None if it is not known, below a staged condition or in a loop of the graph."""
+        answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
+        if answer is None and self.probes < MOST_PROBES:
+            self.probes += 1
+            answer = self.probe(flag)
+            if answer is not None:
+                _, line, *_ = spans.current() or (None, "?")
+                truth = flag if answer else self.emit(NOT, [flag], [BOOL])[0]
+                self.assume(truth, f"the condition in line {line} is {answer}")
+        return answer
+
+    def decided_number(self, number):
+        """The same for a staged integer."""
+        operand = scalars.lower(self, number)
+        found = operand if type(operand) is int else None
+        if found is None and self.probes < MOST_PROBES:
+            self.probes += 1
+            found = self.probe(operand)
+            if found is not None:
+                _, line, *_ = spans.current() or (None, "?")
+                self.assume(self.emit(EQ, [operand, found], [BOOL])[0], f"the number in line {line} is {found}")
+        return found
 
     def either(self, a, b):
         """`a or b` of booleans, which may be staged."""

@@ -5,6 +5,8 @@ the values, which formats them as the original code would.
 """
 
 import operator
+import re
+from collections.abc import Mapping
 from contextlib import contextmanager
 
 import torch
@@ -33,10 +35,49 @@ def noticed(staging, result):
 _CONTENTS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__", "__mod__", "__mul__", "__rmul__")
 
 
-def mark(staging, value, spec=""):
-    """The placeholder of a value of the graph in a string. A `spec` of None stands for `repr`."""
-    staging.formatted.append((staging.operand(value), spec))
+def mark(staging, value, render=str):
+    """The placeholder of a value of the graph in a string, where `render` makes its text."""
+    staging.formatted.append((staging.operand(value), render))
     return Text.of(staging, marks.mark(len(staging.formatted) - 1))
+
+
+def formatted(staging, value, spec):
+    """The placeholder for `format(value, spec)`."""
+    return mark(staging, value, lambda v: format(v, spec))
+
+
+#: A conversion of `%`: `%5.2f`, `%(name)s`.
+_CONVERSION = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<spec>[-#0 +]*[0-9]*(?:\.[0-9]+)?)[hlL]?(?P<type>[a-zA-Z%])")
+
+
+def percent(staging, text, values):
+    """`text % values`, with values of the graph."""
+    parts, end, rest = [], 0, iter(values if isinstance(values, tuple) else (values,))
+    for found in _CONVERSION.finditer(text):
+        parts.append(text[end : found.start()])
+        end = found.end()
+        if found["type"] == "%":
+            parts.append("%")
+            continue
+        conversion = f"%{found['spec']}{found['type']}"
+        value = values[found["key"]] if found["key"] is not None else next(rest, _MISSING)
+        if value is _MISSING:
+            raise TypeError("not enough arguments for format string")
+        parts.append(_converted(staging, conversion, value))
+    if next(rest, _MISSING) is not _MISSING and not isinstance(values, Mapping):
+        raise TypeError("not all arguments converted during string formatting")
+    return noticed(staging, "".join([*parts, text[end:]]))
+
+
+_MISSING = object()
+
+
+def _converted(staging, conversion, value):
+    if isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return mark(staging, value, lambda v: conversion % (v,))
+    if isinstance(value, Text) and conversion == "%s":
+        return value
+    return conversion % (value,)
 
 
 class Text(str):
@@ -76,7 +117,7 @@ def _comparison(name):
             return NotImplemented
         staging = self.staging
         first, second = assembled(staging, self), assembled(staging, other)
-        found = staging.call_python(lambda a, b: (compare(a, b),), [first, second], [BOOL])
+        found = staging.call_python(lambda a, b: (compare(a, b),), [first, second], [BOOL], is_pure=True)
         return staging.scalar(found[0])
 
     return method
@@ -96,13 +137,13 @@ def assembled(staging, text):
     if not indexes:
         return text
     operands = [staging.formatted[index][0] for index in indexes]
-    specs = [staging.formatted[index][1] for index in indexes]
+    renders = [staging.formatted[index][1] for index in indexes]
 
-    def formatted(*values):
-        texts = [repr(value) if spec is None else format(value, spec) for value, spec in zip(values, specs)]
+    def text_of(*values):
+        texts = [render(value) for value, render in zip(values, renders)]
         return ("".join(a + b for a, b in zip(literals, [*texts, ""])),)
 
-    return staging.call_python(formatted, operands, [STR])[0]
+    return staging.call_python(text_of, operands, [STR], is_pure=True)[0]
 
 
 @contextmanager
@@ -120,4 +161,4 @@ def formatting():
 
 def _format(number, spec):
     staging = getattr(number.node, "staging", None)
-    return object.__format__(number, spec) if staging is None else mark(staging, number, spec)
+    return object.__format__(number, spec) if staging is None else formatted(staging, number, spec)

@@ -58,6 +58,11 @@ def is_converted(function):
     return function.__code__ in _CONVERTED
 
 
+def is_cache(function, name):
+    """Whether a variable of a function of the standard library is a cache: that of `functools.singledispatch`."""
+    return name in ("dispatch_cache", "cache_token") and function.__code__.co_filename == functools.__file__
+
+
 def is_excluded(function):
     """Whether the user has excluded a function from conversion."""
     return getattr(function, Marker.ATTRIBUTE, False)
@@ -218,7 +223,7 @@ def _compiled(function, entry, path, source):
     try:
         tree = ast.parse(f"def factory({free}): pass")
         body = ast.parse(text).body
-        tree.body[0].body = [strings.Joined().visit(statement) for statement in body]
+        tree.body[0].body = [strings.Strings().visit(statement) for statement in body]
         compiled = compile(tree, name, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Converted(reason=f"its converted form does not compile: {error}")

@@ -6,6 +6,7 @@ from ..capture import scalars
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import ASSERT
+from . import schemas
 
 aten = torch.ops.aten
 
@@ -59,7 +60,15 @@ def embedding_bag(staging, func, args, kwargs):
     return _EMBEDDING_BAG(*args, **kwargs)
 
 
+def ctc_loss(staging, func, args, kwargs):
+    """Torch makes tensors of the lengths in C++, which then have no data."""
+    args = schemas.in_order(func, args, kwargs)
+    lengths = [torch.tensor(lengths, dtype=torch.int64) for lengths in args[2:4]]
+    return aten.ctc_loss.Tensor(*args[:2], *lengths, *args[4:])
+
+
 SPECIAL = {
+    aten.ctc_loss.IntList: ctc_loss,
     aten._embedding_bag_forward_only.default: embedding_bag,
     aten.cosine_similarity.default: cosine_similarity,
     aten.quantile.default: quantile,

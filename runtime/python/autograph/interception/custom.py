@@ -1,13 +1,19 @@
 """`torch.autograd.Function`: its `forward` is staged, its `backward` is the derivative.
 
 The results pass through an operator that is defined for the call and whose derivative is `backward`. Like any
-derivative of torch, it is captured as a graph when it is needed."""
+derivative of torch, it is captured as a graph when it is needed. Hooks of tensors are derivatives too."""
 
 import itertools
 
 import torch
 
+from ..capture import gradients
 from ..capture.staging import current
+from ..conversion import spans
+from ..errors import StagingError
+from ..operators import tape
+from ..record.queries import is_used
+from .functions import SPECIAL
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _IDS = itertools.count()
@@ -50,32 +56,122 @@ def apply(cls, *args):
             cls.setup_context(context, args, result)
     outputs = list(result) if isinstance(result, tuple) else [result]
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]
-    saved = [tensor for tensor in context.saved_tensors if tensor is not None]
     if not torch.is_grad_enabled() or not inputs:
         return result
-    results = _operator(cls, context)(outputs, inputs, saved)
+    results = differentiable(cls.__name__, cls.backward, context, outputs, inputs)
     return tuple(results) if isinstance(result, tuple) else results[0]
 
 
-def _operator(cls, context):
-    name = f"{cls.__name__.lower()}_{next(_IDS)}"
-    _LIBRARY.define(f"{name}(Tensor[] outputs, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
-    _LIBRARY.impl(name, lambda outputs, inputs, saved: [o.clone() for o in outputs], "CompositeExplicitAutograd")
-    present = [tensor is not None for tensor in context.saved_tensors]
+def differentiable(name, backward, context, outputs, inputs):
+    """The outputs, with this derivative by the inputs. It becomes part of the graph; if it changes Python state, or needs
+    the data of a tensor, the graph calls it."""
+    name = f"{name.lower()}_{next(_IDS)}"
+    saved = [tensor for tensor in context.saved_tensors if tensor is not None]
+    attributes = {key: value for key, value in vars(context).items() if isinstance(value, torch.Tensor)}
+    derivative = _Derivative(backward, context, attributes)
+    operator = derivative.operator(name)
+    return operator(outputs, inputs, [*saved, *attributes.values()])
 
-    def setup(ctx, inputs, output):
-        _, _, saved = inputs
-        ctx.save_for_backward(*saved)
-        ctx.counts = [len(part) for part in inputs]
 
-    def backward(ctx, gradients):
-        saved = iter(ctx.saved_tensors)
-        context.saved_tensors = tuple(next(saved) if exists else None for exists in present)
-        found = cls.backward(context, *gradients)
+class _Derivative:
+    """A derivative that the user has written."""
+
+    def __init__(self, backward, context, attributes):
+        self.backward = backward
+        self.context = context
+        self.present = [tensor is not None for tensor in context.saved_tensors]
+        self.attributes = list(attributes)
+        context.saved_tensors = ()
+        for name in attributes:
+            setattr(context, name, None)
+        self.called = None  # the operator that calls it when the graph runs
+
+    def operator(self, name):
+        """An operator that copies its first operands, and has this derivative by its second."""
+        _LIBRARY.define(f"{name}(Tensor[] outputs, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
+        _LIBRARY.impl(name, lambda outputs, inputs, saved: [o.clone() for o in outputs], "CompositeExplicitAutograd")
+        _LIBRARY.define(f"{name}_backward(Tensor[] gradients, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
+        called = tape.outside(self._materialized)
+        _LIBRARY.impl(f"{name}_backward", called, "CompositeExplicitAutograd")
+        _LIBRARY.impl(f"{name}_backward", lambda gradients, inputs, saved: [torch.empty_like(i) for i in inputs], "Meta")
+        torch.library.register_autograd(f"autograph::{name}_backward", tape.no_second_derivative, lib=_LIBRARY)
+        torch.library.register_autograd(f"autograph::{name}", self._of_operator, setup_context=_setup, lib=_LIBRARY)
+        self.called = getattr(torch.ops.autograph, f"{name}_backward").default
+        return getattr(torch.ops.autograph, name).default
+
+    def _of_operator(self, ctx, gradients):
+        outputs, inputs, _ = ctx.counts
+        tensors = ctx.saved_tensors
+        inputs, saved = list(tensors[:inputs]), list(tensors[inputs:])
+        found = self._captured(gradients, inputs, saved)
+        if found is None:
+            found = self.called(list(gradients), inputs, saved)
+        return [None] * outputs, found, [None] * len(saved)
+
+    def _captured(self, gradients, inputs, saved):
+        """The gradients as part of the graph; None if that is not possible."""
+        objects = current().objects
+        objects.watch(self.backward)
+        before = objects.snapshot()
+        try:
+            found = self._gradients(gradients, saved)
+        except Exception:  # the run raises it, unless it is one of tensors without data
+            found = None
+        changed = objects.changed(before)
+        for place, state in changed.items():
+            objects.restore(place, state)
+        return None if changed else found
+
+    def _gradients(self, gradients, saved):
+        saved = iter(saved)
+        self.context.saved_tensors = tuple(next(saved) if exists else None for exists in self.present)
+        for name, tensor in zip(self.attributes, saved):
+            setattr(self.context, name, tensor)
+        found = self.backward(self.context, *gradients)
         found = found if isinstance(found, tuple) else (found,)
-        count, _, saved_count = ctx.counts
-        required = [gradient for gradient, needed in zip(found, context.needs_input_grad) if needed]
-        return [None] * count, required, [None] * saved_count
+        return [gradient for gradient, needed in zip(found, self.context.needs_input_grad) if needed]
 
-    torch.library.register_autograd(f"autograph::{name}", backward, setup_context=setup, lib=_LIBRARY)
-    return getattr(torch.ops.autograph, name).default
+    def _materialized(self, gradients, inputs, saved):
+        with torch.no_grad():
+            found = self._gradients(gradients, saved)
+        return [torch.zeros_like(i) if g is None else g.clone() for g, i in zip(found, inputs)]
+
+
+def _setup(ctx, inputs, output):
+    _, tensors, saved = inputs
+    ctx.save_for_backward(*tensors, *saved)
+    ctx.counts = [len(part) for part in inputs]
+
+
+def register_hook(staging, func, tensor, hook):
+    """`Tensor.register_hook`: the value passes through an operator whose derivative calls the hook."""
+    view = staging.view_of(tensor)
+    if view.base.source is not None or view.chain or gradients.is_leaf(staging, tensor):
+        raise StagingError("a hook of this tensor cannot be staged\nhelp: register it outside of the function", spans.current())
+    if not gradients.requires_grad(staging, tensor):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if is_used(staging.record, view.base.value):
+        message = "a hook is registered after its tensor was used"
+        raise StagingError(f"{message}\nhelp: register it when the tensor is made", spans.current())
+
+    def backward(_, gradient):
+        found = hook(gradient)
+        return gradient if found is None else found
+
+    context = Context()
+    context.needs_input_grad = (True,)
+    with torch._C._AutoDispatchBelowAutograd():
+        (hooked,) = differentiable("hook", backward, context, [tensor.detach()], [tensor])
+    view.base.value = staging.value_of(hooked)
+    view.base.version += 1
+    return Handle()
+
+
+class Handle:
+    """What `register_hook` returns."""
+
+    def remove(self):
+        raise StagingError("a hook that is registered in staged code cannot be removed", spans.current())
+
+
+SPECIAL[torch.Tensor.register_hook] = register_hook

@@ -192,8 +192,17 @@ _SIZED_BY_NUMBERS = {getattr(aten.arange, overload) for overload in aten.arange.
 _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
 
 
+def _with_complex_tensors(func, args):
+    """The arguments with a tensor in place of a complex number where the operator takes a tensor."""
+    kinds = [kind for _, kind, _ in schemas.arguments(func)]
+    with _without_modes():
+        return [torch.tensor(a) if type(a) is complex and kind == "Tensor" else a for a, kind in zip(args, kinds)]
+
+
 def emit(staging, func, args, result):
     """Records the operation. Its results become tensors of the trace."""
+    if complex in map(type, args):
+        args = _with_complex_tensors(func, args)
     op, operands = views.operation(func), [staging.operand(a) for a in args]
     if isinstance(result, torch.Tensor):
         result = _distinct(staging, result)
@@ -352,6 +361,23 @@ def _grouped_mm(staging, func, args, kwargs):
     return emit(staging, func, fakes, result)
 
 
+def _ctc_loss(staging, func, args, kwargs):
+    """Torch has no shape function: a size of the second result is that of the longest target."""
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in schemas.in_order(func, args, kwargs)]
+    time, batch, _ = fakes[0].shape
+    with staging.quiet():
+        size = batch, time, staging.sizes.shape_env.create_unbacked_symint()
+        results = fakes[0].new_empty(batch), fakes[0].new_empty(size)
+    return emit(staging, func, fakes, results)
+
+
+def _ctc_loss_backward(staging, func, args, kwargs):
+    fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in schemas.in_order(func, args, kwargs)]
+    with staging.quiet():
+        result = torch.empty_like(fakes[1])
+    return emit(staging, func, fakes, result)
+
+
 def _contents(fake):
     constant = fake.constant
     if constant is None:
@@ -414,6 +440,8 @@ _SPECIAL = {
     aten.mkldnn_rnn_layer.default: _onednn_layer,
     aten.constant_pad_nd.default: _constant_pad,
     aten._grouped_mm.default: _grouped_mm,
+    **dict.fromkeys((aten._ctc_loss.default, aten._ctc_loss.Tensor), _ctc_loss),
+    **dict.fromkeys((aten._ctc_loss_backward.default, aten._ctc_loss_backward.Tensor), _ctc_loss_backward),
     **dict.fromkeys((aten.arange.default, aten.arange.start, aten.arange.start_step), _arange),
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),

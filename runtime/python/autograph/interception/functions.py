@@ -10,7 +10,7 @@ from ..capture import gradients, scalars, texts
 from ..conversion import spans
 from ..errors import StagingError
 from ..operators.ranges import Items, Zip
-from ..operators.regions import KEEP
+from ..operators.regions import KEEP, condition
 from ..operators.sequences import collected
 from ..operators.values import List
 from . import indexing, stacks
@@ -115,11 +115,28 @@ def _tolist(staging, func, tensor):
 
 
 def _format(staging, func, tensor, spec="", **_):
-    return texts.mark(staging, tensor, spec)
+    return texts.formatted(staging, tensor, spec)
 
 
 def _repr(staging, func, tensor, **_):
-    return texts.mark(staging, tensor, None)
+    return texts.mark(staging, tensor, repr)
+
+
+def _truth(staging, func, tensor):
+    """Python branches on a tensor, in code that is not converted."""
+    answer = staging.decided(condition(staging, tensor, "`bool`"))
+    return _needs_data("Python needs to know whether a tensor is true")(staging, func, tensor) if answer is None else answer
+
+
+def _deepcopy(staging, func, tensor, memo):
+    if id(tensor) not in memo:
+        requires_grad = gradients.requires_grad(staging, tensor)
+        if requires_grad and not gradients.is_leaf(staging, tensor):
+            message = "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+            raise RuntimeError(message)
+        copy = tensor.detach().clone()
+        memo[id(tensor)] = copy.requires_grad_() if requires_grad else copy
+    return memo[id(tensor)]
 
 
 def _needs_data(what):
@@ -191,7 +208,24 @@ def _set_requires_grad(staging, func, tensor, value):
     _requires_grad_(staging, func, tensor, value)
 
 
+def _retain_grad(staging, func, tensor):
+    view = staging.view_of(tensor)
+    if gradients.is_leaf(staging, tensor):
+        return
+    if not gradients.requires_grad(staging, tensor):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if view.chain:
+        message = "the gradient of a view cannot be retained"
+        raise StagingError(f"{message}\nhelp: compute it with `torch.autograd.grad`", spans.current())
+    staging.retained.add(view.base)
+
+
 def _get_grad(staging, func, tensor, *_):
+    view = staging.view_of(tensor)
+    node = view.base.value.node
+    if staging.retained and view.base not in staging.retained and node is not None and node.regions:
+        message = "whether this tensor retains its gradient is only known when the graph runs"
+        raise StagingError(f"{message}\nhelp: give the tensor that a branch or loop makes another name", spans.current())
     with torch._C.DisableTorchFunctionSubclass():
         return staging.gradients.read(gradients.owner(staging, tensor))
 
@@ -271,7 +305,8 @@ SPECIAL = {
     T.__repr__: _repr,
     T.numpy: _needs_data("`numpy()` needs the data of a tensor"),
     T.__array__: _needs_data("numpy needs the data of a tensor"),
-    T.__bool__: _needs_data("Python needs to know whether a tensor is true"),
+    T.__bool__: _truth,
+    T.__deepcopy__: _deepcopy,
     T.__int__: _needs_data("Python needs the number in a tensor"),
     T.__float__: _needs_data("Python needs the number in a tensor"),
     T.__index__: _needs_data("Python needs the number in a tensor"),
@@ -283,6 +318,7 @@ SPECIAL = {
     T.requires_grad_: _requires_grad_,
     T.requires_grad.__get__: _get_requires_grad,
     T.requires_grad.__set__: _set_requires_grad,
+    T.retain_grad: _retain_grad,
     T.grad.__get__: _get_grad,
     T.grad.__set__: _set_grad,
     T.data.__get__: _data,

@@ -1,9 +1,13 @@
 """`assert` with a staged condition."""
 
+import torch
+
 from ..capture import scalars, texts
 from ..capture.staging import current, is_staged
+from ..conversion import spans
 from ..record.ops import ASSERT
 from . import regions
+from .overloads import OVERLOADS
 
 #: The message that the converter passes for an `assert` without a message.
 NO_MESSAGE = "Assertion error"
@@ -19,7 +23,8 @@ def assert_stmt(expression1, expression2):
         return
     staging = current()
     flag = regions.condition(staging, expression1, "`assert`")
-    regions.not_caught(staging)
+    if _is_decided(staging, flag, expression2, lambda message: AssertionError(*([] if message == NO_MESSAGE else [message]))):
+        return
     message = expression2()
     if type(message) is str and message == NO_MESSAGE:
         regions.raise_unless(staging, flag, [], AssertionError)
@@ -27,3 +32,51 @@ def assert_stmt(expression1, expression2):
     is_number = is_staged(message) and scalars.kind_of(message)
     part = staging.operand(message) if is_number else texts.assembled(staging, str(message))
     staging.emit(ASSERT, [flag, part], [])
+
+
+def _is_decided(staging, flag, message, kind):
+    """Decides an assertion for the arguments of this call if a `try` around it may catch the exception."""
+    if not spans.inside_try():
+        return False
+    answer = staging.decided(flag)
+    if answer is None:
+        regions.not_caught(staging)
+    if not answer:
+        raise kind(message())
+    return True
+
+
+def torch_assert(condition, message):
+    assert_stmt(condition, lambda: message)
+
+
+def torch_check(kind, check):
+    """`torch._check` and the like, which raise an exception of `kind`."""
+
+    def checked(cond, message=None):
+        if not is_staged(cond) or isinstance(cond, torch.Tensor):
+            return check(cond, message)
+        staging = current()
+        flag = regions.condition(staging, cond, f"`{check.__name__}`")
+        if _is_decided(staging, flag, lambda: message and message(), kind):
+            return
+        text = str(message()) if message is not None else _torchs_message(check)
+        if flag is not True:
+            regions.raise_unless(staging, flag, [texts.assembled(staging, text)], kind)
+
+    return checked
+
+
+def _torchs_message(check):
+    try:
+        check(False)
+    except Exception as error:
+        return str(error)
+
+
+OVERLOADS[torch._assert] = torch_assert
+for _check, _kind in (
+    (torch._check, RuntimeError), (torch._check_index, IndexError), (torch._check_value, ValueError),
+    (torch._check_type, TypeError), (torch._check_not_implemented, NotImplementedError),
+):  # fmt: skip
+    OVERLOADS[_check] = torch_check(_kind, _check)

@@ -3,6 +3,7 @@
 import builtins
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..capture import scalars, texts
 from ..capture.staging import current, is_staged, is_staged_tensor
@@ -31,6 +32,14 @@ def len_(value):
 def joined(*parts):
     """An f-string of these parts."""
     return texts.noticed(current(), "".join(parts))
+
+
+def percent(text, values):
+    """`text % values`."""
+    staging = current()
+    if staging is None or not any(map(is_staged, pytree.tree_leaves(values))):
+        return text % values
+    return texts.percent(staging, text, values)
 
 
 def int_(*args):
@@ -67,9 +76,11 @@ def _number(value, kind):
 def round_(value, ndigits=None):
     if not scalars.is_staged(value):
         return round(value) if ndigits is None else round(value, ndigits)
-    if ndigits is not None:
-        raise StagingError("`round` of a staged number to a number of digits cannot be staged", spans.current())
     staging = current()
+    if ndigits is not None:
+        kind = FLOAT if scalars.kind_of(value) == FLOAT else INT
+        operands = [staging.operand(value), staging.operand(ndigits)]
+        return staging.scalar(staging.call_python(lambda v, n: (round(v, n),), operands, [kind], is_pure=True)[0])
     return (
         value if scalars.kind_of(value) == INT else scalars.apply(staging, TO_INT, scalars.apply(staging, ROUND, value))
     )

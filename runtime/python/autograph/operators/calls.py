@@ -6,11 +6,12 @@ import sys
 import types
 
 import torch
+from torch.nn.modules.lazy import LazyModuleMixin
 
 from ..capture import scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
-from ..errors import Unconverted
+from ..errors import Eager, Unconverted
 from . import draws, recursion
 from .overloads import OVERLOADS
 
@@ -18,6 +19,9 @@ _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTION
 
 #: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
 _DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
+
+#: The code of a function with `@functools.singledispatch`, which calls the one for the class of its argument.
+_DISPATCHER = functools.singledispatch(lambda _: None).__code__
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
@@ -62,6 +66,8 @@ def call(f, args, keywords):
         return staged(f, args, keywords)
     if isinstance(f, functools._lru_cache_wrapper) and current() is not None:
         return call(f.__wrapped__, args, keywords)  # a cache would keep values of this trace
+    if isinstance(f, types.FunctionType) and f.__code__ is _DISPATCHER and args:
+        return call(functools._find_impl(scalars.class_of(args[0]), f.registry), args, keywords)
     if isinstance(f, functools.partial):
         return call(f.func, (*f.args, *args), {**f.keywords, **keywords})
     if isinstance(f, types.MethodType):
@@ -93,7 +99,7 @@ def _decided(argument):
     if not isinstance(argument, torch.SymBool):
         return argument
     flag = scalars.lower(current(), argument)
-    answer = flag if isinstance(flag, bool) else current().sizes.decided(flag)
+    answer = current().decided(flag)
     return argument if answer is None else answer
 
 
@@ -146,6 +152,8 @@ def _with_context(f):
 def module(f, args, keywords):
     """Calls a module: its `forward` is converted, its hooks are not."""
     if current() is not None:
+        if isinstance(f, LazyModuleMixin) and f.has_uninitialized_params():
+            raise Eager  # the call gives the parameters their sizes
         current().objects.watch(f)
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):

@@ -19,7 +19,7 @@ from .builtins import max_, min_
 from .carry import Carry, peel
 from .if_exp import and_
 from .if_stmt import staged_if
-from .regions import condition, variables
+from .regions import condition, decide, variables
 
 #: A loop of known length with at most this many iterations is unrolled.
 MAX_UNROLLED = 16
@@ -31,12 +31,19 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
         source = _in_graph(staging, iter_, body)
         if source is not None:
             must = _must_stage(source)
-            limit = opts.get("maximum_iterations") if must else None
-            done = _staged(staging, source, must, extra_test, body, get_state, set_state, symbol_names, limit)
-            if done is None:
-                return None
-            staging.unrolled.add(body.__code__)
-            iter_ = itertools.islice(iter_ if isinstance(iter_, range) else _elements(source), done, None)
+            if must and spans.current() in staging.decisions:
+                iter_ = _decided(staging, source)
+            else:
+                limit = opts.get("maximum_iterations") if must else None
+                try:
+                    done = _staged(staging, source, must, extra_test, body, get_state, set_state, symbol_names, limit)
+                except StagingError:
+                    decide(staging, spans.current())
+                    raise
+                if done is None:
+                    return None
+                staging.unrolled.add(body.__code__)
+                iter_ = itertools.islice(iter_ if isinstance(iter_, range) else _elements(source), done, None)
     _in_python(iter_, extra_test, body, get_state, set_state, symbol_names)
     return None
 
@@ -56,6 +63,14 @@ def _must_stage(source):
 def _elements(source):
     start, stop, step = source.bounds()
     return (source.at(i) for i in range(start, stop, step))
+
+
+def _decided(staging, source):
+    """The elements for the arguments of this call."""
+    bounds = [staging.decided_number(bound) for bound in source.bounds()]
+    if None in bounds:
+        raise StagingError("how often this loop runs is only known when the graph runs", spans.current())
+    return (source.at(index) for index in range(*bounds))
 
 
 def _staged(staging, source, must, extra_test, body, get_state, set_state, names, limit, start=None):

@@ -19,8 +19,19 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
 
 def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=None):
     """Stages an `if`. Only the first `outputs` variables are live after the statement."""
+    if not isinstance(flag, bool) and spans.current() in staging.decisions:
+        answer = staging.decided(flag)
+        flag = flag if answer is None else answer
     if isinstance(flag, bool):
         return body() if flag else orelse()
+    try:
+        return _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs)
+    except StagingError:
+        regions.decide(staging, spans.current())
+        raise
+
+
+def _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs):
     if outputs is None:
         outputs = len(names)
     read = set(names[:outputs])

@@ -14,7 +14,7 @@ from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
-from ..errors import AutographError, StagingError, Unreachable
+from ..errors import AutographError, Decide, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
 from . import attributes, specs
@@ -249,6 +249,13 @@ def raise_unless(staging, flag, parts, kind):
     with staging.record.new_region() as fails:
         staging.emit(Raise(kind), parts, [])
     staging.emit(IF, [flag], [], regions=[holds, fails])
+
+
+def decide(staging, span):
+    """Starts the trace again, with the condition in this place decided for the arguments of the call. Returns if that is
+    not possible: below a staged condition or in a loop of the graph."""
+    if not staging.depth and span not in staging.decisions and staging.may_decide():
+        raise Decide(span) from None
 
 
 def not_caught(staging):

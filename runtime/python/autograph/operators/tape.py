@@ -82,7 +82,7 @@ def _backward(ctx, seeds):
     return [None] * ctx.count, torch.ops.autograph.play_back(tape, list(seeds), arguments), None
 
 
-def _no_second_derivative(ctx, gradients):
+def no_second_derivative(ctx, *gradients):
     raise StagingError("a Python function that a graph calls has no second derivative", spans.current())
 
 
@@ -90,4 +90,4 @@ _LIBRARY.impl("taped", _taped, "CompositeExplicitAutograd")
 _LIBRARY.impl("play_back", _play_back, "CompositeExplicitAutograd")
 _LIBRARY.impl("play_back", lambda tape, seeds, inputs: [torch.empty_like(i) for i in inputs], "Meta")
 torch.library.register_autograd("autograph::taped", _backward, setup_context=_setup, lib=_LIBRARY)
-torch.library.register_autograd("autograph::play_back", _no_second_derivative, lib=_LIBRARY)
+torch.library.register_autograd("autograph::play_back", no_second_derivative, lib=_LIBRARY)

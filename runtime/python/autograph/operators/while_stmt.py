@@ -3,22 +3,37 @@
 
 from ..capture import scalars
 from ..capture.staging import current, is_staged
+from ..conversion import spans
+from ..errors import StagingError
 from ..record.ops import FOR, WHILE
 from ..record.types import INT
 from . import specs
 from .carry import Carry, peel
-from .regions import condition, variables
+from .regions import condition, decide, variables
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
+    staging = current()
     while True:
-        continues = _condition(test)
+        is_decided = staging is not None and spans.current() in staging.decisions
+        continues = _decided(staging, test) if is_decided else _condition(test)
         if is_staged(continues):
             limit = opts.get("maximum_iterations")
-            return _staged(current(), test, body, get_state, set_state, symbol_names, limit)
+            try:
+                return _staged(staging, test, body, get_state, set_state, symbol_names, limit)
+            except StagingError:
+                decide(staging, spans.current())
+                raise
         if not continues:
             return None
         body()
+
+
+def _decided(staging, test):
+    """The condition for the arguments of this call, if it can be decided."""
+    continues = test()
+    answer = staging.decided(condition(staging, continues, "the loop")) if is_staged(continues) else None
+    return continues if answer is None else answer
 
 
 def _condition(test):

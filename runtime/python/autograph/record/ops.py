@@ -50,10 +50,11 @@ class Raise(NamedTuple):
 
 
 class Callback(NamedTuple):
-    """Calls the Python function with this index."""
+    """Calls the Python function with this index. `is_pure` if it depends on its operands only and has no effects."""
 
     number: int
     prints: bool = False
+    is_pure: bool = False
 
 
 class Gradient(NamedTuple):

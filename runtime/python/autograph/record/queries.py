@@ -19,8 +19,8 @@ def has_random(region):
 
 
 def has_effects(region):
-    """Whether a region, or a function called in it, prints or calls Python."""
-    return any(node.op == PRINT or isinstance(node.op, Callback) for node in _nodes(region, set()))
+    """Whether a region, or a function called in it, prints or calls Python for an effect."""
+    return any(node.op == PRINT or isinstance(node.op, Callback) and not node.op.is_pure for node in _nodes(region, set()))
 
 
 def overwrites(region):

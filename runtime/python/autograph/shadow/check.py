@@ -1,5 +1,6 @@
 """One call in shadow mode."""
 
+import contextlib
 import warnings
 
 import torch
@@ -30,7 +31,7 @@ def call(name, function, run, args, kwargs, eagerly):
     for shared in copies.shared:
         _say(f"`{name}` is verified, but {shared} cannot be copied: eager Python and the graph use the same object")
     eager = _Eager(on_copies, copied, copies, eagerly)
-    with printing(True) as printed:
+    with _warnings_after(), printing(True) as printed:
         try:
             result = run(*args, **kwargs)
         except Exception as error:
@@ -42,6 +43,17 @@ def call(name, function, run, args, kwargs, eagerly):
         message = f"`{name}` and eager Python differ in {difference}"
         raise VerificationError(message, eager.line_of(difference, copies)) from None
     return result
+
+
+@contextlib.contextmanager
+def _warnings_after():
+    """Shows warnings at the end: they are not part of the printed output."""
+    try:
+        with warnings.catch_warnings(record=True) as found:
+            yield
+    finally:
+        for warning in found:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 class _Eager:

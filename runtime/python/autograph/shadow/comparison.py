@@ -8,6 +8,7 @@ import types
 import torch
 
 from .._runtime import Callable
+from ..conversion.converter import is_cache
 
 #: Relative and absolute tolerance of Python numbers: as for `float32`, because they are often elements of tensors.
 TOLERANCE = 1.3e-6, 1e-5
@@ -171,6 +172,8 @@ def _cells(graph, eager, path):
         dict(zip(function.__code__.co_freevars, function.__closure__ or ())) for function in (graph, eager)
     )
     for name in first.keys() & second.keys():
+        if is_cache(graph, name):
+            continue
         try:
             yield first[name].cell_contents, second[name].cell_contents, f"`{name}` of {path}"
         except ValueError:

@@ -19,7 +19,7 @@ import torch
 from .._runtime import Callable
 from ..capture.objects import reads_of
 from ..capture.places import MISSING, is_heap_type
-from ..conversion.converter import is_user_code
+from ..conversion.converter import is_cache, is_user_code
 from .tensors import NotCopied, Tensors
 
 _ATOMS = (
@@ -234,7 +234,8 @@ class Copies:
         self.kept.append(function)
         is_users = is_user_code(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            self._slot(cell, name)
+            if not is_cache(function, name):
+                self._slot(cell, name)
         if not is_users:
             return function
         self._slot(function, "__defaults__")

@@ -18,6 +18,9 @@ class Tensors:
         self.leaves = []
 
     def copied(self, tensor, memo):
+        if torch.nn.parameter.is_lazy(tensor):
+            memo[id(tensor)] = result = type(tensor)(tensor.requires_grad, tensor.device, tensor.dtype)
+            return result
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             raise NotCopied("a tensor inside a transform of `torch.func`")
         with torch.inference_mode(tensor.is_inference()), torch.no_grad():

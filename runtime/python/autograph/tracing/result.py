@@ -84,6 +84,9 @@ class Result:
         if not view.chain and view.base.source is not None:
             source = id(view.base.source)
             return lambda values, outside: outside[source]
+        if view.base in self._staging.retained:
+            message = "a tensor leaves the function after `retain_grad`; call it on the result instead"
+            raise StagingError(message, self._span)
         kinds = (torch.nn.Parameter, torch.nn.Buffer)
         if not isinstance(value, kinds) and not view.chain and view.base in self._staging.leaves:
             return self._leaf(value, view.base)

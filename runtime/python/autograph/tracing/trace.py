@@ -12,7 +12,7 @@ from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Assumed, Drawn, StagingError, Unconverted, Unreachable, Unroll
+from ..errors import Assumed, AutographError, Decide, Drawn, Eager, StagingError, Unconverted, Undecided, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
 from ..operators.changes import line_of_change
@@ -36,10 +36,10 @@ class Trace:
     """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
-        recursive, unrolled, draws = {}, set(), False
+        recursive, unrolled, draws, decisions = {}, set(), False, set()
         while True:
             try:
-                again = recursive, unrolled, draws
+                again = recursive, unrolled, draws, decisions
                 return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
             except Drawn:
                 draws = True
@@ -49,9 +49,13 @@ class Trace:
                 recursive[found.code] = found.widened
             except Unroll as found:
                 unrolled.add(found.code)
+            except Decide as found:
+                decisions.add(found.span)
+            except Undecided:
+                decisions = None
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws):
-        self.staging = staging = Staging(name_of(python_function), recursive, unrolled)
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions):
+        self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
@@ -80,11 +84,15 @@ class Trace:
             lists.install()
             try:
                 result = stage(staging, python_function, args, kwargs, optimizers)
-            except Exception:
+            except Exception as error:
                 _check_draws(staging)
+                if staging.assumptions and not isinstance(error, AutographError):
+                    raise Eager(error) from None  # unless this call contradicts what was assumed, Python raises it too
                 raise
             _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
+            if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
+                raise Undecided
         finally:
             _restore(staging, before)
         contents = [place for place in changed if isinstance(place, Contents)]
@@ -92,7 +100,7 @@ class Trace:
         if message is not None:
             span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
-            raise StagingError(message, span)
+            raise StagingError(message, span or place_of(python_function))
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, self.guards)
         self.guards.read()
@@ -234,18 +242,25 @@ class Trace:
 
 
 def _probed(staging, flag):
-    """What a boolean of the trace is for the arguments of this call, by running the graph so far; None if that is not
-    possible: inside a region, or if running it has effects."""
+    """What a number of the trace is for the arguments of this call, by running the graph so far; None if that is not
+    possible: inside a region, or if running it has effects. Random numbers are those that the run will draw."""
     entry = staging.record.entry
-    if staging.record.region is not entry or has_random(entry) or has_effects(entry):
+    if staging.record.region is not entry or has_effects(entry):
         return None
+    if has_random(entry) and torch.cuda.is_available():
+        return None
+    if isinstance(flag, bool):
+        return flag
+    random = torch.get_rng_state()
     try:
         with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
             compiled, exceptions, _ = graphs.graph(staging, [flag], [None])
             plan = compiled.compile(staging.callbacks, exceptions)
-            return bool(plan.run([capture.current_value() for capture in staging.captures_in_order()])[0])
+            return plan.run([capture.current_value() for capture in staging.captures_in_order()])[0]
     except Exception:  # this code raises here, as the run will
         return None
+    finally:
+        torch.set_rng_state(random)
 
 
 def _check_draws(staging):

@@ -1,0 +1,134 @@
+"""Derivatives and hooks that users write: those that change Python state or need data are called by the graph."""
+
+import torch
+from oracle import refusal, t
+
+import autograph as ag
+
+NORMS = []
+
+
+def _note(gradient):
+    NORMS.append(gradient.norm())
+
+
+class Noted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        _note(gradient)
+        return gradient.reshape(ctx.shape) * 3
+
+
+class Branching(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.scaled = x * scale
+        ctx.scale = scale
+        return ctx.scaled.exp()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        if gradient.sum() > 2:
+            gradient = gradient.clamp(max=1)
+        return gradient * ctx.scaled.exp() * ctx.scale, None
+
+
+def gradients(function, xs):
+    """The gradients of calls in turn, and what was noted."""
+    NORMS.clear()
+    found = []
+    for x in xs:
+        x = x.clone().requires_grad_()
+        function(x).backward()
+        found.append(x.grad)
+    return found, list(NORMS)
+
+
+def assert_same_gradients(function, *xs):
+    for first in range(len(xs)):
+        calls = [*xs[first:], *xs[:first]]
+        torch.testing.assert_close(gradients(ag.function(function), calls), gradients(function, calls))
+
+
+def test_a_backward_with_an_effect():
+    assert_same_gradients(lambda x: (Noted.apply(x) * x).sum(), t(1, 2), t(3, 4), t(-1, 0))
+
+
+def test_a_backward_with_an_effect_inside_of_the_function():
+    def f(x):
+        (gradient,) = torch.autograd.grad((Noted.apply(x) * x).sum(), x)
+        return (gradient * x).sum()
+
+    NORMS.clear()
+    staged = ag.function(f)
+    for _ in range(3):
+        staged(t(1, 2).requires_grad_())
+    assert len(NORMS) == 3 and all(type(norm) is torch.Tensor for norm in NORMS)
+
+
+def test_a_backward_with_a_condition_and_tensors_in_the_context():
+    assert_same_gradients(lambda x: (Branching.apply(x, 0.5) * x).sum(), t(1, 2), t(3, 4), t(-1, 0))
+
+
+def test_hooks_of_computed_tensors():
+    def clamped(x):
+        y = x * 3
+        y.register_hook(lambda gradient: gradient.clamp(-1, 1))
+        return (y * y).sum() + y.exp().sum()
+
+    def noted(x):
+        y = x.exp()
+        y.register_hook(_note)
+        if x.sum() > 0:
+            y = y * 2
+        return (y * x).sum()
+
+    for function in (clamped, noted):
+        assert_same_gradients(function, t(0.1, -2), t(3, 4), t(-1, 0))
+
+
+def test_hooks_that_are_refused():
+    def late(x):
+        y = x * 3
+        z = y * 2
+        y.register_hook(_note)
+        return z
+
+    assert "registered after its tensor was used" in refusal(late, t(1).requires_grad_())
+    assert "outside of the function" in refusal(lambda x: x.register_hook(_note), t(1).requires_grad_())
+
+
+def test_retained_gradients():
+    def f(x):
+        y = x.exp()
+        y.retain_grad()
+        z = y * x
+        z.retain_grad()
+        total = z * 2 if x.sum() > 0 else z
+        (total.sum() + y.sum()).backward()
+        return y.grad, z.grad, x.grad
+
+    found, expected = ([stage(f)(x.requires_grad_()) for x in (t(1, 2), t(-1, 0))] for stage in (ag.function, lambda f: f))
+    torch.testing.assert_close(found, expected)
+
+    def chosen(x):
+        z = x.exp()
+        z.retain_grad()
+        if x.sum() > 0:
+            z = z * 2
+        z.sum().backward()
+        return z.grad
+
+    assert "retains its gradient" in refusal(chosen, t(1).requires_grad_())
+
+    def returned(x):
+        y = x.exp()
+        y.retain_grad()
+        return y
+
+    assert "`retain_grad`" in refusal(returned, t(1).requires_grad_())

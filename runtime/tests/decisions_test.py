@@ -1,0 +1,242 @@
+"""Conditions that Python decides: for the arguments of the call, because what depends on them cannot be in a graph. Each
+run checks them; a call that contradicts is run by Python."""
+
+import functools
+import warnings
+
+import pytest
+import torch
+from oracle import assert_same, t
+
+import autograph as ag
+
+pytestmark = pytest.mark.filterwarnings("ignore:a call of")
+
+CALLS = (t(1, 2, 3),), (t(-1, 2, -3),), (t(4, 5, 6),), (t(-1, -1, -1),)
+
+
+def _raised(x):
+    try:
+        if x.sum() > 0:
+            raise ValueError(f"{len(x)} numbers")
+        x = x - 1
+    except ValueError as error:
+        return x * 2, str(error)
+    return x, None
+
+
+def _asserted(x):
+    try:
+        assert x.sum() > 0, "not positive"
+        torch._assert(x[0] < 4, "too large")
+    except AssertionError as error:
+        return x * 2, str(error)[:12]  # the rest is of pytest
+    return x, ""
+
+
+def _raised_in_a_helper(x):
+    def check(x):
+        if x[1] < 0:
+            raise KeyError("negative")
+        if x[1] > 4:
+            raise KeyError("large")
+        return x
+
+    try:
+        return check(x) + 1
+    except KeyError:
+        return x
+
+
+def _kinds(x):
+    found = None
+    if x.sum() > 0:
+        found = {"sum": x.sum()}
+    return found or x
+
+
+def _contents(x):
+    seen = set()
+    if x.sum() > 0:
+        seen.add("positive")
+    return x * (1 + len(seen))
+
+
+def _matched(x):
+    match x.shape:
+        case (n,) if x.sum() > 0:
+            return x * n
+        case _:
+            return x - 1
+
+
+def _compared(x):
+    return sorted([x[0].item(), x[1].item(), x[2].item()])[1], min(x.unbind(), key=lambda row: row.abs())
+
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+    def __bool__(self):
+        return bool(self.by > 0)
+
+
+def _truth(x):
+    scale = Scale(x.sum())
+    return x * 2 if scale and not Scale(x[0] - 2) else x
+
+
+@functools.singledispatch
+def _described(value):
+    return 0
+
+
+@_described.register
+def _of_tensor(value: torch.Tensor):
+    return value.sum() if value.sum() > 0 else value[0]
+
+
+@_described.register
+def _of_number(value: float):
+    return value * 2
+
+
+@_described.register(list)
+def _of_list(value):
+    return sum(_described(part) for part in value)
+
+
+def _dispatched(x):
+    return _described(x), _described(x[0].item()), _described([x, x + 1, None])
+
+
+def _after_a_decision(x):
+    """What is staged after a decision remains staged."""
+    text = "small"
+    if x.sum() > 5:
+        text = None
+    while x.sum() < 20:
+        x = x + 1 if x[0] > 0 else x + 2
+    return x, text
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _raised, _asserted, _raised_in_a_helper, _kinds, _contents, _matched, _compared, _truth, _dispatched,
+        _after_a_decision,
+    ],
+)  # fmt: skip
+def test_a_decision_agrees_with_python(function):
+    for first in range(len(CALLS)):
+        assert_same(function, *CALLS[first:], *CALLS[:first])
+
+
+def test_a_decision_is_checked_by_each_run():
+    staged = ag.function(_contents)
+    assert torch.equal(staged(t(1, 2)), t(2, 4)) and len(staged.traces) == 1
+    with pytest.warns(UserWarning, match=r"the condition in line \d+ is True"):
+        assert torch.equal(staged(t(-1, -2)), t(-1, -2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(staged(t(3, 2)), t(6, 4)) and len(staged.traces) == 1
+
+
+def test_nothing_is_decided_after_an_effect():
+    def f(x):
+        print(x.sum())
+        return x * 2 if Scale(x[0]) else x
+
+    with pytest.raises(ag.StagingError, match="whether a tensor is true"):
+        ag.function(f)(t(1, 2))
+
+
+def test_loops_with_many_iterations_are_not_decided():
+    def f(x):
+        names = set()
+        while x.sum() < 1000:
+            names.add(len(names))
+            x = x + 1
+        return x
+
+    with pytest.raises(ag.StagingError, match=r"this changes .*set"):
+        ag.function(f)(t(1, 2))
+
+
+def test_an_exception_below_an_assumption_is_that_of_python():
+    """Sizes are assumed to be usual; for this call they are not."""
+
+    def f(x):
+        y = x[x > 0]
+        if _is_long(y.shape[0]):
+            raise ValueError("long")
+        return y
+
+    assert_same(f, (t(1, -1),), (t(1, 2, 3, 4),))
+
+
+@ag.do_not_convert
+def _is_long(n):
+    return bool(n > 2)
+
+
+class Pair(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.LazyLinear(3), torch.nn.LazyBatchNorm1d()
+
+    def forward(self, x):
+        y = self.second(self.first(x))
+        return y if y[0, 0] > 0 else y * 2
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_the_first_call_of_a_lazy_module_runs_in_python(verify):
+    results = []
+    for stage in (functools.partial(ag.function, verify=verify), lambda f: f):
+        torch.manual_seed(0)
+        module = Pair()
+        step = stage(lambda x: module(x))
+        x = torch.randn(4, 5)
+        outputs = [step(x).detach() for _ in range(3)]
+        results.append((outputs, dict(module.state_dict()), torch.rand(1)))
+    torch.testing.assert_close(*results)
+
+
+def test_the_graph_of_a_lazy_module_needs_a_first_call():
+    staged = ag.function(Pair())
+    with pytest.raises(ag.StagingError, match="call it before"):
+        staged.graph(torch.ones(2, 2))
+    staged(torch.randn(3, 2))
+    assert "if" in staged.graph(torch.ones(2, 2))
+
+
+def test_loops_that_a_graph_cannot_hold():
+    def f(x, n):
+        seen, names = set(), {}
+        while x.sum() < 10:
+            seen.add(len(seen))
+            x = x * 2
+        for i in range(n):
+            names[f"step {len(names)}"] = x + i
+        for row in x[x > 3]:
+            seen.add(len(seen))
+        return x, len(seen), names
+
+    calls = (t(1, 2), torch.tensor(2)), (t(3, 4), torch.tensor(2)), (t(1, 2), torch.tensor(3)), (t(5, 9), torch.tensor(0))
+    for first in range(len(calls)):
+        assert_same(f, *calls[first:], *calls[:first])
+
+
+def test_a_decision_draws_no_random_numbers():
+    def f(x):
+        noise = torch.rand(3)
+        names = {"large"} if noise.sum() > 1.5 else set()
+        return x + noise, len(names)
+
+    found = []
+    for function in (ag.function(f), f):
+        torch.manual_seed(0)
+        found.append([function(t(1, 2, 3)) for _ in range(4)])
+    torch.testing.assert_close(*found)
