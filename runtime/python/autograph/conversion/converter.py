@@ -12,7 +12,7 @@ import torch
 
 from .._runtime import convert
 from ..errors import ConversionError
-from . import spans, strings
+from . import sources, spans, strings
 
 FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 
@@ -163,7 +163,9 @@ def _convert(function):
     if code.co_flags & (0x80 | 0x200):
         return Converted(reason="coroutines cannot be converted")
     path = code.co_filename
-    source = "".join(linecache.getlines(path, function.__globals__))
+    source = sources.text_of_file(function)
+    if source is None:
+        return Converted(reason=f"{path} has changed since it was imported")
     if not source:
         return Converted(reason=f"its source was not found in {path}")
     try:

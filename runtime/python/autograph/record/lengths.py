@@ -6,13 +6,14 @@ from .ops import FOR, IF, LIST_APPEND, LIST_FILLED, LIST_INSERT, LIST_NEW, LIST_
 
 def known(value):
     """The length of a list; None if it is only known when the graph runs."""
-    base, count = _derivation(value)
+    base, count = _derivation(value, {})
     return count if base is None else None
 
 
-def _derivation(value):
+def _derivation(value, found):
     """The list from which this list was derived, and the number of items added since then. The base is None for a list
-    that was created empty, and `_UNKNOWN` if it cannot be determined."""
+    that was created empty, and `_UNKNOWN` if it cannot be determined. `found` has the results of regions, because both
+    branches of an `if` may continue the list of the `if` before."""
     count = 0
     while True:
         node = value.node
@@ -27,12 +28,12 @@ def _derivation(value):
             value, count = node.args[0], count + _ITEMS_ADDED[node.op]
         elif node.op == FOR:
             iterations = _iterations(node)
-            param, (base, added) = node.regions[0].params[at + 1], _of_region(node.regions[0], at)
+            param, (base, added) = node.regions[0].params[at + 1], _of_region(node.regions[0], at, found)
             if iterations is None or base is not param:
                 return _UNKNOWN, 0
             value, count = node.args[3 + at], count + iterations * added
         elif node.op == IF:
-            (base, added), other = (_of_region(region, at) for region in node.regions)
+            (base, added), other = (_of_region(region, at, found) for region in node.regions)
             if (base, added) != other:
                 return _UNKNOWN, 0
             if base is None:
@@ -48,9 +49,13 @@ _UNKNOWN = object()
 _ITEMS_ADDED = {LIST_APPEND: 1, LIST_INSERT: 1, LIST_SET: 0, LIST_POP: -1}
 
 
-def _of_region(region, at):
+def _of_region(region, at, found):
     result = region.results[at]
-    return _derivation(result) if isinstance(result, Value) else (_UNKNOWN, 0)
+    if not isinstance(result, Value):
+        return _UNKNOWN, 0
+    if result not in found:
+        found[result] = _derivation(result, found)
+    return found[result]
 
 
 def _iterations(node):

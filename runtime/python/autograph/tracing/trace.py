@@ -274,9 +274,12 @@ def _check_draws(staging):
 
 def _restore(staging, before):
     """Undoes the changes of a trace to Python state."""
+    heap = staging.objects.heap
+    if heap.has_missed():  # the trace starts again before its end
+        heap.compare_all()
     for place, state in staging.objects.changed_outside(before).items():
         staging.objects.restore(place, state)
-    staging.objects.heap.sync()
+    heap.sync()
 
 
 def _unrepeatable(staging, contents):

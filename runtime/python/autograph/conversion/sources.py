@@ -1,0 +1,51 @@
+"""The text from which a function was compiled. A file can change after it was imported: an editor saves it during a
+training, or `importlib.reload` runs it again."""
+
+import functools
+import linecache
+import os
+import time
+import types
+
+START = time.time()
+
+
+def text_of_file(function):
+    """The text of the function's file as it was imported; empty if there is none. None if the file has changed since."""
+    code = function.__code__
+    text = _read(function)
+    if not _has_changed(code.co_filename):
+        return text
+    if code in _codes(text, code.co_filename):
+        return text
+    linecache.checkcache(code.co_filename)
+    text = _read(function)
+    return text if code in _codes(text, code.co_filename) else None
+
+
+def _read(function):
+    return "".join(linecache.getlines(function.__code__.co_filename, function.__globals__))
+
+
+def _has_changed(path):
+    """Whether a file was written after this process started. Code in other files may differ from their text without a
+    change: pytest rewrites assertions."""
+    try:
+        return os.stat(path).st_mtime > START
+    except (OSError, ValueError):
+        return False
+
+
+@functools.lru_cache(maxsize=16)
+def _codes(text, path):
+    """The code objects of a text."""
+    try:
+        pending = [compile(text, path, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return frozenset()
+    found = set()
+    while pending:
+        code = pending.pop()
+        found.add(code)
+        pending += (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return found
