@@ -96,3 +96,51 @@ def test_rounding_to_digits():
         return round(x.sum().item(), 2), round(x[0].item()), round(x.shape[0] + x.sum().int().item(), -1)
 
     assert_same(f, (t(1.2345, 2.7182),), (t(15.005, 0.125),))
+
+
+class Named:
+    def __init__(self, value):
+        self.value = value
+
+    def __str__(self):
+        return f"<{self.value}>"
+
+
+CONVERSIONS = {
+    "width": lambda v, s: f"{s:>30}|{s:<12.4}|{s!s:^20}",
+    "width after str": lambda v, s: f"{str(v):>30}",
+    "percent with width": lambda v, s: "%30s|%-9.3s|%s" % (s, s, v),
+    "percent with a form in a variable": lambda v, s: (lambda form: form % v)("%8.2f|"),
+    "percent with computed width": lambda v, s: "%*.*f|%-*d" % (12, 3, v, 7, v),
+    "percent with a mapping": lambda v, s: "%(a)9s%%|%(b)r" % {"a": s, "b": s},
+    "percent of a list": lambda v, s: "%30s|%r" % ([s], (v, s)),
+    "repr": lambda v, s: f"{s!r}|{v!r:>30}" + repr(s),
+    "ascii": lambda v, s: f"{s!a}é|{[s, 'é']!a}" + ascii("é" + s),
+    "containers": lambda v, s: str([s]) + repr({"a": s}) + f"{(s, v)}" + f"{ {'b': [v]} !s:>40}",
+    "str.format": lambda v, s: "{!r:>30}|{:>12}|{a[0]!s:<9}|{b.value!a}".format(s, v, a=[s], b=Named("é")),
+    "str.format with a width": lambda v, s: "{:>{}}|{:{w}.{p}f}".format(s, 20, v, w=12, p=3),
+    "an object": lambda v, s: f"{Named(v)}|{Named(s)!s:>30}" + str(Named(v)),
+}
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS.values(), ids=CONVERSIONS)
+def test_conversions(convert):
+    def f(x):
+        number = x.sum().item()
+        return convert(number, f"v = {number}")
+
+    assert_same(f, (t(1.5, 2),), (t(-3, 12345.25),))
+
+
+def test_a_format_that_cannot_be_staged():
+    def width(x, n):
+        return "%*d" % (n.item(), 3)
+
+    with pytest.raises(ag.StagingError, match="the width of a format"):
+        ag.function(width)(t(1), torch.tensor(3))
+
+    def number(x, n):
+        return "%d" % f"{n.item()}"
+
+    with pytest.raises(TypeError):
+        ag.function(number)(t(1), torch.tensor(3))

@@ -5,8 +5,6 @@ the values, which formats them as the original code would.
 """
 
 import operator
-import re
-from collections.abc import Mapping
 from contextlib import contextmanager
 
 import torch
@@ -36,48 +34,14 @@ _CONTENTS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__", "
 
 
 def mark(staging, value, render=str):
-    """The placeholder of a value of the graph in a string, where `render` makes its text."""
-    staging.formatted.append((staging.operand(value), render))
+    """The placeholder of a value of the graph, or of a `Text`, in a string. `render` makes its text when the graph runs."""
+    staging.formatted.append((value if isinstance(value, Text) else staging.operand(value), render))
     return Text.of(staging, marks.mark(len(staging.formatted) - 1))
 
 
 def formatted(staging, value, spec):
     """The placeholder for `format(value, spec)`."""
     return mark(staging, value, lambda v: format(v, spec))
-
-
-#: A conversion of `%`: `%5.2f`, `%(name)s`.
-_CONVERSION = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<spec>[-#0 +]*[0-9]*(?:\.[0-9]+)?)[hlL]?(?P<type>[a-zA-Z%])")
-
-
-def percent(staging, text, values):
-    """`text % values`, with values of the graph."""
-    parts, end, rest = [], 0, iter(values if isinstance(values, tuple) else (values,))
-    for found in _CONVERSION.finditer(text):
-        parts.append(text[end : found.start()])
-        end = found.end()
-        if found["type"] == "%":
-            parts.append("%")
-            continue
-        conversion = f"%{found['spec']}{found['type']}"
-        value = values[found["key"]] if found["key"] is not None else next(rest, _MISSING)
-        if value is _MISSING:
-            raise TypeError("not enough arguments for format string")
-        parts.append(_converted(staging, conversion, value))
-    if next(rest, _MISSING) is not _MISSING and not isinstance(values, Mapping):
-        raise TypeError("not all arguments converted during string formatting")
-    return noticed(staging, "".join([*parts, text[end:]]))
-
-
-_MISSING = object()
-
-
-def _converted(staging, conversion, value):
-    if isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return mark(staging, value, lambda v: conversion % (v,))
-    if isinstance(value, Text) and conversion == "%s":
-        return value
-    return conversion % (value,)
 
 
 class Text(str):
@@ -94,7 +58,10 @@ class Text(str):
         return self
 
     def __format__(self, spec):
-        return self if not spec else _refused(self)
+        return formatted(self.staging, self, spec) if spec else self
+
+    def __repr__(self):
+        return mark(self.staging, self, repr)
 
     def __add__(self, other):
         return Text.of(self.staging, str.__add__(self, other))
@@ -136,8 +103,8 @@ def assembled(staging, text):
     literals, indexes = marks.split(text)
     if not indexes:
         return text
-    operands = [staging.formatted[index][0] for index in indexes]
-    renders = [staging.formatted[index][1] for index in indexes]
+    values, renders = zip(*(staging.formatted[index] for index in indexes))
+    operands = [assembled(staging, value) if isinstance(value, Text) else value for value in values]
 
     def text_of(*values):
         texts = [render(value) for value, render in zip(values, renders)]

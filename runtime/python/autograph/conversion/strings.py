@@ -1,7 +1,8 @@
 """Strings in converted code that may contain values of the graph.
 
 `f"n = {n}"` becomes `ag__.joined("n = ", f"{n}")`, because Python would join the parts to an ordinary string;
-`"n = %d" % n` becomes `ag__.percent("n = %d", n)`, because Python would need the number."""
+`f"{n!r}"` becomes `f"{ag__.text(n, 'r')}"`, and `form % n` becomes `ag__.percent(form, n)`, because Python would need the
+number."""
 
 import ast
 
@@ -9,7 +10,7 @@ import ast
 class Strings(ast.NodeTransformer):
     def visit_JoinedStr(self, node):
         self.generic_visit(node)
-        if len(node.values) < 2:
+        if not any(isinstance(part, ast.FormattedValue) for part in node.values):
             return node
         parts = [
             part if isinstance(part, ast.Constant) else ast.copy_location(ast.JoinedStr([part]), part)
@@ -19,12 +20,14 @@ class Strings(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node):
         node.value = self.visit(node.value)  # a format must remain an f-string
+        if node.conversion != -1:
+            conversion = ast.copy_location(ast.Constant(chr(node.conversion)), node.value)
+            node.value, node.conversion = _call("text", [node.value, conversion], node.value), -1
         return node
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
-        is_text = isinstance(node.left, ast.Constant) and type(node.left.value) is str
-        return _call("percent", [node.left, node.right], node) if is_text and isinstance(node.op, ast.Mod) else node
+        return _call("percent", [node.left, node.right], node) if isinstance(node.op, ast.Mod) else node
 
 
 def _call(name, args, node):

@@ -3,7 +3,6 @@
 import builtins
 
 import torch
-from torch.utils import _pytree as pytree
 
 from ..capture import scalars, texts
 from ..capture.staging import current, is_staged, is_staged_tensor
@@ -27,19 +26,6 @@ def len_(value):
     if isinstance(value, ranges.Iterable):
         return value.length()
     return len(value)
-
-
-def joined(*parts):
-    """An f-string of these parts."""
-    return texts.noticed(current(), "".join(parts))
-
-
-def percent(text, values):
-    """`text % values`."""
-    staging = current()
-    if staging is None or not any(map(is_staged, pytree.tree_leaves(values))):
-        return text % values
-    return texts.percent(staging, text, values)
 
 
 def int_(*args):

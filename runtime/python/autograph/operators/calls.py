@@ -12,7 +12,7 @@ from ..capture import scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
 from ..errors import Eager, Unconverted
-from . import draws, recursion
+from . import draws, formats, recursion
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
@@ -67,7 +67,7 @@ def call(f, args, keywords):
     if isinstance(f, functools._lru_cache_wrapper) and current() is not None:
         return call(f.__wrapped__, args, keywords)  # a cache would keep values of this trace
     if isinstance(f, types.FunctionType) and f.__code__ is _DISPATCHER and args:
-        return call(functools._find_impl(scalars.class_of(args[0]), f.registry), args, keywords)
+        return call(f.dispatch(scalars.class_of(args[0])), args, keywords)
     if isinstance(f, functools.partial):
         return call(f.func, (*f.args, *args), {**f.keywords, **keywords})
     if isinstance(f, types.MethodType):
@@ -80,8 +80,10 @@ def call(f, args, keywords):
     if isinstance(f, torch.nn.Module):
         return module(f, args, keywords)
     if isinstance(f, type):
-        return _instance(f, args, keywords)
+        return texts.noticed(current(), _instance(f, args, keywords))
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
+        if f.__name__ == "format" and type(f.__self__) is str:
+            return formats.formatted(f.__self__, args, keywords)
         try:
             return texts.noticed(current(), f(*args, **keywords))
         except TypeError:

@@ -59,8 +59,9 @@ class Constant(NamedTuple):
     __hash__ = None
 
     def __str__(self):
-        is_container = isinstance(self.value, (dict, list, tuple, set))
-        return f"a {type(self.value).__name__}" if is_container else f"{self.value!r}"
+        if isinstance(self.value, (dict, list, tuple, set)):
+            return f"a {type(self.value).__name__}"
+        return str.__repr__(self.value) if isinstance(self.value, str) else repr(self.value)
 
 
 class Growing(NamedTuple):
@@ -136,6 +137,8 @@ def same(a, b):
         return True
     if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
         return isinstance(a, (Undefined, UndefinedReturnValue)) and type(a) is type(b)
+    if isinstance(a, str):
+        return str.__eq__(a, b)  # the same text of the same values of the graph
     return a == b and repr(a) == repr(b)
 
 
