@@ -206,7 +206,7 @@ def test_the_first_call_of_a_lazy_module_runs_in_python(verify):
 
 def test_the_graph_of_a_lazy_module_needs_a_first_call():
     staged = ag.function(Pair())
-    with pytest.raises(ag.StagingError, match="call it before"):
+    with pytest.raises(ag.StagingError, match="call it once before"):
         staged.graph(torch.ones(2, 2))
     staged(torch.randn(3, 2))
     assert "if" in staged.graph(torch.ones(2, 2))

@@ -20,14 +20,12 @@ def _program(info, given, form):
         sparse = info.optim_cls is torch.optim.SparseAdam
         model = _Embedded() if sparse else _Network(bias=info.optim_cls is not torch.optim.Muon)
         options = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in given.kwargs.items()}
-        closure_only = info.optim_cls is torch.optim.LBFGS
-        if closure_only:  # after many steps, rounding decides what it does
-            model = model.double()
-        optimizer = info.optim_cls(model.parameters(), **options)
         x = torch.randint(0, 6, (8,)) if sparse else torch.randn(8, 4)
         y = torch.randn(8, 2)
-        if closure_only:
-            x, y = x.double(), y.double()
+        closure_only = info.optim_cls is torch.optim.LBFGS
+        if closure_only:  # after many steps, rounding decides what it does
+            model, x, y = model.double(), x.double(), y.double()
+        optimizer = info.optim_cls(model.parameters(), **options)
 
         def loss_of():
             optimizer.zero_grad()

@@ -35,8 +35,8 @@ class Assumed(Exception):
 
 
 class Eager(BaseException):
-    """Python has to run this call: a trace cannot tell what it does. `reason` is an exception of the trace, which Python
-    may not raise."""
+    """Python has to run this call: a trace cannot tell what it does. `reason` is the exception of the trace; Python need not
+    raise one."""
 
     def __init__(self, reason=None):
         super().__init__()

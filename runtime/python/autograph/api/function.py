@@ -105,7 +105,7 @@ class Function(Callable):
         try:
             return self._traced(*flatten(args, kwargs), args, kwargs)
         except Eager:
-            raise StagingError(f"Python has to run this call of `{self.__name__}`; call it before its graph is used") from None
+            raise StagingError(f"Python has to run this call of `{self.__name__}`; call it once before its graph is used") from None
 
     @property
     def traces(self):

@@ -246,13 +246,10 @@ class Heap:
         (self._slow if is_slow else self.entries)[key] = entry
 
     def compare_all(self):
-        """From now on, `sync` compares all entries."""
-        self.entries.update(self._slow or {})
-        self._slow = None
-
-    def has_missed(self):
-        """Whether an entry that `sync` omits has changed."""
-        return any(entry.now() is not _SAME for entry in (self._slow or {}).values())
+        """From now on, `sync` compares all entries. Returns whether one that it has omitted has changed."""
+        omitted, self._slow = self._slow or {}, None
+        self.entries.update(omitted)
+        return any(entry.now() is not _SAME for entry in omitted.values())
 
     def sync(self):
         for entry in list(self.entries.values()):

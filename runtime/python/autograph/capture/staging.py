@@ -322,33 +322,36 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):
-        """Whether conditions can be decided here for the arguments of the call."""
+        """Whether conditions can be decided here for the arguments of the call. The constant `True` is known wherever the
+        graph so far can run."""
         return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
         """What a staged boolean is where Python has to know it: for the sizes that are usual, or for the arguments of
         this call. Each run checks that. None if it is not known, below a staged condition or in a loop of the graph."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
-        if answer is None and self.probes < MOST_PROBES:
-            self.probes += 1
-            answer = self.probe(flag)
+        if answer is None:
+            answer = self._probed(flag)
             if answer is not None:
-                _, line, *_ = spans.current() or (None, "?")
                 truth = flag if answer else self.emit(NOT, [flag], [BOOL])[0]
-                self.assume(truth, f"the condition in line {line} is {answer}")
+                self.assume(truth, f"the condition in line {_line()} is {answer}")
         return answer
 
     def decided_number(self, number):
         """The same for a staged integer."""
         operand = scalars.lower(self, number)
-        found = operand if type(operand) is int else None
-        if found is None and self.probes < MOST_PROBES:
-            self.probes += 1
-            found = self.probe(operand)
-            if found is not None:
-                _, line, *_ = spans.current() or (None, "?")
-                self.assume(self.emit(EQ, [operand, found], [BOOL])[0], f"the number in line {line} is {found}")
+        if type(operand) is int:
+            return operand
+        found = self._probed(operand)
+        if found is not None:
+            self.assume(self.emit(EQ, [operand, found], [BOOL])[0], f"the number in line {_line()} is {found}")
         return found
+
+    def _probed(self, operand):
+        if self.probes == MOST_PROBES:
+            return None
+        self.probes += 1
+        return self.probe(operand)
 
     def either(self, a, b):
         """`a or b` of booleans, which may be staged."""
@@ -375,6 +378,11 @@ class Staging:
 
     def size_expression(self, number):
         return self.sizes.lower(number)
+
+
+def _line():
+    _, line, *_ = spans.current() or (None, "?")
+    return line
 
 
 def _unsupported(tensor):

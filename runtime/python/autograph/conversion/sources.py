@@ -6,17 +6,16 @@ import linecache
 import os
 import time
 import types
+import warnings
 
-START = time.time()
+#: When this package was imported.
+IMPORTED = time.time()
 
 
 def text_of_file(function):
     """The text of the function's file as it was imported; empty if there is none. None if the file has changed since."""
-    code = function.__code__
-    text = _read(function)
-    if not _has_changed(code.co_filename):
-        return text
-    if code in _codes(text, code.co_filename):
+    code, text = function.__code__, _read(function)
+    if not _may_have_changed(code.co_filename) or code in _codes(text, code.co_filename):
         return text
     linecache.checkcache(code.co_filename)
     text = _read(function)
@@ -27,11 +26,11 @@ def _read(function):
     return "".join(linecache.getlines(function.__code__.co_filename, function.__globals__))
 
 
-def _has_changed(path):
-    """Whether a file was written after this process started. Code in other files may differ from their text without a
+def _may_have_changed(path):
+    """Whether a file was written after this package was imported. Code of other files may differ from their text without a
     change: pytest rewrites assertions."""
     try:
-        return os.stat(path).st_mtime > START
+        return os.stat(path).st_mtime > IMPORTED
     except (OSError, ValueError):
         return False
 
@@ -40,7 +39,9 @@ def _has_changed(path):
 def _codes(text, path):
     """The code objects of a text."""
     try:
-        pending = [compile(text, path, "exec", dont_inherit=True)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python has shown them at the import
+            pending = [compile(text, path, "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
         return frozenset()
     found = set()

@@ -13,7 +13,7 @@ from ..operators.ranges import Items, Zip
 from ..operators.regions import KEEP, condition
 from ..operators.sequences import collected
 from ..operators.values import List
-from . import indexing, stacks
+from . import hooks, indexing, stacks
 
 
 class Interception(TorchFunctionMode):
@@ -358,3 +358,4 @@ for _method in (
     SPECIAL[_method] = _numbers_of
 SPECIAL[torch.autograd.grad] = _autograd_grad
 SPECIAL[T.backward] = _backward
+SPECIAL[T.register_hook] = hooks.register_hook

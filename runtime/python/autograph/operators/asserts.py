@@ -1,4 +1,4 @@
-"""`assert` with a staged condition."""
+"""`assert`, `torch._assert` and `torch._check` with a staged condition."""
 
 import torch
 
@@ -18,12 +18,11 @@ def assert_stmt(expression1, expression2):
         raise ValueError(f"{expression2} must be a callable")
     if not is_staged(expression1):
         if not expression1:
-            message = expression2()
-            raise AssertionError if message == NO_MESSAGE else AssertionError(message)
+            raise _error(expression2())
         return
     staging = current()
     flag = regions.condition(staging, expression1, "`assert`")
-    if _is_decided(staging, flag, expression2, lambda message: AssertionError(*([] if message == NO_MESSAGE else [message]))):
+    if _is_decided(staging, flag, expression2, _error):
         return
     message = expression2()
     if type(message) is str and message == NO_MESSAGE:
@@ -32,6 +31,10 @@ def assert_stmt(expression1, expression2):
     is_number = is_staged(message) and scalars.kind_of(message)
     part = staging.operand(message) if is_number else texts.assembled(staging, str(message))
     staging.emit(ASSERT, [flag, part], [])
+
+
+def _error(message):
+    return AssertionError() if type(message) is str and message == NO_MESSAGE else AssertionError(message)
 
 
 def _is_decided(staging, flag, message, kind):

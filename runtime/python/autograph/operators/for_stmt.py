@@ -19,7 +19,7 @@ from .builtins import max_, min_
 from .carry import Carry, peel
 from .if_exp import and_
 from .if_stmt import staged_if
-from .regions import condition, decide, variables
+from .regions import condition, decided_if_refused, variables
 
 #: A loop of known length with at most this many iterations is unrolled.
 MAX_UNROLLED = 16
@@ -35,11 +35,8 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
                 iter_ = _decided(staging, source)
             else:
                 limit = opts.get("maximum_iterations") if must else None
-                try:
+                with decided_if_refused(staging):
                     done = _staged(staging, source, must, extra_test, body, get_state, set_state, symbol_names, limit)
-                except StagingError:
-                    decide(staging, spans.current())
-                    raise
                 if done is None:
                     return None
                 staging.unrolled.add(body.__code__)

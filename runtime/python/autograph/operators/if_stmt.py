@@ -24,14 +24,12 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
         flag = flag if answer is None else answer
     if isinstance(flag, bool):
         return body() if flag else orelse()
-    try:
-        return _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs)
-    except StagingError:
-        regions.decide(staging, spans.current())
-        raise
+    with regions.decided_if_refused(staging):
+        _record(staging, flag, body, orelse, get_state, set_state, names, outputs)
+    return None
 
 
-def _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs):
+def _record(staging, flag, body, orelse, get_state, set_state, names, outputs):
     if outputs is None:
         outputs = len(names)
     read = set(names[:outputs])
@@ -61,7 +59,6 @@ def _recorded(staging, flag, body, orelse, get_state, set_state, names, outputs)
     set_state(tuple(build(staging, spec, values) for spec in merged))
     for cell, spec in cells.items():
         regions.store_cell(staging, cell, spec, values)
-    return None
 
 
 def _merge(staging, name, blocks, init):

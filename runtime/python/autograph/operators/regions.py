@@ -251,11 +251,17 @@ def raise_unless(staging, flag, parts, kind):
     staging.emit(IF, [flag], [], regions=[holds, fails])
 
 
-def decide(staging, span):
-    """Starts the trace again, with the condition in this place decided for the arguments of the call. Returns if that is
-    not possible: below a staged condition or in a loop of the graph."""
-    if not staging.depth and span not in staging.decisions and staging.may_decide():
-        raise Decide(span) from None
+@contextmanager
+def decided_if_refused(staging):
+    """Where the condition or loop inside cannot be staged, starts the trace again, with this place decided for the arguments
+    of the call. The error stays where that is not possible: below a staged condition or in a loop of the graph."""
+    try:
+        yield
+    except StagingError:
+        span = spans.current()
+        if not staging.depth and span not in staging.decisions and staging.may_decide():
+            raise Decide(span) from None
+        raise
 
 
 def not_caught(staging):

@@ -4,12 +4,11 @@
 from ..capture import scalars
 from ..capture.staging import current, is_staged
 from ..conversion import spans
-from ..errors import StagingError
 from ..record.ops import FOR, WHILE
 from ..record.types import INT
 from . import specs
 from .carry import Carry, peel
-from .regions import condition, decide, variables
+from .regions import condition, decided_if_refused, variables
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
@@ -19,11 +18,8 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
         continues = _decided(staging, test) if is_decided else _condition(test)
         if is_staged(continues):
             limit = opts.get("maximum_iterations")
-            try:
+            with decided_if_refused(staging):
                 return _staged(staging, test, body, get_state, set_state, symbol_names, limit)
-            except StagingError:
-                decide(staging, spans.current())
-                raise
         if not continues:
             return None
         body()

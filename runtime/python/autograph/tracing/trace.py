@@ -266,17 +266,14 @@ def _probed(staging, flag):
 def _check_draws(staging):
     """Compares the random number generators, at the end of a trace. If it had regions, it has to start again."""
     heap = staging.objects.heap
-    if heap.has_missed():
-        heap.compare_all()
-        if heap.clock > 1:
-            raise Drawn
+    if heap.compare_all() and heap.clock > 1:
+        raise Drawn
 
 
 def _restore(staging, before):
     """Undoes the changes of a trace to Python state."""
     heap = staging.objects.heap
-    if heap.has_missed():  # the trace starts again before its end
-        heap.compare_all()
+    heap.compare_all()  # a trace that starts again has not done so
     for place, state in staging.objects.changed_outside(before).items():
         staging.objects.restore(place, state)
     heap.sync()
