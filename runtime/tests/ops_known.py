@@ -50,7 +50,6 @@ KNOWN = {
     **_each("nn.functional.rrelu", "only the variant that changes its noise in place has a derivative"),
     **_each("cov corrcoef", "reads the data of its weights"),
     **_each("linalg.lstsq linalg.lstsq.grad_oriented", "the shape of a result depends on data"),
-    **_each("nn.functional.one_hot", "the number of classes depends on data"),
 }
 
 #: Operators with other results on non-contiguous tensors, with the reason.

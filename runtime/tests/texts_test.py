@@ -1,5 +1,11 @@
 """Strings with values that are only known when the graph runs."""
 
+import fnmatch
+import heapq
+import json
+import os
+import re
+
 import autograph as ag
 import pytest
 import torch
@@ -31,26 +37,54 @@ def test_comparisons():
         assert torch.equal(found[0], expected[0]) and found[1] == expected[1], n
 
 
-CONTENTS = {
-    "length": lambda text: len(text),
-    "item": lambda text: text[0],
-    "key": lambda text: {"3": 1}[text],
-    "get": lambda text: {"3": 1}.get(text),
-    "number": lambda text: int(text),
-    "set": lambda text: text in {"3"},
-    "part": lambda text: "3" in text,
-    "method": lambda text: text.zfill(4),
+class Names:
+    v3 = "three"
+
+
+CHARACTERS = {
+    "length": len,
+    "item": lambda text: text[-1],
+    "key": lambda text: {"v3": 1, "v4": 2}.get(text),
+    "keys of results": lambda text: ({text: 1}, {text}, {(text, 1): [text]}),
+    "number": lambda text: (int(text[1:]), float(f"{text[1:]}.5")),
+    "set": lambda text: text in {"v3"},
+    "part": lambda text: ("3" in text, text in "v1 v3", text not in "v3"),
+    "method": lambda text: (text.zfill(4), str.upper(text), text * 2, text.encode()),
     "iteration": lambda text: [c for c in text],
+    "method of another text": lambda text: ("v3 v4".find(text), "v3".startswith(text), "v3".replace(text, "-"), "v3".__eq__(text)),
+    "regular expression": lambda text: (re.match("v3", text) is None, re.sub("[0-9]", "#", text)),
+    "library": lambda text: (json.dumps({text: [text]}), os.path.join("a", text), fnmatch.fnmatch(text, "v3*")),
+    "attribute": lambda text: getattr(Names, text, None),
+    "bytes": lambda text: bytes(text, "utf8"),
+    "class": lambda text: type(text) is str and isinstance(text, str),
+    "a list that a library changes": lambda text: _pushed(["v9"], text),
 }
 
 
-@pytest.mark.parametrize("read", CONTENTS.values(), ids=CONTENTS)
-@pytest.mark.parametrize(
-    "text", [lambda n: str(n.item()), lambda n: f"a {n.item()}", lambda n: "-".join(["a", str(n.item())])]
-)
-def test_use_of_the_characters_is_refused(read, text):
+def _pushed(items, text):
+    items.append(text)
+    heapq.heapify(items)
+    return items, heapq.heappushpop(items, text)
+
+
+@pytest.mark.parametrize("read", CHARACTERS.values(), ids=CHARACTERS)
+def test_use_of_the_characters(read):
+    """The characters are those for the arguments of the first call. Python runs the calls for which they differ."""
+
     def f(x, n):
-        return x, read(text(n))
+        return x, read(f"v{n.item()}"), read("".join(["v", str(n.item())]))
+
+    assert_same(f, *((t(1), torch.tensor(n)) for n in (3, 4, 3)))
+
+
+def test_the_characters_are_not_known_below_a_condition_that_is_not_decided():
+    lines = []
+
+    def f(x, n):
+        lines.append("called")
+        if n > 0:
+            x = x + len(str(n.item()))
+        return x
 
     with pytest.raises(ag.StagingError, match="Python needs the text"):
         ag.function(f)(t(1), torch.tensor(3))

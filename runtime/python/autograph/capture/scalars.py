@@ -3,7 +3,11 @@
 Torch's argument parsers accept them. Arithmetic on them is recorded where it happens, with Python's semantics and
 without symbolic algebra. Code that needs the concrete number is an error at the user's line."""
 
+import operator
+from contextlib import contextmanager
+
 import torch
+from torch.fx.experimental import sym_node
 
 from ..conversion import spans
 from ..errors import StagingError
@@ -17,8 +21,7 @@ _METHODS = {
     "float_pow": ops.POW, "sym_ite": ops.SELECT, "floordiv": ops.FLOORDIV, "int_floordiv": ops.FLOORDIV,
     "truediv": ops.TRUEDIV, "int_truediv": ops.TRUEDIV, "float_truediv": ops.TRUEDIV, "sym_min": ops.MIN,
     "sym_max": ops.MAX, "and": ops.AND, "or": ops.OR, "sym_and": ops.AND, "sym_or": ops.OR, "eq": ops.EQ, "ne": ops.NE,
-    "lt": ops.LT, "le": ops.LE, "gt": ops.GT, "ge": ops.GE, "bitwise_and": ops.AND, "bitwise_or": ops.OR,
-    "neg": ops.NEG, "abs": ops.ABS, "sym_not": ops.NOT, "sym_float": ops.TO_FLOAT, "floor": ops.FLOOR,
+    "lt": ops.LT, "le": ops.LE, "gt": ops.GT, "ge": ops.GE, "neg": ops.NEG, "abs": ops.ABS, "sym_not": ops.NOT, "sym_float": ops.TO_FLOAT, "floor": ops.FLOOR,
     "ceil": ops.CEIL, "trunc": ops.TO_INT, "sym_sqrt": ops.SQRT, "sym_exp": ops.EXP, "sym_log": ops.LOG,
     "sym_sin": ops.SIN, "sym_cos": ops.COS, "sym_tanh": ops.TANH,
 }  # fmt: skip
@@ -178,9 +181,15 @@ class ScalarNode(_Node):
     def guard_bool(self, file="", line=0):
         """Code that is not converted, such as that of torch, branches on it."""
         answer = self.staging.decided(self.value) if self.kind == BOOL else None
-        return self.guard_int() if answer is None else answer
+        return super().guard_int() if answer is None else answer
+
+    def guard_int(self, file="", line=0):
+        """The same for a number: `hex(n)`, `"ab"[n]`, `n.bit_length()`."""
+        answer = self.staging.decided_number(self.value)
+        return super().guard_int() if answer is None else answer
 
     bool_ = guard_bool
+    guard_float = int_ = guard_int
 
 
 class Literal(_Node):
@@ -208,5 +217,71 @@ def _record(op):
     return method
 
 
+def _in_python(function):
+    def method(self, *others):
+        """Python computes it, for the arguments of this call."""
+        number = function(*(node.guard_int() for node in (self, *others)))
+        return Literal(self.staging, number, kind_of(number))
+
+    return method
+
+
+def _bitwise(op, function):
+    of_booleans, of_integers = _record(op), _in_python(function)
+
+    def method(self, other):
+        return (of_booleans if self.kind == other.kind == BOOL else of_integers)(self, other)
+
+    return method
+
+
+for _name in sym_node.magic_methods:
+    setattr(_Node, _name, _in_python(sym_node.METHOD_TO_OPERATOR[_name]))
 for _method, _op in _METHODS.items():
     setattr(_Node, _method, _record(_op))
+_Node.bitwise_and = _bitwise(ops.AND, operator.and_)
+_Node.bitwise_or = _bitwise(ops.OR, operator.or_)
+_Node.bitwise_xor = _bitwise(ops.NE, operator.xor)
+
+
+def _hash(number):
+    return hash(number.node.guard_int()) if is_staged(number) else _HASH(number)
+
+
+def _invert(number):
+    return -1 - number
+
+
+def _differ(a, b):
+    return a != b
+
+
+def _attribute(number, name):
+    """An attribute that torch's class lacks: `n.bit_count()`, `x.real`."""
+    if is_staged(number) and not name.startswith("_") and hasattr(class_of(number), name):
+        return getattr(number.node.guard_int(), name)
+    raise AttributeError(f"'{type(number).__name__}' object has no attribute '{name}'")
+
+
+_HASH = torch.SymInt.__hash__
+_METHODS_OF_PYTHON = [
+    (torch.SymInt, "__hash__", _hash),
+    (torch.SymInt, "__invert__", _invert),
+    (torch.SymBool, "__xor__", _differ),
+    (torch.SymBool, "__rxor__", _differ),
+    *((kind, "__getattr__", _attribute) for kind in _CLASSES.values()),
+    *((kind, "__format__", texts.format_number) for kind in _CLASSES.values()),
+]
+
+
+@contextmanager
+def python_numbers():
+    """Gives torch's symbolic numbers what they lack of Python's numbers: `f"{n}"`, `~n`, `{n: 1}`, `n.bit_count()`."""
+    before = [kind.__dict__.get(name) for kind, name, _ in _METHODS_OF_PYTHON]
+    for kind, name, method in _METHODS_OF_PYTHON:
+        setattr(kind, name, method)
+    try:
+        yield
+    finally:
+        for (kind, name, _), method in zip(_METHODS_OF_PYTHON, before):
+            delattr(kind, name) if method is None else setattr(kind, name, method)

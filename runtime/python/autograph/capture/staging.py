@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.nodes import Record
+from ..record.nodes import Record, Value
 from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
@@ -119,6 +119,7 @@ class Staging:
         self.probe = lambda operand: None  # what a number is for the arguments of this call; None if that is unknown
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
+        self.numbers = {}  # value of the graph -> the number that it is for the arguments of the call
         self.probes = 0  # how often that was asked for conditions that Python decides
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
@@ -338,14 +339,18 @@ class Staging:
         return answer
 
     def decided_number(self, number):
-        """The same for a staged integer."""
-        operand = scalars.lower(self, number)
-        if type(operand) is int:
+        """The same for a staged number. A zero is not decided if it may be negative, nor is NaN: `==` does not tell which
+        number it is."""
+        operand = number if isinstance(number, Value) else scalars.lower(self, number)
+        if type(operand) in (int, float):
             return operand
-        found = self._probed(operand)
-        if found is not None:
+        if operand not in self.numbers:
+            found = self._probed(operand)
+            if found is None or type(found) is float and (found == 0 or found != found):
+                return None
             self.assume(self.emit(EQ, [operand, found], [BOOL])[0], f"the number in line {_line()} is {found}")
-        return found
+            self.numbers[operand] = found
+        return self.numbers[operand]
 
     def _probed(self, operand):
         if self.probes == MOST_PROBES:

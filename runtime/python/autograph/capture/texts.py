@@ -5,21 +5,14 @@ the values, which formats them as the original code would.
 """
 
 import operator
-from contextlib import contextmanager
 
 import torch
 
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import marks
-from ..record.types import BOOL, STR
-
-
-def check(*values):
-    """Raises an error for a `Text` in an operation of Python that reads its contents."""
-    for value in values:
-        if isinstance(value, Text):
-            _refused(value)
+from ..record.nodes import Value
+from ..record.types import BOOL, FLOAT, INT, STR
 
 
 def noticed(staging, result):
@@ -29,8 +22,8 @@ def noticed(staging, result):
     return result
 
 
-#: Special methods of a string whose result depends on its contents.
-_CONTENTS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__", "__mod__", "__mul__", "__rmul__")
+#: Special methods of a string whose result depends on its characters.
+_CHARACTERS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__", "__mod__", "__mul__", "__rmul__")
 
 
 def mark(staging, value, render=str):
@@ -46,7 +39,7 @@ def formatted(staging, value, spec):
 
 class Text(str):
     """A string with marks. It can be joined, printed, raised and returned. Comparisons are staged; all other operations
-    that depend on its contents are errors."""
+    that depend on its characters are for the arguments of this call."""
 
     @classmethod
     def of(cls, staging, text):
@@ -70,10 +63,56 @@ class Text(str):
         return Text.of(self.staging, str.__add__(other, self))
 
 
-def _refused(text, *args, **keywords):
-    message = "Python needs the text of a value that is only known when the graph runs"
-    help = "compute it with `ag.py_function`, or compare the value instead of its text"
-    raise StagingError(f"{message}\nhelp: {help}", spans.current())
+def known(text):
+    """The string that a `Text` is for the arguments of this call. Each run checks the values in it."""
+    literals, indexes = marks.split(text)
+    texts = [_known(text.staging, *text.staging.formatted[index]) for index in indexes]
+    return "".join(a + b for a, b in zip(literals, [*texts, ""]))
+
+
+def _known(staging, value, render):
+    found = None
+    if isinstance(value, Text):
+        found = known(value)
+    elif isinstance(value, Value) and value.type in (INT, FLOAT):
+        found = staging.decided_number(value)
+    elif isinstance(value, Value) and value.type == BOOL:
+        found = staging.decided(value)
+    if found is None:
+        message = "Python needs the text of a value that is only known when the graph runs"
+        help = "compute it with `ag.py_function`, or compare the value instead of its text"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
+    return render(found)
+
+
+def plain(staging, value):
+    """The value, with strings in place of each `Text` in it, for code that reads the characters. Such code may change the
+    lists and dictionaries in the value, so they remain the same objects."""
+    return value if staging is None or not staging.formatted else _plain(value)
+
+
+def _plain(value):
+    if isinstance(value, Text):
+        return known(value)
+    if type(value) is tuple:
+        items = tuple(map(_plain, value))
+        return value if all(map(operator.is_, items, value)) else items
+    if isinstance(value, list):
+        items = list(map(_plain, list.__iter__(value)))
+        if not all(map(operator.is_, items, list.__iter__(value))):
+            list.__setitem__(value, slice(None), items)
+    elif type(value) is dict:
+        items = [(_plain(key), _plain(item)) for key, item in value.items()]
+        if not all(a is k and b is v for (a, b), (k, v) in zip(items, value.items())):
+            value.clear()
+            value.update(items)
+    return value
+
+
+def _of_characters(name):
+    """A method that depends on the characters."""
+    function = getattr(str, name)
+    return lambda self, *args, **keywords: function(known(self), *plain(self.staging, args), **keywords)
 
 
 def _comparison(name):
@@ -94,8 +133,8 @@ for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
     setattr(Text, _name, _comparison(_name))
 for _name in dir(str):
     is_special = _name.startswith("__")
-    if not is_special and _name not in ("join", "format") or _name in _CONTENTS:
-        setattr(Text, _name, _refused)
+    if not is_special and _name not in ("join", "format") or _name in _CHARACTERS:
+        setattr(Text, _name, _of_characters(_name))
 
 
 def assembled(staging, text):
@@ -113,19 +152,7 @@ def assembled(staging, text):
     return staging.call_python(text_of, operands, [STR], is_pure=True)[0]
 
 
-@contextmanager
-def formatting():
-    """Makes torch's symbolic numbers format themselves as marks."""
-    kinds = (torch.SymInt, torch.SymFloat, torch.SymBool)
-    for kind in kinds:
-        kind.__format__ = _format
-    try:
-        yield
-    finally:
-        for kind in kinds:
-            del kind.__format__
-
-
-def _format(number, spec):
+def format_number(number, spec):
+    """`format(number, spec)` of a symbolic number of torch."""
     staging = getattr(number.node, "staging", None)
     return object.__format__(number, spec) if staging is None else formatted(staging, number, spec)

@@ -1,6 +1,7 @@
 """Strings in converted code that may contain values of the graph.
 
 `f"n = {n}"` becomes `ag__.joined("n = ", f"{n}")`, because Python would join the parts to an ordinary string;
+`text in "abc"` becomes `ag__.contains("abc", text)`, because Python would look for the mark of the value;
 `f"{n!r}"` becomes `f"{ag__.text(n, 'r')}"`, and `form % n` becomes `ag__.percent(form, n)`, because Python would need the
 number."""
 
@@ -28,6 +29,14 @@ class Strings(ast.NodeTransformer):
     def visit_BinOp(self, node):
         self.generic_visit(node)
         return _call("percent", [node.left, node.right], node) if isinstance(node.op, ast.Mod) else node
+
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            return node
+        found = _call("contains", [node.comparators[0], node.left], node)
+        return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
 
 
 def _call(name, args, node):

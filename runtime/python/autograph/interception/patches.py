@@ -6,7 +6,6 @@ from contextlib import contextmanager
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from ..capture import texts
 from ..capture.staging import staging_of
 from ..operators import calls
 from ..operators.optimizers import after_step, before_step
@@ -46,7 +45,7 @@ def tracing(staging):
     set_cache(False)
     _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # the exception has the same text
     try:
-        with recording(staging), texts.formatting():
+        with recording(staging):
             yield
     finally:
         torch.nn.Module.__call__ = module_call

@@ -7,6 +7,7 @@ from ..capture.unbound import Undefined, UndefinedReturnValue
 from ..conversion.converter import OPERATORS
 from . import builtins, clock, derivatives, mathematics, optimizers, randomness, sequences
 from .asserts import assert_stmt
+from .builtins import contains
 from .calls import converted_call
 from .for_stmt import for_stmt
 from .formats import joined, percent, text
@@ -30,7 +31,7 @@ from .while_stmt import while_stmt
 
 __all__ = [
     "STD", "ConversionOptions", "Feature", "FunctionScope", "GetItemOpts", "List", "ListPopOpts", "ListStackOpts",
-    "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "converted_call", "eq",
+    "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "contains", "converted_call", "eq",
     "for_stmt", "get_item", "if_exp", "if_stmt", "joined", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
     "not_", "not_eq", "or_", "percent", "set_item", "text", "while_stmt", "with_function_scope",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Python's built-in functions, on staged values."""
 
 import builtins
+import operator
 
 import torch
 
@@ -16,6 +17,13 @@ from .overloads import OVERLOADS
 from .values import List
 
 
+def contains(container, item):
+    """`item in container`."""
+    if isinstance(container, str):
+        item = texts.plain(current(), item)
+    return item in container
+
+
 def len_(value):
     if isinstance(value, List):
         return value.length()
@@ -28,17 +36,19 @@ def len_(value):
     return len(value)
 
 
+def divmod_(a, b):
+    return (a // b, a % b) if is_staged(a) or is_staged(b) else divmod(a, b)
+
+
 def int_(*args):
-    texts.check(*args)
     if len(args) != 1 or not is_staged(args[0]):
-        return int(*args)
+        return int(*texts.plain(current(), args))
     return _number(args[0], INT)
 
 
 def float_(*args):
-    texts.check(*args)
     if len(args) != 1 or not is_staged(args[0]):
-        return float(*args)
+        return float(*texts.plain(current(), args))
     return _number(args[0], FLOAT)
 
 
@@ -216,6 +226,8 @@ def isinstance_(value, types):
 
 
 def type_(*args):
+    if len(args) == 1 and isinstance(args[0], texts.Text):
+        return str
     if len(args) == 1 and scalars.is_staged(args[0]):
         return scalars.PYTHON_CLASSES[scalars.kind_of(args[0])]
     if len(args) == 1 and type(args[0]) is List:
@@ -226,21 +238,35 @@ def type_(*args):
 
 
 def hasattr_(owner, name):
+    name = texts.plain(current(), name)
     maybe = attributes.existence(owner, name)
     return hasattr(owner, name) if maybe is None else maybe.flag
 
 
 def getattr_(owner, name, *default):
+    name = texts.plain(current(), name)
     maybe = attributes.existence(owner, name)
     if maybe is None or not default:
         return getattr(owner, name, *default)
     return either(maybe.flag, lambda: maybe.value, lambda: default[0], "`getattr`")
 
 
+def setattr_(owner, name, value):
+    setattr(owner, texts.plain(current(), name), value)
+
+
+def pow_(base, exponent, modulus=None):
+    if modulus is None:
+        return pow(base, exponent)
+    return pow(*(operator.index(n) if is_staged(n) else n for n in (base, exponent, modulus)))
+
+
 OVERLOADS.update({
     builtins.len: len_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_, builtins.round: round_,
     builtins.abs: abs_, builtins.max: max_, builtins.min: min_, builtins.sum: sum_, builtins.any: any_,
-    builtins.all: all_, builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_,
+    builtins.all: all_, builtins.divmod: divmod_, builtins.print: print_, builtins.isinstance: isinstance_,
+    builtins.type: type_,
     builtins.range: ranges.range_, builtins.enumerate: ranges.enumerate_, builtins.zip: ranges.zip_,
-    builtins.reversed: ranges.reversed_, builtins.hasattr: hasattr_, builtins.getattr: getattr_,
+    builtins.reversed: ranges.reversed_, builtins.hasattr: hasattr_, builtins.getattr: getattr_, builtins.setattr: setattr_,
+    builtins.pow: pow_,
 })  # fmt: skip

@@ -1,6 +1,7 @@
 """Calls in converted code: functions of user code are converted too."""
 
 import builtins
+import collections
 import functools
 import sys
 import types
@@ -37,6 +38,7 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
             return _frame_of(caller_fn_scope).f_locals
     if f is eval and 1 <= len(args) < 3 and not keywords:
         frame = _frame_of(caller_fn_scope)
+        args = texts.plain(current(), args)
         return f(*args, *(frame.f_globals, frame.f_locals)[len(args) - 1 :])
     return call(f, args, keywords)
 
@@ -84,6 +86,7 @@ def call(f, args, keywords):
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
         if f.__name__ == "format" and type(f.__self__) is str:
             return formats.formatted(f.__self__, args, keywords)
+        args, keywords = _readable(f, args, keywords)
         try:
             return texts.noticed(current(), f(*args, **keywords))
         except TypeError:
@@ -93,7 +96,22 @@ def call(f, args, keywords):
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
         return _enter(method, (f, *args), keywords)
+    args, keywords = _readable(f, args, keywords)
     return f(*args, **keywords)
+
+
+#: The constructors and methods of these classes, and these functions, do not read the characters of a string.
+_STORES = (list, tuple, dict, set, frozenset, collections.deque, BaseException)
+_PASS_ON = (iter, next, id, isinstance, issubclass, repr, callable, map, filter, zip, enumerate, reversed, str, type)
+
+
+def _readable(f, args, keywords):
+    """The arguments for code that is not converted, which may read the characters of a string."""
+    owner = f if isinstance(f, type) else getattr(f, "__objclass__", None) or type(getattr(f, "__self__", None))
+    is_join = owner is str and getattr(f, "__name__", None) == "join"
+    if is_join or isinstance(owner, type) and issubclass(owner, _STORES) or any(f is other for other in _PASS_ON):
+        return args, keywords
+    return texts.plain(current(), (args, keywords))
 
 
 def _decided(argument):
@@ -109,6 +127,7 @@ def _instance(f, args, keywords):
     """Creates an object; `__init__` is converted."""
     is_plain = type(f).__call__ is type.__call__ and f.__new__ is object.__new__
     if current() is None or not is_plain or not isinstance(f.__init__, types.FunctionType):
+        args, keywords = _readable(f, args, keywords)
         return f(*args, **keywords)
     instance = object.__new__(f)
     _enter(f.__init__, (instance, *args), keywords)
@@ -129,6 +148,7 @@ def _enter(f, args, keywords):
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
     if staging is None or converted is None and not converter.is_converted(f):
+        args, keywords = texts.plain(staging, (args, keywords))
         return (converted or f)(*args, **keywords)
     return recursion.enter(staging, f, converted or f, args, keywords)
 

@@ -44,8 +44,7 @@ def percent(left, right):
     values = right if isinstance(right, tuple) else right.values() if isinstance(right, dict) else (right,)
     if current() is None or not isinstance(left, str) or all(map(_is_known, values)):
         return left % right
-    texts.check(left)
-    return texts.noticed(current(), "".join(_percent(left, right)))
+    return texts.noticed(current(), "".join(_percent(texts.plain(current(), left), right)))
 
 
 def _is_known(value):

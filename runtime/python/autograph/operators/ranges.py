@@ -15,10 +15,12 @@ class Iterable:
     """Can be iterated in Python if its length is known."""
 
     def __iter__(self):
-        start, stop, step = self.bounds()
-        if any(map(is_staged, (start, stop, step))):
-            raise StagingError("the number of elements is only known when the graph runs", spans.current())
-        return (self.at(i) for i in range(start, stop, step))
+        bounds = self.bounds()
+        if any(map(is_staged, bounds)):
+            bounds = [current().decided_number(bound) for bound in bounds]
+            if None in bounds:
+                raise StagingError("the number of elements is only known when the graph runs", spans.current())
+        return (self.at(i) for i in range(*bounds))
 
 
 class Range(Iterable):

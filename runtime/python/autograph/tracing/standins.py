@@ -1,4 +1,4 @@
-"""Stand-ins in objects: fake tensors, symbolic sizes, staged numbers and lists, which exist only while tracing."""
+"""Stand-ins in objects: fake tensors, symbolic sizes, staged numbers, texts and lists, which exist only while tracing."""
 
 import enum
 import gc
@@ -8,6 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from ..capture import scalars
+from ..capture.texts import Text
 from ..capture.unbound import Maybe
 from ..operators.ranges import Iterable
 from ..operators.values import List
@@ -18,7 +19,7 @@ _LEAVES = (str, bytes, int, float, complex, type(None), torch.dtype, torch.devic
 
 
 def is_stand_in(value):
-    if isinstance(value, (FakeTensor, _SYMBOLS, Maybe, Iterable)) or scalars.is_staged(value):
+    if isinstance(value, (FakeTensor, _SYMBOLS, Text, Maybe, Iterable)) or scalars.is_staged(value):
         return True
     return isinstance(value, List) and value.value is not None
 

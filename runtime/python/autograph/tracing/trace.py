@@ -40,7 +40,8 @@ class Trace:
         while True:
             try:
                 again = recursive, unrolled, draws, decisions
-                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
+                with scalars.python_numbers():
+                    return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
             except Drawn:
                 draws = True
             except Unconverted:

@@ -1,0 +1,81 @@
+"""Numbers of the graph where Python needs a number: they are decided for the arguments of the call, and each run checks that."""
+
+import collections
+import math
+
+import autograph as ag
+import pytest
+import torch
+from oracle import assert_same, t
+
+USES = {
+    "index": lambda n, v: ([5, 6, 7, 8][n], "abcd"[n], (1, 2, 3, 4)[:n], list(range(9))[n::2]),
+    "bits": lambda n, v: (n & 3, n | 4, n ^ 5, n << 2, n >> 1, ~n, 1 << n, bool(n & 1)),
+    "booleans": lambda n, v: ((n > 1) & (v > 1), (n > 1) | (v > 9), (n > 1) ^ (v > 1)),
+    "methods of int": lambda n, v: (n.bit_length(), n.bit_count(), n.to_bytes(2, "big"), n.real, n.denominator),
+    "methods of float": lambda n, v: (v.is_integer(), v.hex(), v.as_integer_ratio(), v.imag, v.conjugate()),
+    "arithmetic": lambda n, v: (divmod(n, 2), divmod(v, 2), divmod(7, n), pow(n, 2), pow(n, 2, 5)),
+    "math": lambda n, v: (math.factorial(n), math.comb(5, n), math.isqrt(n), math.frexp(v), math.gcd(n, 6)),
+    "text": lambda n, v: (hex(n), bin(n), oct(n), chr(n + 65), bytes([n])),
+    "keys": lambda n, v: ({n: v}, {v: n}, {n}, {(n, v): 1}, frozenset([n]), hash(v), n in {1, 2}),
+    "counts": lambda n, v: (collections.Counter([n, n, 2]), collections.Counter([v, v]).most_common(1)),
+    "iteration": lambda n, v: (list(range(n)), [i * v for i in range(n)], dict.fromkeys(range(n))),
+    "slices": lambda n, v: (slice(n, None), range(9)[slice(n, None)]),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_uses(use):
+    def f(x):
+        return use(int(x[0]), x[1].item())
+
+    assert_same(f, (t(1, 2.5),), (t(2, 2),), (t(3, 1.5),), (t(1, 2.5),))
+
+
+def test_state_with_numbers_as_keys():
+    class Log:
+        pass
+
+    log = Log()
+
+    def f(x):
+        log.counts = {int(x[0]): 1, x[1].item(): {int(x[0])}}
+        return x
+
+    assert_same(f, (t(1, 2.5),), (t(3, 1.5),))
+    assert log.counts == {3: 1, 1.5: {3}} and [type(key) for key in log.counts] == [int, float]
+
+
+def test_zero_and_nan():
+    """`==` tells neither the sign of a zero nor whether a number is NaN, so these are not decided."""
+
+    def f(x):
+        return {x[0].item(): 1}
+
+    for number in (0.0, -0.0, math.nan):
+        with pytest.raises(ag.StagingError, match="Python needs the value of a staged float"):
+            ag.function(f)(t(number))
+
+
+def test_a_number_is_looked_up_once():
+    def f(x):
+        counts, numbers = {}, x.int().tolist()
+        for number in numbers:
+            counts[number] = counts.get(number, 0) + 1
+        return [counts[number] for number in numbers]
+
+    staged = ag.function(f)
+    assert staged(t(1, 2, 1)) == [2, 1, 2]
+    assert staged.graph(t(1, 2, 1)).count("assumed that the number") == 3
+
+
+def test_in_a_loop():
+    """The loop is decided too."""
+
+    def f(x, n):
+        while n > 0:
+            n = n - 1
+            x = x + [1, 2, 3, 4].pop(int(n))
+        return x
+
+    assert_same(f, (t(1), torch.tensor(3)), (t(1), torch.tensor(2)))
