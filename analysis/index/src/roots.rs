@@ -69,7 +69,9 @@ pub struct Found {
 /// a transparent wrapper, which does not stage.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match makers::named(name) {
-        Some(maker) if maker.dialect != Dialect::Torch => Some((maker.dialect, Some(maker.kind))),
+        Some(maker) if maker.dialect != Dialect::Torch || maker.kind == RootKind::TorchVmap => {
+            Some((maker.dialect, Some(maker.kind)))
+        }
         Some(_) => None,
         None => makers::is_transparent(name).then_some((Dialect::Jax, None)),
     }

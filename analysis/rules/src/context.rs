@@ -151,9 +151,29 @@ impl<'a> FunctionContext<'a> {
         reasons.of_expression(expression)
     }
 
-    /// The qualified name of an imported name: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`.
+    /// The qualified name of an imported name: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`. A parameter or
+    /// variable of this function hides an import of the same name.
     pub fn resolve(&self, expression: &Expr) -> Option<Name> {
-        self.imports.resolve(expression)
+        let mut root = expression;
+        while let Expr::Attribute(attribute) = root {
+            root = &attribute.value;
+        }
+        let name = &root.as_name_expr()?.id;
+        (!self.hides_import(name)).then(|| self.imports.resolve(expression))?
+    }
+
+    /// Whether this function binds `name`, and not by an import.
+    fn hides_import(&self, name: &str) -> bool {
+        let binds = |alias: &ast::Alias| {
+            let bound = alias.asname.as_ref().unwrap_or(&alias.name);
+            bound.split('.').next() == Some(name)
+        };
+        self.flow.scope().is_local(name)
+            && !self.statements().into_iter().any(|statement| match statement {
+                ast::Stmt::Import(import) => import.names.iter().any(binds),
+                ast::Stmt::ImportFrom(import) => import.names.iter().any(binds),
+                _ => false,
+            })
     }
 
     /// `resolve` of a call's callee: `resolve_call(call) == Some("tensorflow.range")`.

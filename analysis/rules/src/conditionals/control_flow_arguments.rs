@@ -1,5 +1,7 @@
 //! Arguments of `tf.cond`, `tf.case`, `tf.switch_case` and `tf.while_loop` that TensorFlow rejects.
 
+use std::collections::BTreeMap;
+
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
@@ -9,6 +11,7 @@ use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use ag_index::callbacks::argument;
 use ag_index::facts::DType;
+use ag_syntax::qname::QName;
 use ag_syntax::{expressions, statements};
 
 declare_rule! {
@@ -18,7 +21,7 @@ declare_rule! {
     /// - a Python bool or number as the predicate or index instead of a Tensor, or a Tensor of the wrong dtype
     /// - a Tensor where a function is expected, because the function was called instead of passed
     /// - branches whose results have different dtypes or structures
-    /// - a loop body whose result has a different dtype from the loop variable
+    /// - a loop body whose result has a different dtype from the loop variable, or another number of values
     /// - missing branches of `tf.switch_case`
     ///
     /// ## Why is this bad?
@@ -104,23 +107,41 @@ fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     {
         return Some(format!("the results of `true_fn` and `false_fn` differ: {first} and {second} values"));
     }
-    let [Some(Expr::Lambda(main)), Some(Expr::Lambda(orelse))] = branches else { return None };
-    let difference =
-        difference(&Value::of_expression(ctx, &main.body), &Value::of_expression(ctx, &orelse.body))?;
+    let difference = difference(&value_of(ctx, branches[0]?)?, &value_of(ctx, branches[1]?)?)?;
     Some(format!("the results of `true_fn` and `false_fn` differ: {difference}"))
+}
+
+/// What a lambda or a function defined inside this one returns.
+fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
+    let Expr::Lambda(lambda) = function else {
+        return Some(Value::of_syntax(only_return(local_def(ctx, function)?)?));
+    };
+    let callee = lambda.body.as_call_expr().and_then(|call| ctx.callee(call));
+    Some(match callee {
+        Some(callee) => Value::of_syntax(only_return(callee.def())?),
+        None => Value::of_expression(ctx, &lambda.body),
+    })
+}
+
+/// A function defined inside this one, once.
+fn local_def<'a>(ctx: &FunctionContext<'a>, function: &Expr) -> Option<&'a ast::StmtFunctionDef> {
+    let name = function.as_name_expr()?;
+    let mut defs = statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
+    let def = defs.find(|def| def.name.id == name.id)?;
+    defs.all(|other| other.name.id != name.id).then_some(def)
+}
+
+/// The value of the only `return` of a function.
+fn only_return(def: &ast::StmtFunctionDef) -> Option<&Expr> {
+    let is_decorated = !def.decorator_list.is_empty();
+    let mut returns = statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
+    let only = returns.next()?.value.as_deref()?;
+    (returns.next().is_none() && !is_decorated).then_some(only)
 }
 
 /// The number of values that a function defined inside this one returns.
 fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
-    let name = function.as_name_expr()?;
-    let mut defs = statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
-    let def = defs.find(|def| def.name.id == name.id)?;
-    let mut returns = statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
-    let (Some(only), None, None) = (returns.next(), returns.next(), defs.find(|def| def.name.id == name.id))
-    else {
-        return None;
-    };
-    match only.value.as_deref()? {
+    match only_return(local_def(ctx, function)?)? {
         Expr::Tuple(tuple) if !tuple.iter().any(Expr::is_starred_expr) => Some(tuple.len()),
         // Tuples support `+` and `*` only.
         Expr::BinOp(operation) if !matches!(operation.op, ast::Operator::Add | ast::Operator::Mult) => {
@@ -148,6 +169,15 @@ fn difference(main: &Value, orelse: &Value) -> Option<String> {
             if items.len() > 1 =>
         {
             Some(format!("a {class} of {} and a Tensor", items.len()))
+        }
+        (Value::Mapping(first), Value::Mapping(second)) => {
+            let only = |a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>| {
+                a.keys().find(|key| !b.contains_key(*key)).cloned()
+            };
+            match (only(first, second), only(second, first)) {
+                (Some(key), _) | (_, Some(key)) => Some(format!("only one of them has the key {key}")),
+                (None, None) => first.iter().find_map(|(key, value)| difference(value, second.get(key)?)),
+            }
         }
         _ => None,
     }
@@ -207,16 +237,23 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     if fault.is_some() {
         return fault;
     }
-    let results = match body? {
+    let body = body?;
+    let results = match body {
         Expr::Lambda(lambda) => &*lambda.body,
-        _ => return None,
+        _ => only_return(local_def(ctx, body)?)?,
     };
-    let variables = argument(call, 2, "loop_vars")?;
+    let variables = written_out(ctx, argument(call, 2, "loop_vars")?);
     let (Expr::Tuple(_) | Expr::List(_), Expr::Tuple(_) | Expr::List(_)) = (variables, results) else {
         return None;
     };
     let (variables, results) = (expressions::elements(variables), expressions::elements(results));
     if variables.len() != results.len() {
+        let is_starred = variables.iter().chain(results).any(Expr::is_starred_expr);
+        let (before, after) = (variables.len(), results.len());
+        return (!is_starred)
+            .then(|| format!("the loop has {before} variables, but `body` returns {after} values"));
+    }
+    if !body.is_lambda_expr() {
         return None;
     }
     variables.iter().zip(results).find_map(|(variable, result)| {
@@ -235,4 +272,13 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
             )
         })
     })
+}
+
+/// The value of a local name that is bound once, or the expression itself.
+fn written_out<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> &'a Expr {
+    let Expr::Name(name) = expression else { return expression };
+    match ctx.flow.definitions_of(name.range(), &QName::from(&name.id)).as_slice() {
+        [only] => ctx.value_of(only).unwrap_or(expression),
+        _ => expression,
+    }
 }

@@ -52,6 +52,27 @@ impl Value {
         }
     }
 
+    /// The structure of an expression in another function, whose types are not known here.
+    pub(super) fn of_syntax(expression: &Expr) -> Self {
+        match expression {
+            Expr::NoneLiteral(_) => Self::None,
+            Expr::Tuple(node) if !has_starred(&node.elts) => {
+                Self::Sequence { class: "tuple", items: node.elts.iter().map(Self::of_syntax).collect() }
+            }
+            Expr::List(node) if !has_starred(&node.elts) => {
+                Self::Sequence { class: "list", items: node.elts.iter().map(Self::of_syntax).collect() }
+            }
+            Expr::Dict(node) => {
+                let items = node
+                    .items
+                    .iter()
+                    .map(|item| Some((literal_key(item.key.as_ref()?)?, Self::of_syntax(&item.value))));
+                items.collect::<Option<_>>().map_or(Self::Unknown, Self::Mapping)
+            }
+            _ => Self::Unknown,
+        }
+    }
+
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Self {
         match definition.kind {
             DefKind::Function => return Self::Unsupported(format!("the function `{}`", definition.name)),

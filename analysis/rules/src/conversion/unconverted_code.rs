@@ -10,6 +10,7 @@ use crate::guards::is_guarded;
 use crate::tracing;
 use crate::tracing::Origin;
 use ag_db::diagnostic::Severity;
+use ag_index::assumptions::Source;
 use ag_index::assumptions::Unconverted;
 use ag_index::facts::{Alternative, Binding, TensorKind};
 use ag_staging::construct::ConstructNode;
@@ -109,7 +110,8 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity)
         }
         last = Some(construct.test_range);
         let assumed = node.test().is_some_and(|test| tracing::origin(ctx, test) == Origin::Assumed);
-        if node.test().is_some_and(|test| may_be_flag(ctx, test) || compares_objects(ctx, test))
+        let may_be_flag = |test: &Expr| may_be_flag(ctx, test) && !is_called_with_tensors(ctx, node);
+        if node.test().is_some_and(|test| may_be_flag(test) || compares_objects(ctx, test))
             || is_guarded(ctx, construct.test_range)
         {
             continue;
@@ -130,6 +132,13 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity)
         report.why(construct.why.clone()).help(help(reason)).emit();
     }
     flagged(ctx, reason);
+}
+
+/// Whether a loop iterates over a parameter that is a Tensor in all known calls.
+fn is_called_with_tensors(ctx: &FunctionContext, node: ConstructNode) -> bool {
+    let ConstructNode::For(statement) = node else { return false };
+    let parameter = statement.iter.as_name_expr().and_then(|name| ctx.parameter(&name.id));
+    parameter.is_some_and(|parameter| parameter.source == Source::CallSites)
 }
 
 /// `if training and tf.reduce_mean(x) > 1.0`: the Tensor is tested when the flag is true.

@@ -105,7 +105,27 @@ pub(super) fn of<'a>(
             }
         }
         Expr::Call(call) => of_call(ctx, program, scope, call, depth),
+        Expr::BinOp(operation) => {
+            let is_array = |operand: &'a Expr| {
+                !may_be_scalar(ctx, program, scope, operand)
+                    && inner(operand).is_some_and(|kind| kind.noun == "an array")
+            };
+            (is_array(&operation.left) || is_array(&operation.right))
+                .then(|| Kind::container("an array"))
+                .flatten()
+        }
         _ => None,
+    }
+}
+
+/// `np.array(3.0)`, `x.sum()`: NumPy's arithmetic turns arrays without dimensions into scalars.
+fn may_be_scalar<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, value: &'a Expr) -> bool {
+    match program.value(scope, value).0 {
+        Bound::Value(Expr::Call(call)) => match ctx.resolve(&call.func) {
+            Some(name) => matches!(name.as_str(), "numpy.array" | "numpy.asarray"),
+            None => true,
+        },
+        _ => false,
     }
 }
 
@@ -180,6 +200,15 @@ pub(super) fn makes_array(name: &str) -> bool {
         "full_like",
         "concatenate",
         "stack",
+        "identity",
+        "logspace",
+        "geomspace",
+        "tri",
+        "bartlett",
+        "blackman",
+        "hamming",
+        "hanning",
+        "kaiser",
     ];
     const NO_ARRAYS: &[&str] = &[
         "shape",

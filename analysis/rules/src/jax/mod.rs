@@ -352,9 +352,13 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
         .stage
         .is_some_and(|stage| stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect());
     let Some(flow) = queries::flow(ctx.db, call.function) else { return false };
-    let receiver = expressions::at(call.ast.def(), call.range)
-        .and_then(Expr::as_call_expr)
-        .and_then(|call| call.func.as_attribute_expr())
-        .and_then(|method| method.value.as_name_expr());
+    let function =
+        expressions::at(call.ast.def(), call.range).and_then(Expr::as_call_expr).map(|call| &*call.func);
+    let receiver = function.and_then(|function| match function {
+        Expr::Attribute(method) => method.value.as_name_expr(),
+        // `keys(x)` calls `__call__`.
+        Expr::Name(object) if ctx.def().name.as_str() == "__call__" => Some(object),
+        _ => None,
+    });
     is_jitted && receiver.is_some_and(|name| !flow.scope().is_local(&name.id))
 }

@@ -58,89 +58,97 @@ declare_rule! {
     }
 }
 
-/// NumPy functions that convert their arguments with `__array__`, verified with NumPy 2 and jax 0.10.
-const CONVERTING: &[&str] = &[
-    "abs",
-    "absolute",
-    "add",
-    "allclose",
-    "arctan",
-    "arctan2",
-    "array",
-    "asarray",
-    "atleast_1d",
-    "atleast_2d",
-    "broadcast_to",
-    "ceil",
-    "clip",
-    "concatenate",
-    "copy",
-    "cos",
-    "cosh",
-    "cross",
-    "diag",
-    "diff",
-    "divide",
-    "dot",
-    "einsum",
-    "exp",
-    "expand_dims",
-    "expm1",
-    "float32",
-    "float64",
-    "floor",
-    "full_like",
-    "greater",
-    "greater_equal",
-    "hstack",
-    "int32",
-    "int64",
-    "interp",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "linalg.norm",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "matmul",
-    "maximum",
-    "median",
-    "meshgrid",
-    "minimum",
-    "multiply",
-    "nonzero",
-    "ones_like",
-    "outer",
-    "pad",
-    "percentile",
-    "power",
-    "ravel",
-    "roll",
-    "sign",
-    "sin",
-    "sinh",
-    "sort",
-    "sqrt",
-    "square",
-    "stack",
-    "subtract",
-    "tan",
-    "tanh",
-    "tile",
-    "trace",
-    "unique",
-    "vstack",
-    "where",
-    "zeros_like",
+/// The functions of `numpy` that accept a tracer, verified with NumPy 2 and jax 0.10: they call a method of their
+/// argument, or use only its shape or dtype. The others convert it with `__array__`.
+const ACCEPTING: [&str; 54] = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "around",
+    "array_equal",
+    "array_equiv",
+    "array_split",
+    "bmat",
+    "can_cast",
+    "choose",
+    "common_type",
+    "cumprod",
+    "cumsum",
+    "diag_indices_from",
+    "dsplit",
+    "fill_diagonal",
+    "flip",
+    "hsplit",
+    "imag",
+    "iscomplexobj",
+    "isreal",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "iterable",
+    "max",
+    "mean",
+    "min",
+    "moveaxis",
+    "ndim",
+    "permute_dims",
+    "prod",
+    "promote_types",
+    "real",
+    "repeat",
+    "reshape",
+    "result_type",
+    "rollaxis",
+    "round",
+    "searchsorted",
+    "shape",
+    "size",
+    "split",
+    "squeeze",
+    "std",
+    "str_",
+    "sum",
+    "swapaxes",
+    "take",
+    "transpose",
 ];
+
+/// Whether a function converts an argument with `__array__`.
+fn converts(function: &str) -> bool {
+    const DTYPES: [&str; 4] = ["float32", "float64", "int32", "int64"];
+    // Functions of other rules, of shapes and of callables, and classes.
+    const OTHER: [&str; 12] = [
+        "apply_along_axis",
+        "broadcast_shapes",
+        "broadcast_to",
+        "dtype",
+        "errstate",
+        "finfo",
+        "frompyfunc",
+        "full",
+        "iinfo",
+        "tril_indices_from",
+        "triu_indices_from",
+        "vectorize",
+    ];
+    match function.split_once('.') {
+        Some((module, function)) => matches!(module, "linalg" | "fft") && !function.contains('.'),
+        None => {
+            let is_type = function.ends_with(|last: char| last.is_ascii_digit() || last == '_')
+                && !function.starts_with("atleast_")
+                && !matches!(
+                    function,
+                    "exp2" | "log2" | "log10" | "logaddexp2" | "arctan2" | "atan2" | "rot90" | "i0"
+                );
+            DTYPES.contains(&function)
+                || !is_type && !ACCEPTING.contains(&function) && !OTHER.contains(&function)
+        }
+    }
+}
 
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
@@ -150,7 +158,7 @@ fn check(ctx: &FunctionContext) {
         let Expr::Call(call) = expression else { continue };
         let Some(name) = ctx.resolve(&call.func) else { continue };
         let Some(function) = name.strip_prefix("numpy.") else { continue };
-        if !CONVERTING.contains(&function) {
+        if !converts(function) {
             continue;
         }
         let values = call.arguments.args.iter().take(2).flat_map(|argument| match argument {

@@ -8,6 +8,7 @@ use super::abstract_value::Value;
 use super::evaluate::{Evaluator, Function};
 use crate::program::{Bound, ScopeId};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::natural;
 
 /// The maximum number of calls and names that are followed.
 const DEEPEST: usize = 20;
@@ -49,16 +50,27 @@ impl<'a> Flow<'_, '_, 'a> {
         known: &Parameters<'a>,
         depth: usize,
     ) -> Dependence {
+        match self.entered(function, arguments, known) {
+            Some((returned, scope, known)) => self.of(returned, scope, &known, depth),
+            None => Dependence::None,
+        }
+    }
+
+    /// What a function returns, with the scope and the known parameters in its body.
+    fn entered(
+        &self,
+        function: Function<'a>,
+        arguments: &[Dependence],
+        known: &Parameters<'a>,
+    ) -> Option<(&'a Expr, ScopeId, Parameters<'a>)> {
         let returned = match function {
-            Function::Def(def) => {
-                let Some(Stmt::Return(ast::StmtReturn { value: Some(value), .. })) = def.body.last() else {
-                    return Dependence::None;
-                };
-                &**value
-            }
+            Function::Def(def) => match def.body.last()? {
+                Stmt::Return(ast::StmtReturn { value, .. }) => value.as_deref()?,
+                _ => return None,
+            },
             Function::Lambda(lambda) => &*lambda.body,
         };
-        let Some(scope) = self.evaluator.program.scope_of(function.range()) else { return Dependence::None };
+        let scope = self.evaluator.program.scope_of(function.range())?;
         let mut known = known.clone();
         for (parameter, dependence) in function.positional().zip(arguments) {
             let name = parameter.parameter.name.as_str();
@@ -66,7 +78,62 @@ impl<'a> Flow<'_, '_, 'a> {
                 known.insert((scope, name), *dependence);
             }
         }
-        self.of(returned, scope, &known, depth)
+        Some((returned, scope, known))
+    }
+
+    /// An element of a tuple: `while_loop(test, body, (x, 0))[0]`.
+    fn of_element(
+        &self,
+        tuple: &'a Expr,
+        index: usize,
+        scope: ScopeId,
+        known: &Parameters<'a>,
+        depth: usize,
+    ) -> Dependence {
+        let Some(depth) = depth.checked_sub(1) else { return Dependence::None };
+        let (Bound::Value(value), scope) = self.evaluator.program.value(scope, tuple) else {
+            return Dependence::None;
+        };
+        match value {
+            Expr::Tuple(tuple) => match tuple.elts.get(index) {
+                Some(element) if !tuple.iter().any(Expr::is_starred_expr) => {
+                    self.of(element, scope, known, depth)
+                }
+                _ => Dependence::None,
+            },
+            Expr::Call(call) if self.is_while_loop(call) => {
+                let element = argument(call, 2, "init_val").and_then(|init| element(init, index));
+                let Some(element) = element else { return Dependence::None };
+                let body = argument(call, 1, "body_fun").and_then(|it| self.evaluator.function(scope, it));
+                let reads = body
+                    .and_then(|body| self.entered(body, &[], known))
+                    .map_or(Dependence::None, |(returned, scope, known)| {
+                        self.of_element(returned, index, scope, &known, depth)
+                    });
+                self.after_loop(element, reads, scope, known, depth)
+            }
+            _ => Dependence::None,
+        }
+    }
+
+    fn is_while_loop(&self, call: &ast::ExprCall) -> bool {
+        self.evaluator.ctx.resolve(&call.func).is_some_and(|name| name == "jax.lax.while_loop")
+    }
+
+    /// A carried value after a loop, from its initial value and from what the body reads.
+    fn after_loop(
+        &self,
+        init: &'a Expr,
+        reads: Dependence,
+        scope: ScopeId,
+        known: &Parameters<'a>,
+        depth: usize,
+    ) -> Dependence {
+        let value = self.evaluator.value(scope, init);
+        let is_integer =
+            matches!(&value, Value::Leaf(leaf) if leaf.dtype.is_some_and(|(it, _)| !it.is_inexact()));
+        let depends = self.of(init, scope, known, depth).max(reads);
+        if depends > Dependence::None && !is_integer { Dependence::Loop } else { Dependence::None }
     }
 
     fn of(&self, expression: &'a Expr, scope: ScopeId, known: &Parameters<'a>, depth: usize) -> Dependence {
@@ -87,6 +154,11 @@ impl<'a> Flow<'_, '_, 'a> {
             }
             Expr::BinOp(operation) => of(&operation.left).max(of(&operation.right)),
             Expr::UnaryOp(operation) => of(&operation.operand),
+            Expr::Subscript(item) => match natural(&item.slice).and_then(|index| usize::try_from(index).ok())
+            {
+                Some(index) => self.of_element(&item.value, index, scope, known, depth),
+                None => Dependence::None,
+            },
             Expr::Call(call) => self.of_call(call, scope, known, depth),
             _ => Dependence::None,
         }
@@ -105,22 +177,12 @@ impl<'a> Flow<'_, '_, 'a> {
             let (module, function) = name.rsplit_once('.').unwrap_or_default();
             return match (module, function) {
                 ("jax.lax", "while_loop") => {
-                    let init = argument(call, 2, "init_val");
-                    let starts = init.map_or(Dependence::None, of);
-                    let is_integer = init.is_some_and(|init| {
-                        let value = self.evaluator.value(scope, init);
-                        matches!(&value, Value::Leaf(leaf) if leaf.dtype.is_some_and(|(it, _)| !it.is_inexact()))
-                    });
+                    let Some(init) = argument(call, 2, "init_val") else { return Dependence::None };
                     // The body reads variables from outside.
                     let body =
                         argument(call, 1, "body_fun").and_then(|it| self.evaluator.function(scope, it));
                     let reads = body.map_or(Dependence::None, |body| self.result(body, &[], known, depth));
-                    let depends = starts.max(reads);
-                    if depends > Dependence::None && !is_integer {
-                        Dependence::Loop
-                    } else {
-                        Dependence::None
-                    }
+                    self.after_loop(init, reads, scope, known, depth)
                 }
                 (
                     "jax.numpy",
@@ -144,4 +206,10 @@ impl<'a> Flow<'_, '_, 'a> {
             _ => Dependence::None,
         }
     }
+}
+
+/// An element of a tuple that is written out.
+fn element(tuple: &Expr, index: usize) -> Option<&Expr> {
+    let tuple = tuple.as_tuple_expr().filter(|tuple| !tuple.iter().any(Expr::is_starred_expr))?;
+    tuple.elts.get(index)
 }

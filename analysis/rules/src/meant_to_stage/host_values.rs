@@ -10,6 +10,7 @@ use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use crate::tracing;
 use crate::tracing::Origin;
+use ag_flow::DefKind;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Alternative, Binding, Fact, TensorKind};
 use ag_syntax::expressions;
@@ -104,21 +105,31 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `np.sin(x)`, `math.sqrt(x)`.
+/// `np.sin(x)`, `math.sqrt(x)`, `os.path.basename(x)`.
 fn library(ctx: &FunctionContext, call: &ExprCall) {
     let Some(function) = ctx.resolve(&call.func) else { return };
     let library = match function.split('.').collect::<Vec<_>>().as_slice() {
         ["numpy", "linalg", _] | ["numpy", _] if !HARMLESS.contains(&function.as_str()) => "NumPy",
         ["math", _] => "`math`",
+        ["os", "path", _] => "`os.path`",
+        ["pathlib", _] => "`pathlib`",
+        ["re", _] => "`re`",
+        ["json", "loads"] => "`json`",
         _ => return,
     };
     let holds_tensor = |argument: &&Expr| match argument {
         Expr::List(list) => list.elts.iter().any(|element| ctx.fact(element).is_tensor()),
         Expr::Name(name) if is_list_of_tensors(ctx, name) => true,
-        argument => ctx.fact(argument).is_tensor() || is_element(ctx, argument),
+        argument => {
+            let needs_text = !matches!(library, "NumPy" | "`math`");
+            ctx.fact(argument).is_tensor()
+                || is_element(ctx, argument)
+                || needs_text && is_parameter_of_callback(ctx, argument)
+        }
     };
     let Some(argument) = call.arguments.args.iter().find(holds_tensor) else { return };
-    if has_type_test(ctx, argument) {
+    let needs_text = !matches!(library, "NumPy" | "`math`");
+    if has_type_test(ctx, argument) || needs_text && is_optional(ctx, argument) {
         return;
     }
     let name = function.rsplit('.').next().unwrap_or_default();
@@ -131,7 +142,10 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
         ),
     )
     .why(ctx.why(argument))
-    .help(format!("use the TensorFlow equivalent of `{name}`"))
+    .help(match library {
+        "NumPy" | "`math`" => format!("use the TensorFlow equivalent of `{name}`"),
+        _ => "use `tf.strings`, or wrap the code in `tf.py_function`".to_owned(),
+    })
     .emit();
 }
 
@@ -184,10 +198,27 @@ fn is_list_of_tensors(ctx: &FunctionContext, list: &ExprName) -> bool {
 
 /// A parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors. NumPy converts both.
 fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
-    ctx.root() == Some(RootKind::DatasetCallback)
-        && argument.is_name_expr()
+    is_parameter_of_callback(ctx, argument)
         && ctx.fact(argument).binding() == Binding::Staged
         && tracing::origin(ctx, argument) == Origin::Assumed
+}
+
+/// A required parameter of a function that a Dataset calls, whatever its other callers pass: never a Python string.
+fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
+    let Some(name) = argument.as_name_expr().filter(|_| ctx.root() == Some(RootKind::DatasetCallback)) else {
+        return false;
+    };
+    let mut parameters = ctx.def().parameters.iter_non_variadic_params();
+    let is_required = parameters.any(|it| it.default.is_none() && it.parameter.name.id == name.id);
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    is_required && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
+}
+
+/// A parameter with a default: `separator=os.path.sep`. A Tensor may be passed or not.
+fn is_optional(ctx: &FunctionContext, argument: &Expr) -> bool {
+    let Some(name) = argument.as_name_expr() else { return false };
+    let mut parameters = ctx.def().parameters.iter_non_variadic_params();
+    parameters.any(|it| it.default.is_some() && it.parameter.name.id == name.id)
 }
 
 /// Whether the function tests the type of the variable (`isinstance(x, tf.Tensor)`), so it handles several types.

@@ -156,7 +156,7 @@ impl<'a> Export<'_, 'a> {
                 }
                 match self.program.value(scope, &created.func) {
                     (Bound::Class(class), _) => Some(class),
-                    _ => None,
+                    _ => self.module(returns_self(created)?),
                 }
             }
             _ => None,
@@ -254,4 +254,26 @@ fn forward(class: &ast::StmtClassDef) -> Option<&ast::StmtFunctionDef> {
         .iter()
         .filter_map(Stmt::as_function_def_stmt)
         .find(|method| method.name.as_str() == "forward" && method.decorator_list.is_empty())
+}
+
+/// The object of a call of a method of `nn.Module` that returns its object: `Net().eval()`.
+fn returns_self(call: &ast::ExprCall) -> Option<&Expr> {
+    const METHODS: [&str; 14] = [
+        "bfloat16",
+        "cpu",
+        "cuda",
+        "double",
+        "eval",
+        "float",
+        "half",
+        "requires_grad_",
+        "share_memory",
+        "to",
+        "to_empty",
+        "train",
+        "type",
+        "xpu",
+    ];
+    let method = call.func.as_attribute_expr()?;
+    METHODS.contains(&method.attr.as_str()).then_some(&method.value)
 }
