@@ -32,7 +32,7 @@ class Checkpoint:
             if hasattr(Checkpoint, name):
                 raise TypeError(f"`{name}` cannot be the name of an object: `Checkpoint` has such a method")
         self._ag_restoring = None
-        self.__dict__.update(roots)
+        self.__dict__.update(sorted(roots.items()))  # the order does not matter, as in TensorFlow
 
     def save(self, path):
         """Writes a file, and returns its path. It replaces a file of this name when it is complete, so a process that is

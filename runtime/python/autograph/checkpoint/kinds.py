@@ -127,8 +127,7 @@ def slot_of(value, name):
 
 
 def edges(kind, value):
-    """The parts of a value: pairs of a name, key or index, and the part. Attributes are in the order of their names, so
-    that the order of assignments does not matter."""
+    """The parts of a value: pairs of a name, key or index, and the part."""
     if kind in (LIST, TUPLE):
         return list(enumerate(items_of(value) if kind == LIST else tuple.__iter__(value)))
     if kind == DICT:
@@ -139,12 +138,12 @@ def edges(kind, value):
     if kind == GROUP:
         return [(name, part) for name, part in value.items() if name != "params"]
     if kind == MODULE:
-        return sorted(_of_module(value).items())
+        return list(_of_module(value).items())
     if kind == OPTIMIZER:
         others = {name: part for name, part in vars(value).items() if name not in _OF_OPTIMIZERS and name[0] != "_"}
-        return sorted({**others, "param_groups": value.param_groups}.items())
+        return [("param_groups", value.param_groups), *others.items()]
     if kind == OBJECT:
-        return sorted(_attributes(value).items())
+        return list(_attributes(value).items())
     return []
 
 

@@ -156,7 +156,7 @@ class Matching:
     def _enqueue(self, theirs, ours):
         key = theirs.id, ours.id
         if key not in self.pairs:
-            is_exact = theirs.kind in CONTAINERS and self.saved.is_plain(theirs.id) and self.program.is_plain(ours.id)
+            is_exact = theirs.kind in CONTAINERS and self.saved.is_data(theirs.id) and self.program.is_plain(ours.id)
             self.pairs[key] = pair = Pair(theirs, ours, is_exact and theirs.id not in self.matches.finished)
             self._queue.append(pair)
 

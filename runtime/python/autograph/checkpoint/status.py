@@ -4,7 +4,7 @@ import sys
 import warnings
 
 from ..capture.staging import current
-from .kinds import ARRAY, IMMUTABLE, OPTIMIZER, STATE, TENSOR
+from .kinds import ARRAY, IMMUTABLE, MODULE, OPTIMIZER, STATE, TENSOR
 from .objects import Ref, joined
 
 _VALUES = (TENSOR, ARRAY, STATE)
@@ -61,7 +61,7 @@ class _Unused:
             if node.id in self.seen or node.id in self.matches.objects:
                 continue
             self.seen.add(node.id)
-            found = found or node.kind in _VALUES or any(not isinstance(edge, Ref) for edge in node.edges.values())
+            found = found or _is_value(node)
             stack += node.refs()
         return found
 
@@ -99,6 +99,11 @@ def unmatched(program, saved, matches):
     return paths
 
 
+def _is_value(node):
+    """Whether a node that is not matched has a value. The options of a module without parameters are none."""
+    return node.kind in _VALUES or node.kind != MODULE and any(not isinstance(edge, Ref) for edge in node.edges.values())
+
+
 def _has_unmatched(program, id, matches, listed):
     found, stack = False, [id]
     while stack:
@@ -106,7 +111,7 @@ def _has_unmatched(program, id, matches, listed):
         if node.id in listed or _identity(node.object) in matches.nodes:
             continue
         listed.add(node.id)
-        found = found or node.kind in _VALUES or any(not isinstance(edge, Ref) for edge in node.edges.values())
+        found = found or _is_value(node)
         stack += node.refs()
     return found
 
