@@ -190,10 +190,9 @@ class Matching:
         """Parameters that are reached from the optimizer only: by their positions in its groups."""
         for theirs, ours in zip(pair.saved.parameters, pair.current.parameters):
             for saved, current in zip(theirs, ours):
-                if saved is None or current is None or saved in self.matches.objects:
+                if saved is None or current is None or self.saved.has_name(saved) or self.program.has_name(current):
                     continue
-                if id(self.program.nodes[current].object) not in self.matches.nodes:
-                    self._visit(Ref(saved), Ref(current))
+                self._visit(Ref(saved), Ref(current))
 
     def _match_slots(self, pair):
         """The states of an optimizer belong to parameters, wherever these are in its groups."""

@@ -59,7 +59,18 @@ class Graph:
         plain: containers of plain values only. A restore may create data."""
         self._not_data = self._reaching(lambda node: node.kind not in (*CONTAINERS, TENSOR, ARRAY) or node.is_variable)
         self._not_plain = self._reaching(lambda node: node.kind not in CONTAINERS)
+        self._named = {0}
+        stack = [0]
+        while stack:
+            for id in self.nodes[stack.pop()].refs():
+                if id not in self._named:
+                    self._named.add(id)
+                    stack.append(id)
         return self
+
+    def has_name(self, id):
+        """Whether a node can be reached by named edges, and not only as a parameter of an optimizer."""
+        return id in self._named
 
     def is_data(self, id):
         return id not in self._not_data
