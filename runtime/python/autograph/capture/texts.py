@@ -117,12 +117,13 @@ def assembled(staging, text):
 def formatting():
     """Makes torch's symbolic numbers format themselves as marks."""
     kinds = (torch.SymInt, torch.SymFloat, torch.SymBool)
+    is_inner = "__format__" in torch.SymInt.__dict__  # in a function that `init_scope` calls while another one is traced
     for kind in kinds:
         kind.__format__ = _format
     try:
         yield
     finally:
-        for kind in kinds:
+        for kind in () if is_inner else kinds:
             del kind.__format__
 
 
