@@ -266,7 +266,7 @@ class Heap:
         """Makes the changes since the last `sync` part of the state before all marks. `watch(values)` adds entries for
         objects. Returns whether objects from outside have changed."""
         has_changed = False
-        for entry in [*self.entries.values(), *(self._slow or {}).values()]:
+        for entry in list(self.entries.values()):
             before = entry.refresh()
             if before is _SAME:
                 continue

@@ -205,8 +205,7 @@ class Objects:
 
     def before_lifting(self):
         """Called before code changes state that remains."""
-        if self.heap.has_missed():
-            self.heap.compare_all()
+        if self.heap.compare_all():
             raise Drawn
         self.heap.sync()
 
