@@ -6,6 +6,7 @@ dtypes are definitions: the program itself has them, and a checkpoint does not.
 
 import collections
 import enum
+import functools
 import random
 import sys
 import types
@@ -39,9 +40,8 @@ _DEFINITIONS = (
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
-#: Attributes of every module and optimizer that are not state: hooks, and what has edges of its own.
+#: Attributes of every module that are not state: hooks, and what has edges of its own.
 _OF_MODULES = frozenset(vars(torch.nn.Module())) - {"training"}
-_OF_OPTIMIZERS = frozenset(vars(torch.optim.Optimizer([torch.zeros(1)], {})))
 
 #: Classes of the standard library that consist of attributes.
 _RECORDS = (types.SimpleNamespace, "argparse.Namespace")
@@ -140,7 +140,7 @@ def edges(kind, value):
     if kind == MODULE:
         return list(_of_module(value).items())
     if kind == OPTIMIZER:
-        others = {name: part for name, part in vars(value).items() if name not in _OF_OPTIMIZERS and name[0] != "_"}
+        others = {name: part for name, part in vars(value).items() if name not in _of_optimizers() and name[0] != "_"}
         return [("param_groups", value.param_groups), *others.items()]
     if kind == OBJECT:
         return list(_attributes(value).items())
@@ -149,6 +149,12 @@ def edges(kind, value):
 
 def _order(element):
     return type(element).__name__, repr(element)
+
+
+@functools.cache
+def _of_optimizers():
+    """The attributes of every optimizer that are not state. The first optimizer of a program imports large parts of torch."""
+    return frozenset(vars(torch.optim.Optimizer([torch.zeros(1)], {})))
 
 
 def _attributes(value):
