@@ -457,8 +457,8 @@ def _watcher(kind):
 #: Objects that hold others that cannot be replaced.
 _FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
 
-#: Modules of torch with objects that a step of training changes.
-_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils")
+#: Modules of libraries with objects that a step of training changes.
+_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")
 
 
 class Reads(NamedTuple):

@@ -3,14 +3,15 @@
 import torch
 
 from .kinds import ARRAY, DICT, FROZENSET, GROUP, LIST, SET, TENSOR, TUPLE
-from .objects import Ref
+from .objects import OMITTED, Ref
 
 
 class Creator:
     """Creates the objects of saved nodes. An object that occurs twice is created once, and tensors that share memory in the
-    checkpoint share it again, also with tensors of the program."""
+    checkpoint share it again, also with tensors of the program. `omitted` stands for what was not saved."""
 
-    def __init__(self, saved, matches):
+    def __init__(self, saved, matches, omitted=OMITTED):
+        self.omitted = omitted
         self.graph = saved.graph
         self.values = saved.values
         self.matches = matches
@@ -38,7 +39,7 @@ class Creator:
 
     def _value(self, edge):
         if not isinstance(edge, Ref):
-            return edge
+            return self.omitted if edge is OMITTED else edge
         if edge.id in self.matches.objects:
             return self.matches.objects[edge.id]
         if edge.id in self._immutable:

@@ -11,7 +11,7 @@ import math
 
 from . import kinds
 from .kinds import ARRAY, OPTIMIZER, MODULE, SEQUENCES, STATE, TENSOR
-from .objects import Graph, Node, Ref, joined
+from .objects import OMITTED, Graph, Node, Omitted, Ref, joined
 from .tensors import Stored
 
 VERSION = 1
@@ -57,6 +57,8 @@ def _encode_node(node, entries):
 def _encode(value):
     if isinstance(value, Ref):
         return {"node": value.id}
+    if value is OMITTED:
+        return {"omitted": True}
     if type(value) is float and not math.isfinite(value):
         return {"float": repr(value)}
     if type(value) is int and not -_LARGEST <= value <= _LARGEST:
@@ -113,7 +115,7 @@ def _decode_node(id, data, count, array):
         for pair in _expected(data.get("edges", []), list):
             key, value = _expected(pair, list, 2)
             key = part(key)
-            if isinstance(key, Ref) or kind != kinds.DICT and type(key) is not str:
+            if isinstance(key, (Ref, Omitted)) or kind != kinds.DICT and type(key) is not str:
                 raise Invalid("the name of an edge is not a string")
             node.edges[key] = part(value)
     if kind == TENSOR:
@@ -150,6 +152,8 @@ def _decode(value, count):
     try:
         if name == "node":
             return Ref(_id(content, count))
+        if name == "omitted":
+            return OMITTED
         if name == "float":
             return float(_expected(content, str))
         if name == "int":
@@ -161,7 +165,7 @@ def _decode(value, count):
             return base64.b64decode(_expected(content, str), validate=True)
         if name == "tuple":
             parts = tuple(_decode(part, count) for part in _expected(content, list))
-            if not any(isinstance(part, Ref) for part in parts):
+            if not any(isinstance(part, (Ref, Omitted)) for part in parts):
                 return parts
     except (ValueError, TypeError) as error:
         if isinstance(error, Invalid):

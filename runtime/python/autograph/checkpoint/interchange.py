@@ -14,7 +14,7 @@ def state_dict(saved, name):
     if node is None or node.kind not in (MODULE, OPTIMIZER, STATE):
         known = [node.path for node in graph.nodes if node.kind in (MODULE, OPTIMIZER, STATE)]
         raise CheckpointError(f"there is no module, optimizer or scheduler `{name}`\nhelp: pass one of {', '.join(known[:20])}")
-    creator = Creator(saved, Matches())
+    creator = Creator(saved, Matches(), omitted=None)
     if node.kind == STATE:
         return creator.value(node.edges["state"])
     return _of_optimizer(graph, creator, node) if node.kind == OPTIMIZER else _of_module(graph, creator, node)

@@ -34,7 +34,7 @@ PLAIN = frozenset((int, float, bool, str, type(None), complex, bytes))
 DEFINITION = "definition"
 _DEFINITIONS = (
     *DEFINITIONS, types.MethodType, types.MethodWrapperType, types.WrapperDescriptorType, types.GenericAlias,
-    weakref.ref, weakref.ProxyType, weakref.CallableProxyType, torch.dtype, torch.device, torch.layout,
+    weakref.ref, weakref.ProxyType, weakref.CallableProxyType, torch.utils.hooks.RemovableHandle, torch.dtype, torch.device, torch.layout,
     torch.memory_format, type(Ellipsis), type(NotImplemented), range, slice,
 )  # fmt: skip
 

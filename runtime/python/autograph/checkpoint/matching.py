@@ -10,7 +10,7 @@ import collections
 import math
 
 from .kinds import ARRAY, CONTAINERS, DICT, FROZENSET, GROUP, IMMUTABLE, LIST, MODULE, OBJECT, OPTIMIZER, SET, STATE, TENSOR, TUPLE
-from .objects import Ref
+from .objects import OMITTED, Ref
 
 #: Outcomes for an edge of the program.
 KEEP, UNMATCHED, REMOVE = object(), object(), object()
@@ -110,6 +110,8 @@ class Matching:
 
     def _visit(self, saved, current):
         """The outcome for an edge of the program, with the saved edge of the same name."""
+        if saved is OMITTED or current is OMITTED:
+            return KEEP if saved is OMITTED else UNMATCHED
         if not isinstance(saved, Ref):
             if isinstance(current, Ref):
                 return Put(saved) if self.program.is_plain(current.id) else UNMATCHED
@@ -166,13 +168,15 @@ class Matching:
             return
         may_grow = theirs.id not in self.matches.finished and theirs.kind in (LIST, DICT, SET, GROUP)
         has_names = theirs.kind != SET
+        if not has_names and not (self.saved.is_data(theirs.id) and self.program.is_data(ours.id)):
+            return
         for key, saved in theirs.edges.items():
             if (theirs.id, key) in self.matches.consumed:
                 if key in ours.edges:
                     self._follow(saved, ours.edges[key])
             elif has_names and key in ours.edges:
                 pair.outcomes[key] = self._visit(saved, ours.edges[key])
-            elif may_grow:
+            elif may_grow and saved is not OMITTED:
                 pair.outcomes[key] = Make(saved.id) if isinstance(saved, Ref) else Put(saved)
 
     def _follow(self, saved, current):
@@ -215,14 +219,14 @@ class Matching:
 
     def _settle(self, pair):
         """What cannot be created is not matched."""
-        is_whole = True
+        count = len(pair.current.edges)
         for key, outcome in list(pair.outcomes.items()):
             grows = pair.saved.kind == LIST and key not in pair.current.edges
             if isinstance(outcome, (Make, Rebuild)):
                 outcome = self._creatable(outcome)
-            if grows and not is_whole:
+            if grows and key != count:  # an element before it cannot be created
                 outcome = UNMATCHED
-            is_whole = is_whole and (outcome is not UNMATCHED or not grows)
+            count += grows and outcome is not UNMATCHED
             pair.outcomes[key] = outcome
             if outcome is not UNMATCHED:
                 self.matches.consumed.add((pair.saved.id, key))

@@ -10,12 +10,22 @@ from .kinds import ARRAY, CONTAINERS, DEFINITION, DICT, GROUP, MODULE, OPTIMIZER
 
 
 class Ref:
-    """An edge to a node. All other edges hold plain values."""
+    """An edge to a node. All other edges hold plain values, or OMITTED."""
 
     __slots__ = ("id",)
 
     def __init__(self, id):
         self.id = id
+
+
+class Omitted:
+    """A part of a container that is not saved, such as a function."""
+
+    def __repr__(self):
+        return "OMITTED"
+
+
+OMITTED = Omitted()
 
 
 class Node:
@@ -57,8 +67,11 @@ class Graph:
     def finish(self):
         """Computes which nodes are data: containers, tensors and arrays without parameters and objects; and which are
         plain: containers of plain values only. A restore may create data."""
-        self._not_data = self._reaching(lambda node: node.kind not in (*CONTAINERS, TENSOR, ARRAY) or node.is_variable)
-        self._not_plain = self._reaching(lambda node: node.kind not in CONTAINERS)
+        partial = {node.id for node in self.nodes if OMITTED in node.edges.values()}
+        others = {node.id for node in self.nodes if node.kind not in CONTAINERS} | partial
+        self._not_plain = self._reaching(others)
+        data = {id for id in others - partial if self.nodes[id].kind in (TENSOR, ARRAY) and not self.nodes[id].is_variable}
+        self._not_data = self._reaching(others - data)
         self._named = {0}
         stack = [0]
         while stack:
@@ -78,14 +91,13 @@ class Graph:
     def is_plain(self, id):
         return id not in self._not_plain
 
-    def _reaching(self, condition):
-        """The nodes that satisfy the condition, and those with a path to one of them."""
+    def _reaching(self, found):
+        """These nodes, and those with a path to one of them."""
         users = collections.defaultdict(list)
         for node in self.nodes:
             for id in node.refs():
                 users[id].append(node.id)
-        found = {node.id for node in self.nodes if condition(node)}
-        queue = list(found)
+        found, queue = set(found), list(found)
         while queue:
             for user in users[queue.pop()]:
                 if user not in found:
@@ -166,8 +178,8 @@ class Collector:
 
     def _connect(self, node, key, value, path):
         found = self.refer(value, path)
-        if found is not None:
-            node.edges[key] = found[0]
+        if found is not None or node.kind in CONTAINERS:
+            node.edges[key] = found[0] if found else OMITTED
 
     def _state(self, node):
         read, _ = kinds.accessors(node.object)

@@ -5,7 +5,7 @@ import warnings
 
 from ..capture.staging import current
 from .kinds import ARRAY, IMMUTABLE, MODULE, OPTIMIZER, STATE, TENSOR
-from .objects import Ref, joined
+from .objects import OMITTED, Omitted, Ref, joined
 
 _VALUES = (TENSOR, ARRAY, STATE)
 
@@ -46,7 +46,7 @@ class _Unused:
                 parts += [(self.graph.nodes[id].path, Ref(id), id in self.matches.objects) for id in ids]
             later = []
             for path, edge, is_consumed in parts:
-                if not is_consumed and not (isinstance(edge, Ref) and edge.id in self.matches.objects):
+                if edge is not OMITTED and not is_consumed and not (isinstance(edge, Ref) and edge.id in self.matches.objects):
                     later.append((path, edge))
                 elif isinstance(edge, Ref) and edge.id not in self.seen:
                     self.seen.add(edge.id)
@@ -77,7 +77,7 @@ def unmatched(program, saved, matches):
         for key, edge in node.edges.items():
             is_consumed = theirs is not None and (theirs.id, key) in matches.consumed
             if not isinstance(edge, Ref):
-                if not is_consumed:
+                if not is_consumed and edge is not OMITTED:
                     paths.append(joined(node, key))
                 continue
             child = program.nodes[edge.id]
@@ -101,7 +101,7 @@ def unmatched(program, saved, matches):
 
 def _is_value(node):
     """Whether a node that is not matched has a value. The options of a module without parameters are none."""
-    return node.kind in _VALUES or node.kind != MODULE and any(not isinstance(edge, Ref) for edge in node.edges.values())
+    return node.kind in _VALUES or node.kind != MODULE and any(not isinstance(edge, (Ref, Omitted)) for edge in node.edges.values())
 
 
 def _has_unmatched(program, id, matches, listed):

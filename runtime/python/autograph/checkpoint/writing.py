@@ -12,7 +12,7 @@ from . import kinds
 from .creation import Creator
 from .kinds import ARRAY, CONTAINERS, LIST, MODULE, OPTIMIZER, SET, STATE, TENSOR
 from .matching import KEEP, REMOVE, UNMATCHED, Make, Put, Rebuild
-from .objects import Ref
+from .objects import OMITTED, Ref
 
 #: An error lists at most this many tensors.
 _MOST_SHOWN = 10
@@ -243,21 +243,17 @@ def _place(kind, owner, key):
 
 def _like(value, template):
     """A saved state with the classes of containers, and the functions, of the current state."""
+    if value is OMITTED:
+        return template
     if isinstance(value, dict) and isinstance(template, dict):
         result = copy.copy(template)
-        parts = {key: _like(part, template.get(key)) for key, part in value.items()}
-        kept = {key: part for key, part in template.items() if key not in parts and _is_definition(part)}
         result.clear()
-        result.update(kept | parts)
+        dict.update(result, {key: _like(part, template.get(key)) for key, part in value.items()})
         return result
     if isinstance(value, (list, tuple)) and isinstance(template, type(value)) and len(value) == len(template):
         parts = [_like(part, other) for part, other in zip(value, template)]
         return parts if isinstance(value, list) else _tuple_like(template, parts)
     return value
-
-
-def _is_definition(value):
-    return not kinds.is_plain(value) and kinds.kind_of(value) == kinds.DEFINITION
 
 
 def _copy(tensor, value):
