@@ -1,5 +1,5 @@
-"""Random graphs of objects with cycles and shared parts: a new program that restores a checkpoint has the same graph as the
-program that saved it. `PROGRAMS` and `FIRST` in the environment select the seeds."""
+"""Random graphs of objects with cycles and shared parts: a new program that restores a checkpoint has the same graph as
+the program that saved it. `PROGRAMS` and `FIRST` in the environment select the seeds."""
 
 import collections
 import os
@@ -44,9 +44,17 @@ def program(shape, data, has_data):
                 elif choice == 1:
                     value = shape.choice(parameters)
                 elif choice == 2:
-                    value = [shape.choice(objects), shape.choice(parameters), (shape.choice(parameters), _data(data, [], 2, has_data))]
+                    value = [
+                        shape.choice(objects),
+                        shape.choice(parameters),
+                        (shape.choice(parameters), _data(data, [], 2, has_data)),
+                    ]
                 elif choice == 3:
-                    value = {"p": shape.choice(parameters), ("x", 1): _data(data, pool, 1, has_data), "o": shape.choice(objects)}
+                    value = {
+                        "p": shape.choice(parameters),
+                        ("x", 1): _data(data, pool, 1, has_data),
+                        "o": shape.choice(objects),
+                    }
                 elif choice == 4 and isinstance(owner, torch.nn.Module):
                     owner.register_buffer(name, _tensor(data))
                     continue
@@ -70,7 +78,9 @@ def _data(rng, pool, depth, has_tensors):
         ])  # fmt: skip
     if choice in (7, 8) and has_tensors:
         tensor = _tensor(rng)
-        value = rng.choice([tensor, tensor[:1], tensor.to(torch.complex128), tensor.expand(3, 2), tensor > 0.5, tensor[:0]])
+        value = rng.choice(
+            [tensor, tensor[:1], tensor.to(torch.complex128), tensor.expand(3, 2), tensor > 0.5, tensor[:0]]
+        )
         pool += [value, tensor]
         return value
     if choice == 9 and has_tensors:

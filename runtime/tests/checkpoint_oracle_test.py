@@ -1,5 +1,5 @@
-"""Checkpoints restore what `tf.train.Checkpoint` restores, in random programs with added, renamed, removed, shared and late
-attributes. `checkpoint_oracle/record.py` has recorded what TensorFlow does."""
+"""Checkpoints restore what `tf.train.Checkpoint` restores, in random programs with added, renamed, removed, shared and
+late attributes. `checkpoint_oracle/record.py` has recorded what TensorFlow does."""
 
 import json
 import pathlib

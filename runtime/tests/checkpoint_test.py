@@ -1,4 +1,5 @@
-"""Checkpoints: what is restored and what is reported; errors change nothing; interrupted programs go on bitwise equal."""
+"""Checkpoints: what is restored and what is reported; errors change nothing; interrupted programs go on bitwise
+equal."""
 
 import collections
 import gc
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import warnings
 
@@ -107,14 +109,16 @@ TRAINING = """
 
 OPTIMIZERS = {
     "adam": "torch.optim.Adam(self.model.parameters(), lr=0.01, amsgrad=True)",
-    "sgd": "torch.optim.SGD([dict(params=self.model.layers[0].parameters()), dict(params=self.model.layers[4].parameters(), lr=0.3)], lr=0.1, momentum=0.9)",
+    "sgd": "torch.optim.SGD([dict(params=self.model.layers[0].parameters()), "
+    "dict(params=self.model.layers[4].parameters(), lr=0.3)], lr=0.1, momentum=0.9)",
     "rmsprop": "torch.optim.RMSprop(self.model.parameters(), lr=0.01, centered=True)",
 }
 SCHEDULERS = {
     "steps": "MultiStepLR(self.optimizer, [2, 5, 5])",
     "cycle": "OneCycleLR(self.optimizer, 0.1, 20)",
     "lambda": "LambdaLR(self.optimizer, lambda epoch: 0.9 ** epoch)",
-    "chain": "SequentialLR(self.optimizer, [torch.optim.lr_scheduler.ConstantLR(self.optimizer), torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, 5)], [3])",
+    "chain": "SequentialLR(self.optimizer, [torch.optim.lr_scheduler.ConstantLR(self.optimizer), "
+    "torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, 5)], [3])",
 }
 
 
@@ -195,7 +199,11 @@ def test_tensors_keep_their_identity(path):
     optimizer.step()
     saved(path, model=model, optimizer=optimizer)
     expected = {name: value.clone() for name, value in model.state_dict().items()}
-    tensors = [*model.parameters(), *model.buffers(), *(t for state in optimizer.state.values() for t in state.values())]
+    tensors = [
+        *model.parameters(),
+        *model.buffers(),
+        *(t for state in optimizer.state.values() for t in state.values()),
+    ]
     before = [(id(tensor), tensor.data_ptr()) for tensor in tensors]
     with torch.no_grad():
         for tensor in tensors:
@@ -269,7 +277,12 @@ def test_shared_tensors_are_stored_once(path):
     saved(path, first=first, second=second, whole=whole, part=whole[10:20], turned=whole.view(10, 100).t(), odd=None)
     assert path.stat().st_size < 4 * (10_000 + 1000 + 200) + 6000
     fresh = ag.Checkpoint(
-        first=nn.Linear(100, 100), second=nn.Linear(100, 100), whole=None, part=None, turned=torch.zeros(100, 10), odd=None
+        first=nn.Linear(100, 100),
+        second=nn.Linear(100, 100),
+        whole=None,
+        part=None,
+        turned=torch.zeros(100, 10),
+        odd=None,
     )
     fresh.second.weight = fresh.first.weight
     fresh.restore(path).assert_consumed()
@@ -289,11 +302,26 @@ def test_views_of_a_tensor_of_the_program_share_its_memory(path):
 
 @pytest.mark.parametrize(
     "dtype",
-    [torch.bfloat16, torch.float16, torch.float64, torch.complex64, torch.complex128, torch.int8, torch.uint16, torch.bool],
+    [
+        torch.bfloat16,
+        torch.float16,
+        torch.float64,
+        torch.complex64,
+        torch.complex128,
+        torch.int8,
+        torch.uint16,
+        torch.bool,
+    ],
 )
 def test_all_dtypes_and_layouts_round_trip(path, dtype):
     x = torch.arange(24).reshape(2, 3, 2, 2).to(dtype)
-    values = {"a": x, "b": x.contiguous(memory_format=torch.channels_last), "c": x[:, ::2], "d": x[:0], "e": x[0, 0, 0, 0].clone()}
+    values = {
+        "a": x,
+        "b": x.contiguous(memory_format=torch.channels_last),
+        "c": x[:, ::2],
+        "d": x[:0],
+        "e": x[0, 0, 0, 0].clone(),
+    }
     saved(path, values=values)
     checkpoint = ag.Checkpoint(values={})
     checkpoint.restore(path).assert_consumed()
@@ -338,14 +366,17 @@ def test_a_restore_in_part_is_a_warning(path):
 
 def test_what_cannot_be_saved_is_a_warning(path):
     with pytest.warns(UserWarning, match=r"`box.lock` \(_thread.lock\)"):
-        saved(path, box=Box(lock=__import__("threading").Lock(), function=test_both_directions_are_listed, dtype=torch.int8))
+        saved(
+            path,
+            box=Box(lock=threading.Lock(), function=test_both_directions_are_listed, dtype=torch.int8),
+        )
 
 
 def test_parts_that_cannot_be_saved_stay(path):
     def f():
         pass
 
-    lock = __import__("threading").Lock()
+    lock = threading.Lock()
     with pytest.warns(UserWarning, match=r"`a\[1\]` \(_thread.lock\)"):
         saved(path, a=[1, lock, f, 4, 5], b={"x": 1, "f": f}, c=(1, f, 2), d={1, f}, e=[f, 1])
     checkpoint = ag.Checkpoint(a=[0, lock, f], b={"x": 0, "f": f}, c=(0, f, 0), d={0, f}, e=[])
@@ -372,7 +403,15 @@ def test_conflicting_references_are_reported(path):
 
 def test_data_becomes_what_was_saved(path):
     history = [1, 2, 3]
-    saved(path, history=history, again=history, todo={"b": 1}, seen={1, (2, 3)}, queue=collections.deque([1], maxlen=2), state=None)
+    saved(
+        path,
+        history=history,
+        again=history,
+        todo={"b": 1},
+        seen={1, (2, 3)},
+        queue=collections.deque([1], maxlen=2),
+        state=None,
+    )
     queue, old = collections.deque([5, 6], maxlen=2), [7]
     checkpoint = ag.Checkpoint(history=[], again=old, todo={"a": 0, "b": 0}, seen={9}, queue=queue, state=[1])
     checkpoint.restore(path).assert_consumed()
@@ -495,7 +534,9 @@ def state_of(checkpoint):
 
 
 def fresh():
-    return ag.Checkpoint(n=5, box=Box(values=[5]), x=torch.full((3,), 5.0), generator=torch.Generator().manual_seed(5), z=None)
+    return ag.Checkpoint(
+        n=5, box=Box(values=[5]), x=torch.full((3,), 5.0), generator=torch.Generator().manual_seed(5), z=None
+    )
 
 
 def assert_refused(path, error, match):
@@ -517,8 +558,10 @@ def test_missing_file(path):
     assert_refused(path.parent, FileNotFoundError, "no checkpoint")
 
 
-@pytest.mark.parametrize("other, text", [(torch.ones(4), r"`x` has the shape \[3\] in the program and \[4\] in"),
-                                         (torch.ones(3, dtype=torch.int32), "`x` has the dtype torch.float32 in")])  # fmt: skip
+@pytest.mark.parametrize("other, text", [
+    (torch.ones(4), r"`x` has the shape \[3\] in the program and \[4\] in"),
+    (torch.ones(3, dtype=torch.int32), "`x` has the dtype torch.float32 in"),
+])  # fmt: skip
 def test_other_shapes_and_dtypes(path, other, text):
     good(path, x=other)
     assert_refused(path, ag.CheckpointError, text)
@@ -546,7 +589,9 @@ def test_a_state_that_does_not_fit_is_undone(path):
     with pytest.raises(ag.CheckpointError, match="does not fit `z`: unlucky"):
         checkpoint.restore(path)
     assert checkpoint.z.loaded == {"v": 0}
-    assert all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(before, state_of(checkpoint)))
+    assert all(
+        torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(before, state_of(checkpoint))
+    )
 
 
 def test_memory_that_is_shared_in_the_program_only(path):
@@ -672,7 +717,9 @@ def test_state_dicts_of_torch(path):
     expected = model.state_dict()
     found = ag.Checkpoint.state_dict(path, "model")
     assert list(found) == list(expected) and all(torch.equal(found[name], expected[name]) for name in found)
-    torch.testing.assert_close(ag.Checkpoint.state_dict(path, "trainer.optimizer"), optimizer.state_dict(), rtol=0, atol=0)
+    torch.testing.assert_close(
+        ag.Checkpoint.state_dict(path, "trainer.optimizer"), optimizer.state_dict(), rtol=0, atol=0
+    )
     assert ag.Checkpoint.state_dict(path, "trainer.scheduler") == scheduler.state_dict()
     with pytest.raises(ag.CheckpointError, match="help: pass one of .*trainer.optimizer"):
         ag.Checkpoint.state_dict(path, "optimizer")

@@ -1,4 +1,5 @@
-"""All optimizers, schedulers and kinds of modules of torch: a program that restores a checkpoint goes on bitwise equal."""
+"""All optimizers, schedulers and kinds of modules of torch: a program that restores a checkpoint goes on bitwise
+equal."""
 
 import inspect
 import warnings
@@ -40,7 +41,11 @@ SCHEDULERS = {
 
 
 def model_of(cls):
-    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)) if cls is not torch.optim.SparseAdam else nn.Embedding(5, 1, sparse=True)
+    return (
+        nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        if cls is not torch.optim.SparseAdam
+        else nn.Embedding(5, 1, sparse=True)
+    )
 
 
 def step(checkpoint, x):
@@ -74,7 +79,9 @@ def assert_resumes(make, step, path, before=3, after=4):
         assert torch.equal(a, b)
 
 
-@pytest.mark.parametrize("cls, options", [(cls, {}) for cls in OPTIMIZERS] + OPTIONS, ids=lambda v: getattr(v, "__name__", str(v)))
+@pytest.mark.parametrize(
+    "cls, options", [(cls, {}) for cls in OPTIMIZERS] + OPTIONS, ids=lambda v: getattr(v, "__name__", str(v))
+)
 @pytest.mark.parametrize("has_stepped", [False, True])
 def test_optimizers(cls, options, has_stepped, tmp_path):
     def make(seed):
@@ -113,7 +120,9 @@ def test_chained_schedulers(tmp_path):
         model = model_of(None)
         optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
         parts = [lr_scheduler.ConstantLR(optimizer, total_iters=2), lr_scheduler.MultiStepLR(optimizer, [1, 3])]
-        return ag.Checkpoint(model=model, optimizer=optimizer, scheduler=lr_scheduler.ChainedScheduler(parts, optimizer))
+        return ag.Checkpoint(
+            model=model, optimizer=optimizer, scheduler=lr_scheduler.ChainedScheduler(parts, optimizer)
+        )
 
     assert_resumes(make, step, tmp_path / "checkpoint")
 
@@ -143,7 +152,11 @@ class Tied(nn.Module):
 
 
 def normalized():
-    return nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)), nn.BatchNorm1d(4), nn.utils.parametrizations.spectral_norm(nn.Linear(4, 2)))
+    return nn.Sequential(
+        nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)),
+        nn.BatchNorm1d(4),
+        nn.utils.parametrizations.spectral_norm(nn.Linear(4, 2)),
+    )
 
 
 def attention():

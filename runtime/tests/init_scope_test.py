@@ -1,5 +1,6 @@
 """`ag.init_scope`: code in Python while the function around it is traced."""
 
+import linecache
 import random
 
 import pytest
@@ -171,13 +172,38 @@ def test_random_numbers_are_drawn_once():
     assert random.random() == second
 
 
-@pytest.mark.parametrize("use", ["x + 1", "torch.ones(2) * x", "bool(x.sum() > 0)", "float(x[0])", "str(x)", "n + 1", "torch.zeros(n)", "[x * 2]", "x.numpy()", "model(x)", "items.append(x)"])
+STAGED = """
+def function(x):
+    n = x.sum().int().item()
+    items = []
+    for i in range(n):
+        items.append(x)
+    with ag.init_scope():
+        y = USE
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "x + 1",
+        "torch.ones(2) * x",
+        "bool(x.sum() > 0)",
+        "float(x[0])",
+        "str(x)",
+        "n + 1",
+        "torch.zeros(n)",
+        "[x * 2]",
+        "x.numpy()",
+        "model(x)",
+        "items.append(x)",
+    ],
+)
 def test_staged_values_are_refused(use):
     model = nn.Linear(2, 2)
     scope = {"torch": torch, "ag": ag, "model": model}
-    source = f"def function(x):\n    n = x.sum().int().item()\n    items = []\n    for i in range(n):\n        items.append(x)\n    with ag.init_scope():\n        y = {use}\n    return x\n"
-    import linecache
-
+    source = STAGED.replace("USE", use)
     linecache.cache["<init_scope>"] = len(source), None, source.splitlines(True), "<init_scope>"
     exec(compile(source, "<init_scope>", "exec"), scope)
     message = refusal(scope["function"], torch.ones(2))
@@ -193,7 +219,9 @@ def test_what_the_function_has_changed_before_is_refused():
             model.table = torch.ones(2)
         return x
 
-    assert "`ag.init_scope()` changes Model.table, which the function has changed before" in refusal(function, torch.ones(2))
+    assert "`ag.init_scope()` changes Model.table, which the function has changed before" in refusal(
+        function, torch.ones(2)
+    )
 
 
 def test_outside_of_staged_functions_it_has_no_effect():

@@ -1,8 +1,8 @@
 """Random pairs of programs for the matching of checkpoints: one that saves, and a changed one that restores.
 
-A program is a list of nodes; the first is the root. A node is a kind (`object`, `list`, `dict`, `variable`) and its edges,
-pairs of a name and a node. Edges in `late` are added after the restore: an object, a name, a node. A name always refers to
-the same kind of node: TensorFlow matches any kinds, and does not report the variables that get no value."""
+A program is a list of nodes; the first is the root. A node is a kind (`object`, `list`, `dict`, `variable`) and its
+edges, pairs of a name and a node. Edges in `late` are added after the restore: an object, a name, a node. A name always
+refers to the same kind of node: TensorFlow matches any kinds, and does not report the variables that get no value."""
 
 import random
 
@@ -85,7 +85,8 @@ def _changed(rng, saved):
 
 
 def build(nodes, make, initial):
-    """The objects of a program. `make` creates one of a kind, from its parts or its number; objects are filled later."""
+    """The objects of a program. `make` creates one of a kind, from its parts or its number; objects are filled
+    later."""
     made = {}
     for index, (kind, _) in enumerate(nodes):
         if kind == "variable":

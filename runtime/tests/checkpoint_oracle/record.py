@@ -1,6 +1,6 @@
 """Records what `tf.train.Checkpoint` restores in random programs, in `recorded.json`.
 
-    PYTHON_WITH_TENSORFLOW runtime/tests/checkpoint_oracle/record.py [NUMBER OF PROGRAMS]
+PYTHON_WITH_TENSORFLOW runtime/tests/checkpoint_oracle/record.py [NUMBER OF PROGRAMS]
 """
 
 import json

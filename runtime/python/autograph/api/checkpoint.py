@@ -21,9 +21,9 @@ class Checkpoint:
         checkpoint.save("run/last.ckpt")
         checkpoint.restore("run/last.ckpt").assert_consumed()
 
-    Saved are modules, optimizers, schedulers, random number generators, objects with attributes, containers, tensors, and
-    plain values. A restore matches the objects by the names of attributes and the keys of containers, and changes them in
-    place."""
+    Saved are modules, optimizers, schedulers, random number generators, objects with attributes, containers, tensors,
+    and plain values. A restore matches the objects by the names of attributes and the keys of containers, and changes
+    them in place."""
 
     __slots__ = ("__dict__", "__weakref__", "_ag_restoring")
 
@@ -35,8 +35,8 @@ class Checkpoint:
         self.__dict__.update(sorted(roots.items()))  # the order does not matter, as in TensorFlow
 
     def save(self, path):
-        """Writes a file, and returns its path. It replaces a file of this name when it is complete, so a process that is
-        killed leaves one of them."""
+        """Writes a file, and returns its path. It replaces a file of this name when it is complete, so a process that
+        is killed leaves one of them."""
         _refuse_staging("save")
         graph = collect(self, reads_states=True)
         if graph.unsaved:
@@ -46,8 +46,8 @@ class Checkpoint:
         return os.fspath(path)
 
     def restore(self, path):
-        """Restores the state from a file, and returns a status that tells what did not match. If it raises an exception,
-        nothing has changed."""
+        """Restores the state from a file, and returns a status that tells what did not match. If it raises an
+        exception, nothing has changed."""
         _refuse_staging("restore")
         restoring = Restoring(self, path)
         if self._ag_restoring is not None:
@@ -57,8 +57,8 @@ class Checkpoint:
 
     @staticmethod
     def state_dict(path, name):
-        """What `state_dict()` of the saved module, optimizer or scheduler `name` returned, such as `"model.encoder"`; for
-        programs that do not use this package."""
+        """What `state_dict()` of the saved module, optimizer or scheduler `name` returned, such as `"model.encoder"`;
+        for programs that do not use this package."""
         return interchange.state_dict(files.read(path), name)
 
     def __repr__(self):

@@ -7,8 +7,8 @@ from .objects import OMITTED, Ref
 
 
 class Creator:
-    """Creates the objects of saved nodes. An object that occurs twice is created once, and tensors that share memory in the
-    checkpoint share it again, also with tensors of the program. `omitted` stands for what was not saved."""
+    """Creates the objects of saved nodes. An object that occurs twice is created once, and tensors that share memory in
+    the checkpoint share it again, also with tensors of the program. `omitted` stands for what was not saved."""
 
     def __init__(self, saved, matches, omitted=OMITTED):
         self.omitted = omitted
@@ -81,7 +81,9 @@ class Creator:
             other, tensor = self.graph.nodes[id].object, self.matches.objects[id].detach()
             start, end = _range(entry, value.itemsize)
             low, high = _range(other, tensor.itemsize)
-            same_layout = other.dtype == entry.dtype and tuple(tensor.stride()) == other.stride and tensor.shape == other.shape
+            same_layout = (
+                other.dtype == entry.dtype and tuple(tensor.stride()) == other.stride and tensor.shape == other.shape
+            )
             if same_layout and low <= start and end <= high:
                 offset = tensor.storage_offset() + (entry.offset - other.offset) // value.itemsize
                 return tensor.as_strided(entry.shape, entry.stride, offset)

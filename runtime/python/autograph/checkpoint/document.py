@@ -1,8 +1,8 @@
 """The graph of objects as JSON.
 
-A node is an object with its kind; `items` are the parts of a sequence, `edges` pairs of a name or key and a part. A part
-is `{"node": 3}`, a JSON value, or a number that JSON does not have: `{"float": "nan"}`. A document is validated when it is
-read: a graph has no edges to missing nodes, and no values of other kinds.
+A node is an object with its kind; `items` are the parts of a sequence, `edges` pairs of a name or key and a part. A
+part is `{"node": 3}`, a JSON value, or a number that JSON does not have: `{"float": "nan"}`. A document is validated
+when it is read: a graph has no edges to missing nodes, and no values of other kinds.
 """
 
 import base64
@@ -148,7 +148,7 @@ def _decode(value, count):
         return value
     if type(value) is not dict or len(value) != 1:
         raise Invalid(f"{_short(value)} is not a value")
-    (name, content), = value.items()
+    ((name, content),) = value.items()
     try:
         if name == "node":
             return Ref(_id(content, count))

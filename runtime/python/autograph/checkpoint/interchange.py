@@ -13,7 +13,9 @@ def state_dict(saved, name):
     node = next((node for node in graph.nodes if node.path == name and node.id), None)
     if node is None or node.kind not in (MODULE, OPTIMIZER, STATE):
         known = [node.path for node in graph.nodes if node.kind in (MODULE, OPTIMIZER, STATE)]
-        raise CheckpointError(f"there is no module, optimizer or scheduler `{name}`\nhelp: pass one of {', '.join(known[:20])}")
+        raise CheckpointError(
+            f"there is no module, optimizer or scheduler `{name}`\nhelp: pass one of {', '.join(known[:20])}"
+        )
     creator = Creator(saved, Matches(), omitted=None)
     if node.kind == STATE:
         return creator.value(node.edges["state"])
@@ -42,13 +44,15 @@ def _of_optimizer(graph, creator, node):
             positions.setdefault(id, len(positions))
     edge = node.edges.get("param_groups")
     groups = [graph.nodes[part.id] for part in graph.nodes[edge.id].edges.values()] if _is(graph, edge, LIST) else []
+    owned = [(id, state) for id, state in node.slots if id in positions and graph.nodes[state].kind == DICT]
     return {
-        "state": {positions[id]: creator.value(Ref(state)) for id, state in node.slots if id in positions and _is(graph, Ref(state), DICT)},
+        "state": {positions[id]: creator.value(Ref(state)) for id, state in owned},
         "param_groups": [
             {**{key: creator.value(part) for key, part in group.edges.items()}, "params": [positions[id] for id in ids]}
-            for group, ids in zip(groups, node.parameters) if group.kind == GROUP
+            for group, ids in zip(groups, node.parameters)
+            if group.kind == GROUP
         ],
-    }  # fmt: skip
+    }
 
 
 def _is(graph, edge, kind):

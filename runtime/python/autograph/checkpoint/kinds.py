@@ -34,8 +34,8 @@ PLAIN = frozenset((int, float, bool, str, type(None), complex, bytes))
 DEFINITION = "definition"
 _DEFINITIONS = (
     *DEFINITIONS, types.MethodType, types.MethodWrapperType, types.WrapperDescriptorType, types.GenericAlias,
-    weakref.ref, weakref.ProxyType, weakref.CallableProxyType, torch.utils.hooks.RemovableHandle, torch.dtype, torch.device, torch.layout,
-    torch.memory_format, type(Ellipsis), type(NotImplemented), range, slice,
+    weakref.ref, weakref.ProxyType, weakref.CallableProxyType, torch.utils.hooks.RemovableHandle, torch.dtype,
+    torch.device, torch.layout, torch.memory_format, type(Ellipsis), type(NotImplemented), range, slice,
 )  # fmt: skip
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
@@ -55,7 +55,12 @@ def kind_of(value):
     """The kind of a value that is not plain; DEFINITION if it is not state; None if it cannot be saved."""
     if isinstance(value, torch.Tensor):
         return TENSOR if type(value) in _TENSORS or isinstance(value, UninitializedTensorMixin) else None
-    if isinstance(value, _DEFINITIONS) or hasattr(type(value), "__ag_inline__") or callable(value) and _is_function(value):
+    if (
+        isinstance(value, _DEFINITIONS)
+        or hasattr(type(value), "__ag_inline__")
+        or callable(value)
+        and _is_function(value)
+    ):
         return DEFINITION
     if isinstance(value, torch.nn.Module):
         return MODULE
@@ -92,7 +97,8 @@ def _consists_of_attributes(cls):
 
 
 def accessors(value):
-    """The functions that read and write the state of an object whose class defines them; None without such functions."""
+    """The functions that read and write the state of an object whose class defines them; None without such
+    functions."""
     if isinstance(value, torch.Generator):
         return value.get_state, value.set_state
     if isinstance(value, random.Random):
@@ -109,7 +115,9 @@ def accessors(value):
 
 def is_variable(tensor):
     """Whether a tensor is a parameter: the program makes it, and a checkpoint only gives it a value."""
-    return isinstance(tensor, torch.nn.Parameter) or isinstance(tensor, UninitializedTensorMixin) or tensor.requires_grad
+    return (
+        isinstance(tensor, torch.nn.Parameter) or isinstance(tensor, UninitializedTensorMixin) or tensor.requires_grad
+    )
 
 
 def _slots(cls):
@@ -153,7 +161,8 @@ def _order(element):
 
 @functools.cache
 def _of_optimizers():
-    """The attributes of every optimizer that are not state. The first optimizer of a program imports large parts of torch."""
+    """The attributes of every optimizer that are not state. The first optimizer of a program imports large parts of
+    torch."""
     return frozenset(vars(torch.optim.Optimizer([torch.zeros(1)], {})))
 
 

@@ -1,15 +1,30 @@
-"""Which object of the program gets which saved value: greedily, along edges with equal names from the roots, the nearest
-objects first, as in TensorFlow.
+"""Which object of the program gets which saved value: greedily, along edges with equal names from the roots, the
+nearest objects first, as in TensorFlow.
 
-The objects of the program that are not data (modules, parameters, objects with attributes) are made by the program. They
-are matched with one saved object each. Data (plain values, containers, tensors that are not parameters) becomes what was
-saved, with the same references.
+The objects of the program that are not data (modules, parameters, objects with attributes) are made by the program.
+They are matched with one saved object each. Data (plain values, containers, tensors that are not parameters) becomes
+what was saved, with the same references.
 """
 
 import collections
 import math
 
-from .kinds import ARRAY, CONTAINERS, DICT, FROZENSET, GROUP, IMMUTABLE, LIST, MODULE, OBJECT, OPTIMIZER, SET, STATE, TENSOR, TUPLE
+from .kinds import (
+    ARRAY,
+    CONTAINERS,
+    DICT,
+    FROZENSET,
+    GROUP,
+    IMMUTABLE,
+    LIST,
+    MODULE,
+    OBJECT,
+    OPTIMIZER,
+    SET,
+    STATE,
+    TENSOR,
+    TUPLE,
+)
 from .objects import OMITTED, Ref
 
 #: Outcomes for an edge of the program.
@@ -41,8 +56,8 @@ class Rebuild:
 
 class Pair:
     """A saved node and the node of the program that is matched with it; what happens to its parts, by key. If it is
-    `exact`, other parts are removed. `slots` are the outcomes for the states of an optimizer, each with its parameter and
-    its saved node."""
+    `exact`, other parts are removed. `slots` are the outcomes for the states of an optimizer, each with its parameter
+    and its saved node."""
 
     def __init__(self, saved, current, exact):
         self.saved = saved
@@ -153,7 +168,9 @@ class Matching:
     def _visit_immutable(self, theirs, ours, both_data):
         if len(theirs.edges) != len(ours.edges) or theirs.kind == FROZENSET:
             return Make(theirs.id) if both_data else UNMATCHED
-        return Rebuild(theirs.id, ours.object, [self._visit(saved, ours.edges[key]) for key, saved in theirs.edges.items()])
+        return Rebuild(
+            theirs.id, ours.object, [self._visit(saved, ours.edges[key]) for key, saved in theirs.edges.items()]
+        )
 
     def _enqueue(self, theirs, ours):
         key = theirs.id, ours.id
@@ -236,7 +253,9 @@ class Matching:
     def _creatable(self, outcome):
         if isinstance(outcome, Rebuild):
             outcome.parts = [self._creatable(part) for part in outcome.parts]
-            self.matches.consumed.update((outcome.id, key) for key, part in enumerate(outcome.parts) if part is not UNMATCHED)
+            self.matches.consumed.update(
+                (outcome.id, key) for key, part in enumerate(outcome.parts) if part is not UNMATCHED
+            )
             return KEEP if all(part in (KEEP, UNMATCHED) for part in outcome.parts) else outcome
         if not isinstance(outcome, Make):
             return outcome
@@ -276,4 +295,3 @@ def _same(a, b):
     if type(a) is float:
         return a == b and math.copysign(1, a) == math.copysign(1, b) or math.isnan(a) and math.isnan(b)
     return type(a) is not complex and a == b or a is b
-

@@ -29,9 +29,11 @@ OMITTED = Omitted()
 
 
 class Node:
-    """`object` is the object of the program; for a saved tensor or array, the tensor with its value. `slots` are the
-    states of an optimizer: pairs of the node of a parameter and the node of its state. `parameters` are the nodes of the
-    parameters of its groups. `tensors` and `modules` are the names of a module's parameters, buffers and modules."""
+    """`object` is the object of the program; for a saved tensor, its entry in the file.
+
+    `slots` are the states of an optimizer: pairs of the node of a parameter and the node of its state. `parameters` are
+    the nodes of the parameters of its groups. `tensors` and `modules` are the names of a module's parameters, buffers and
+    modules."""
 
     __slots__ = (
         "id", "kind", "path", "object", "class_name", "edges", "is_variable", "device", "slots", "parameters", "tensors",
@@ -70,7 +72,9 @@ class Graph:
         partial = {node.id for node in self.nodes if OMITTED in node.edges.values()}
         others = {node.id for node in self.nodes if node.kind not in CONTAINERS} | partial
         self._not_plain = self._reaching(others)
-        data = {id for id in others - partial if self.nodes[id].kind in (TENSOR, ARRAY) and not self.nodes[id].is_variable}
+        data = {
+            id for id in others - partial if self.nodes[id].kind in (TENSOR, ARRAY) and not self.nodes[id].is_variable
+        }
         self._not_data = self._reaching(others - data)
         self._named = {0}
         stack = [0]
@@ -107,8 +111,8 @@ class Graph:
 
 
 class Collector:
-    """Builds the graph of the objects of a program. `reads_states` tells whether the states of random number generators,
-    schedulers and similar objects become part of it."""
+    """Builds the graph of the objects of a program. `reads_states` tells whether the states of random number
+    generators, schedulers and similar objects become part of it."""
 
     def __init__(self, reads_states):
         self.graph = Graph()

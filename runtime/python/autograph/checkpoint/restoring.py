@@ -1,5 +1,5 @@
-"""A restore. It goes on when the program creates objects: parameters, buffers and modules of a module are restored when they
-are registered, everything else by the next method of the status."""
+"""A restore. It goes on when the program creates objects: parameters, buffers and modules of a module are restored when
+they are registered, everything else by the next method of the status."""
 
 import weakref
 
@@ -71,7 +71,8 @@ def _registered(module, name, value):
             restoring.registered(module, name, value)
 
 
-# Registered once: staged code may create modules, which reads the hooks of torch; these must be the same in the next call.
+# Registered once: staged code may create modules, which reads the hooks of torch; these must be the same in the next
+# call.
 hooks.register_module_parameter_registration_hook(_registered)
 hooks.register_module_buffer_registration_hook(_registered)
 hooks.register_module_module_registration_hook(_registered)

@@ -37,7 +37,9 @@ class _Unused:
                 if owner is not None and self.matches.nodes[id(owner)] != node.id:
                     self.paths.append(node.path)  # the object has the value of another node
                 continue
-            parts = [(joined(node, key), edge, (node.id, key) in self.matches.consumed) for key, edge in node.edges.items()]
+            parts = [
+                (joined(node, key), edge, (node.id, key) in self.matches.consumed) for key, edge in node.edges.items()
+            ]
             for parameter, state in node.slots:
                 name = f"{node.path}.state[{self.graph.nodes[parameter].path}]"
                 parts.append((name, Ref(state), state in self.matches.objects))
@@ -46,7 +48,11 @@ class _Unused:
                 parts += [(self.graph.nodes[id].path, Ref(id), id in self.matches.objects) for id in ids]
             later = []
             for path, edge, is_consumed in parts:
-                if edge is not OMITTED and not is_consumed and not (isinstance(edge, Ref) and edge.id in self.matches.objects):
+                if (
+                    edge is not OMITTED
+                    and not is_consumed
+                    and not (isinstance(edge, Ref) and edge.id in self.matches.objects)
+                ):
                     later.append((path, edge))
                 elif isinstance(edge, Ref) and edge.id not in self.seen:
                     self.seen.add(edge.id)
@@ -101,7 +107,11 @@ def unmatched(program, saved, matches):
 
 def _is_value(node):
     """Whether a node that is not matched has a value. The options of a module without parameters are none."""
-    return node.kind in _VALUES or node.kind != MODULE and any(not isinstance(edge, (Ref, Omitted)) for edge in node.edges.values())
+    return (
+        node.kind in _VALUES
+        or node.kind != MODULE
+        and any(not isinstance(edge, (Ref, Omitted)) for edge in node.edges.values())
+    )
 
 
 def _has_unmatched(program, id, matches, listed):
@@ -122,8 +132,8 @@ _identity = id
 class RestoreStatus:
     """The result of a restore. Its methods first restore what the program has created since.
 
-    `unused` are the paths of saved values that have no object in the program, `unmatched` those of objects and values of
-    the program that have no saved value, `conflicts` pairs of paths (in the program and in the checkpoint) where one
+    `unused` are the paths of saved values that have no object in the program, `unmatched` those of objects and values
+    of the program that have no saved value, `conflicts` pairs of paths (in the program and in the checkpoint) where one
     side has one object and the other has two."""
 
     def __init__(self, restoring):

@@ -96,7 +96,11 @@ def _bytes(tensor):
 
 
 def _bytes_of_array(array):
-    return torch.frombuffer(bytearray(array.tobytes()), dtype=torch.uint8) if array.nbytes else torch.empty(0, dtype=torch.uint8)
+    return (
+        torch.frombuffer(bytearray(array.tobytes()), dtype=torch.uint8)
+        if array.nbytes
+        else torch.empty(0, dtype=torch.uint8)
+    )
 
 
 def _dense_stride(tensor):
@@ -140,7 +144,11 @@ class Loader:
         if tensor.dtype is not dtype:
             if tensor.dtype is not torch.uint8 or tensor.numel() != math.prod(entry.shape) * dtype.itemsize:
                 raise ValueError(f"the tensor `{entry.name}` has the dtype {tensor.dtype}, not {dtype}")
-            tensor = torch.frombuffer(bytearray(tensor.numpy()), dtype=dtype) if tensor.numel() else torch.empty(0, dtype=dtype)
+            tensor = (
+                torch.frombuffer(bytearray(tensor.numpy()), dtype=dtype)
+                if tensor.numel()
+                else torch.empty(0, dtype=dtype)
+            )
             tensor = tensor.reshape(entry.shape)
         if tuple(tensor.shape) != entry.shape:
             raise ValueError(f"the tensor `{entry.name}` has the shape {list(tensor.shape)}, not {list(entry.shape)}")
@@ -154,7 +162,11 @@ class Loader:
             memory = self._shared[entry.name] = _bytes(tensor).clone().untyped_storage()
         last = sum((size - 1) * stride for size, stride in zip(entry.shape, entry.stride))
         is_empty = 0 in entry.shape
-        if entry.offset % dtype.itemsize or not is_empty and entry.offset + (last + 1) * dtype.itemsize > memory.nbytes():
+        if (
+            entry.offset % dtype.itemsize
+            or not is_empty
+            and entry.offset + (last + 1) * dtype.itemsize > memory.nbytes()
+        ):
             raise ValueError(f"a view of the tensor `{entry.name}` lies outside of it")
         return torch.empty(0, dtype=dtype).set_(memory, entry.offset // dtype.itemsize, entry.shape, entry.stride)
 
@@ -166,10 +178,3 @@ def _is_dense(shape, stride):
             return False
         expected *= max(size, 1)
     return True
-
-
-def layout_like(value, entry, device):
-    """A new tensor with this value, and the layout of the saved tensor."""
-    if entry.offset is not None:
-        return value.to(device) if value.device != torch.device(device) else value
-    return torch.empty_strided(entry.shape, entry.stride, dtype=value.dtype, device=device).copy_(value)

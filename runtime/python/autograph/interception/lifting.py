@@ -14,8 +14,8 @@ _T = torch.Tensor
 
 #: What tracing knows about a staged tensor.
 _METADATA = {
-    _T.shape.__get__, _T.dtype.__get__, _T.device.__get__, _T.ndim.__get__, _T.layout.__get__, _T.size, _T.dim, _T.numel,
-    _T.ndimension, _T.nelement, _T.is_floating_point, _T.is_complex,
+    _T.shape.__get__, _T.dtype.__get__, _T.device.__get__, _T.ndim.__get__, _T.layout.__get__, _T.size, _T.dim,
+    _T.numel, _T.ndimension, _T.nelement, _T.is_floating_point, _T.is_complex,
 }  # fmt: skip
 
 
