@@ -401,6 +401,14 @@ def test_conflicting_references_are_reported(path):
         checkpoint.restore(path).assert_consumed()
 
 
+def test_the_nearest_object_is_matched_first(path):
+    shared = nn.Parameter(torch.ones(1))
+    saved(path, a=Box(x=shared), b=Box(inner=Box(x=shared)))
+    near, far = nn.Parameter(torch.zeros(1)), nn.Parameter(torch.zeros(1))
+    status = ag.Checkpoint(a=Box(x=near), b=Box(inner=Box(x=far))).restore(path).expect_partial()
+    assert (near.item(), far.item()) == (1, 0) and status.conflicts == [("b.inner.x", "a.x")]
+
+
 def test_data_becomes_what_was_saved(path):
     history = [1, 2, 3]
     saved(
