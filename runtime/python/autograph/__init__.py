@@ -10,6 +10,7 @@ cycle; `runtime/tests/layers_test.py` checks both.
 
     graph          the command `python -m autograph.graph`
     api            the public functions
+    checkpoint     checkpoints: the graph of a program's objects in a file, and its matching with objects
     shadow         shadow mode: eager Python beside the graph
     tracing        traces: from a call to a graph, guards, results, gradients
     interception   torch functions and operators while a function is traced
@@ -23,16 +24,19 @@ A lower layer does not import a higher one that it needs. Instead, the higher la
 itself in `conversion.converter.OPERATORS`, and overloads of functions are registered in `operators.overloads`.
 """
 
+from .api.checkpoint import Checkpoint, RandomState, RestoreStatus
 from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
 from .api.eager import functions_run_eagerly, run_functions_eagerly
 from .api.function import Function, function
 from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
+from .api.init_scope import init_scope
 from .api.saved import load
-from .errors import AutographError, ConversionError, StagingError, VerificationError
+from .errors import AutographError, CheckpointError, ConversionError, StagingError, VerificationError
 from .operators.py_function import py_function
 
 __all__ = [
-    "AutographError", "ConversionError", "Function", "StagingError", "VerificationError", "convert",
-    "deterministic_kernels_used", "do_not_convert", "function", "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
+    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Function", "RandomState", "RestoreStatus",
+    "StagingError", "VerificationError", "convert",
+    "deterministic_kernels_used", "do_not_convert", "function", "functions_run_eagerly", "init_scope", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
     "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

@@ -30,6 +30,10 @@ class VerificationError(AutographError):
     """In shadow mode, a graph behaved differently from eager Python."""
 
 
+class CheckpointError(AutographError):
+    """A checkpoint that cannot be saved, read or restored. A restore that raises it has changed nothing."""
+
+
 class Assumed(Exception):
     """A run does not satisfy what tracing has assumed. Nothing has changed, so Python can run the call instead."""
 

@@ -46,6 +46,7 @@ class Function(Callable):
         self._traces = {}
         self._families = {}
         self._changing = {}  # key -> place of a number that changes between calls
+        self._lifted = set()  # spans of the `init_scope` whose code has changed Python state
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def __get__(self, instance, owner=None):
@@ -186,9 +187,14 @@ class Function(Callable):
         while True:
             try:
                 with progress.staging(self.__name__):
-                    return Trace(self.python_function, args, kwargs, changing, unknown, optimizers)
+                    trace = Trace(self.python_function, args, kwargs, changing, unknown, optimizers)
             except Restart as restart:
                 optimizers.append(restart.optimizer)
+                continue
+            # The first trace creates state. As in TensorFlow, the next one sees it; if that changes it too, it is kept.
+            trace.is_spent = bool(trace.lifted - self._lifted)
+            self._lifted |= trace.lifted
+            return trace
 
     def _warn(self, key):
         """Warns about repeated tracing, with the difference to the previous trace."""

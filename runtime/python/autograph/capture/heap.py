@@ -23,6 +23,10 @@ DEFINITIONS = (
 )  # fmt: skip
 
 
+class Rewritten(Exception):
+    """A change in `init_scope` of what the trace has changed before."""
+
+
 class Mark(NamedTuple):
     """A point in time: a position in the log, and the number of the mark."""
 
@@ -257,6 +261,35 @@ class Heap:
             if before is not _SAME:
                 self.log.append((entry, before))
                 self._watch(entry.children())
+
+    def adopt(self, watch):
+        """Makes the changes since the last `sync` part of the state before all marks. `watch(values)` adds entries for
+        objects. Returns whether objects from outside have changed."""
+        has_changed = False
+        for entry in list(self.entries.values()):
+            before = entry.refresh()
+            if before is _SAME:
+                continue
+            is_drawn = isinstance(entry, Opaque) and entry.place.kind.is_drawn
+            has_changed = has_changed or entry.born == 0 and not is_drawn
+            self._rewrite(entry, before)
+            watch(entry.children())
+        return has_changed
+
+    def _rewrite(self, entry, before):
+        """Adds a change to the states in the log."""
+        found = {}
+        entry.differences(before, found)
+        for index, (logged, state) in enumerate(self.log):
+            if logged is not entry:
+                continue
+            for place, old in found.items():
+                if not isinstance(entry, Attributes) or state.get(place.name, MISSING) is not old:
+                    raise Rewritten(str(place))
+                state = {**state, place.name: entry.state.get(place.name)}
+                if place.name not in entry.state:
+                    del state[place.name]
+            self.log[index] = entry, state
 
     def mark(self):
         """A mark for the current state."""

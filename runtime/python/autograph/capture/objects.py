@@ -18,6 +18,7 @@ import torch
 
 from ..conversion import spans
 from ..conversion.converter import is_cache, is_converted, is_user_code
+from ..errors import Drawn, StagingError
 from . import contents, heap
 from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
 
@@ -201,6 +202,20 @@ class Objects:
         return key in self.entries or key[0] in self.kept
 
     # Changes.
+
+    def before_lifting(self):
+        """Called before code changes state that remains."""
+        if self.heap.compare_all():
+            raise Drawn
+        self.heap.sync()
+
+    def adopt_lifted(self):
+        """Called after it. Returns whether state from outside of the function has changed."""
+        try:
+            return self.heap.adopt(lambda values: self._watch_all(values, 0))
+        except heap.Rewritten as error:
+            message = f"`ag.init_scope()` changes {error}, which the function has changed before"
+            raise StagingError(f"{message}\nhelp: change it in one of the two places", spans.current()) from None
 
     def snapshot(self):
         """A mark for `changed`."""
@@ -442,8 +457,8 @@ def _watcher(kind):
 #: Objects that hold others that cannot be replaced.
 _FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
 
-#: Modules of torch with objects that a step of training changes.
-_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils")
+#: Modules of libraries with objects that a step of training changes.
+_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")
 
 
 class Reads(NamedTuple):

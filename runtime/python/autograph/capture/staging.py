@@ -56,6 +56,13 @@ def is_staged(value):
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
+#: An operation in code that `init_scope` takes out of the trace.
+LIFTED = (
+    "a staged value is used in `ag.init_scope()`, which runs while tracing\n"
+    "help: use only its shape and dtype there, or move this code out of the `with` statement"
+)
+
+
 #: The most conditions that one trace decides for its arguments: each runs the graph so far.
 MOST_PROBES = 100
 
@@ -123,6 +130,8 @@ class Staging:
         self.probes = 0  # how often that was asked for conditions that Python decides
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
+        self.is_lifted = False  # whether code in `init_scope` runs
+        self.lifted = set()  # spans of the `init_scope` whose code has changed Python state
 
     # Nodes.
 
@@ -131,6 +140,8 @@ class Staging:
         return self.record.region.depth
 
     def emit(self, op, args, types, regions=(), span=None):
+        if self.is_lifted:
+            raise StagingError(LIFTED, spans.current())
         grad = torch.is_grad_enabled() or not self.keeps_detach
         return self.record.emit(op, args, types, regions, span or spans.current(), grad)
 

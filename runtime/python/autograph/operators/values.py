@@ -7,7 +7,7 @@ They are in one module with `List`, because lists contain values and are values.
 import torch
 
 from ..capture import scalars
-from ..capture.staging import current, is_staged
+from ..capture.staging import LIFTED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import StagingError
@@ -31,6 +31,13 @@ from . import specs
 from .overloads import OVERLOADS
 
 _FULL = of_torch(torch.ops.aten.full.default)
+
+
+def _required(staging):
+    """The active trace; a list of the graph cannot be used in `init_scope`."""
+    if staging is None:
+        raise StagingError(LIFTED, spans.current())
+    return staging
 
 
 class List(list):
@@ -70,7 +77,7 @@ class List(list):
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
-        return staging
+        return staging if self.value is None else _required(staging)
 
     # Reading.
 
@@ -99,7 +106,7 @@ class List(list):
         """`len`, which may be a staged number."""
         if self.value is None:
             return super().__len__()
-        staging = current()
+        staging = _required(current())
         memo = staging.record.region.memo
         key = (self.value, "len")
         if key not in memo:
@@ -108,7 +115,7 @@ class List(list):
 
     def in_graph(self):
         """The list as a value of the graph, and its spec."""
-        staging = current()
+        staging = _required(current())
         if self.value is not None:
             return self.value, self.spec
         try:
@@ -118,7 +125,7 @@ class List(list):
         return lower(staging, self, spec)[0], spec
 
     def at(self, index):
-        staging = current()
+        staging = _required(current())
         value, spec = self.in_graph()
         if isinstance(index, slice):
             bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]

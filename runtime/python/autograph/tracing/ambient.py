@@ -10,6 +10,7 @@ from torch.utils._device import DeviceContext
 
 from .._runtime import ambient
 from ..errors import StagingError
+from ..interception.lifting import Lifted
 from .tracebacks import line_outside
 
 
@@ -35,6 +36,8 @@ def _modes():
     the operations of the graph."""
     for index in range(torch._C._len_torch_function_stack()):
         mode = torch._C._get_function_stack_at(index)
+        if isinstance(mode, Lifted):
+            continue
         if not isinstance(mode, DeviceContext):
             raise _refusal(f"the mode `{type(mode).__name__}` is active, and a graph does not call it")
         yield "device", str(mode.device)

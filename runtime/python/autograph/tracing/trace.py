@@ -108,6 +108,9 @@ class Trace:
         self.place = place_of(python_function)
         self._finish(result, self.place)
         self.guards.done()
+        #: The `init_scope` whose code has changed Python state. The trace is then valid for this call only.
+        self.lifted = staging.lifted
+        self.is_spent = False
 
     def _finish(self, result, span):
         staging = self.staging
@@ -180,7 +183,7 @@ class Trace:
 
     def broken(self):
         """Whether the current state of Python violates a guard; and the places whose values have changed."""
-        if any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
+        if self.is_spent or any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
             return True, []
         if self.hooks and any(hook.is_changed() for hook in self.hooks):
             return True, []

@@ -1,0 +1,16 @@
+"""Code of a staged function that runs in Python, once while tracing."""
+
+from ..interception.lifting import InitScope
+
+
+def init_scope():
+    """Takes the code of a `with` statement out of the trace: it runs in Python each time the function is traced, also
+    below staged conditions. Its tensors are constants of the graph, and the state that it creates remains:
+
+        if self.table is None:
+            with ag.init_scope():
+                self.table = torch.rand(100)
+
+    A call that creates state is traced again the next time. Staged values cannot be used in the block. Outside of
+    staged functions, the statement has no effect."""
+    return InitScope()

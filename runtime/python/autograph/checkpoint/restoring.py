@@ -1,0 +1,78 @@
+"""A restore. It goes on when the program creates objects: parameters, buffers and modules of a module are restored when
+they are registered, everything else by the next method of the status."""
+
+import weakref
+
+from torch.nn.modules import module as hooks
+
+from ..capture.staging import current
+from . import files, status, writing
+from .matching import Matches, Matching
+from .objects import Ref, collect
+
+#: The restores with saved values that the program did not have.
+_ACTIVE = weakref.WeakSet()
+
+
+class Restoring:
+    def __init__(self, root, path):
+        self.path = str(path)
+        self.root = root
+        self.saved = files.read(path)
+        self.matches = Matches()
+        self._restore(collect(root), [(0, 0)])
+        if self.unused():
+            _ACTIVE.add(self)
+
+    def update(self):
+        """Restores what was created since."""
+        if self in _ACTIVE:
+            self._restore(collect(self.root), [(0, 0)])
+            if not self.unused():
+                _ACTIVE.discard(self)
+        return self
+
+    def stop(self):
+        """A later restore replaces this one."""
+        _ACTIVE.discard(self)
+
+    def registered(self, module, name, value):
+        """A module gets a parameter, a buffer or a module."""
+        id_of_saved = self.matches.nodes.get(id(module))
+        if id_of_saved is None or (id_of_saved, name) in self.matches.consumed:
+            return
+        edge = self.saved.graph.nodes[id_of_saved].edges.get(name)
+        program = collect(value) if value is not None and isinstance(edge, Ref) else None
+        if program is None or not program.nodes:
+            return
+        for node in program.nodes:
+            node.path = f"{self.saved.graph.nodes[edge.id].path}{node.path and '.'}{node.path}"
+        self._restore(program, [(edge.id, 0)])
+        if self.matches.objects.get(edge.id) is value:
+            self.matches.consumed.add((id_of_saved, name))
+
+    def _restore(self, program, starts):
+        matches = self.matches.copy()
+        matching = Matching(self.saved.graph, program, matches).run(starts)
+        writing.check(matching, self.saved)
+        writing.Writer(matching, self.saved, matches).write()
+        self.matches = matches
+
+    def unused(self):
+        return status.unused(self.saved.graph, self.matches)
+
+    def unmatched(self):
+        return status.unmatched(collect(self.root), self.saved.graph, self.matches)
+
+
+def _registered(module, name, value):
+    if _ACTIVE and current() is None:
+        for restoring in list(_ACTIVE):
+            restoring.registered(module, name, value)
+
+
+# Registered once: staged code may create modules, which reads the hooks of torch; these must be the same in the next
+# call.
+hooks.register_module_parameter_registration_hook(_registered)
+hooks.register_module_buffer_registration_hook(_registered)
+hooks.register_module_module_registration_hook(_registered)

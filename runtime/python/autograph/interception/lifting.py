@@ -1,0 +1,82 @@
+"""`ag.init_scope`: code that runs in Python while the function around it is traced."""
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
+
+from ..capture.staging import LIFTED, current, is_staged, is_staged_tensor, staging_of
+from ..conversion import spans
+from ..errors import StagingError
+from .functions import Interception
+
+_T = torch.Tensor
+
+#: What tracing knows about a staged tensor.
+_METADATA = {
+    _T.shape.__get__, _T.dtype.__get__, _T.device.__get__, _T.ndim.__get__, _T.layout.__get__, _T.size, _T.dim,
+    _T.numel, _T.ndimension, _T.nelement, _T.is_floating_point, _T.is_complex,
+}  # fmt: skip
+
+
+class Lifted(TorchFunctionMode):
+    """Refuses the staged tensors of a trace. All other code runs as outside of the trace."""
+
+    def __init__(self, staging):
+        super().__init__()
+        self.staging = staging
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        staged = [value for value in pytree.tree_leaves((args, kwargs)) if self._is_of_trace(value)]
+        if not staged:
+            return func(*args, **kwargs)
+        if func in _METADATA:
+            with torch._C.DisableTorchFunction():
+                found = func(*args, **kwargs)
+            if not any(isinstance(part, torch.SymInt) for part in pytree.tree_leaves(found)):
+                return found
+        raise StagingError(LIFTED, spans.current())
+
+    def _is_of_trace(self, value):
+        if is_staged_tensor(value):
+            return value.fake_mode is self.staging.fake_mode
+        return is_staged(value) and value.node.staging is self.staging
+
+
+class InitScope:
+    """Pauses the trace. Changes of Python state remain, as if they had been made before the call."""
+
+    def __enter__(self):
+        self._staging = staging = current()
+        if staging is None:
+            return self
+        staging.objects.before_lifting()
+        self._modes = _popped_modes()
+        for mode in self._modes:
+            if not isinstance(mode, Interception):
+                torch._C._push_on_torch_function_stack(mode)
+        self._contexts = [_disable_current_modes(), Lifted(staging), staging_of(None)]
+        for context in self._contexts:
+            context.__enter__()
+        staging.is_lifted = True
+        return self
+
+    def __exit__(self, *error):
+        staging = self._staging
+        if staging is None:
+            return
+        staging.is_lifted = False
+        for context in reversed(self._contexts):
+            context.__exit__(None, None, None)
+        _popped_modes()
+        for mode in self._modes:
+            torch._C._push_on_torch_function_stack(mode)
+        if staging.objects.adopt_lifted():
+            staging.lifted.add(spans.current())
+
+
+def _popped_modes():
+    """Removes the modes of torch functions; the outermost comes first."""
+    count = torch._C._len_torch_function_stack()
+    return [torch._C._pop_torch_function_stack() for _ in range(count)][::-1]
