@@ -28,11 +28,11 @@ from .api.eager import functions_run_eagerly, run_functions_eagerly
 from .api.function import Function, function
 from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
 from .api.saved import load
-from .errors import AutographError, ConversionError, StagingError, VerificationError
+from .errors import AutographError, ConversionError, FallbackWarning, StagingError, VerificationError
 from .operators.py_function import py_function
 
 __all__ = [
-    "AutographError", "ConversionError", "Function", "StagingError", "VerificationError", "convert",
-    "deterministic_kernels_used", "do_not_convert", "function", "functions_run_eagerly", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
-    "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
+    "AutographError", "ConversionError", "FallbackWarning", "Function", "StagingError", "VerificationError", "convert",
+    "deterministic_kernels_used", "do_not_convert", "function", "functions_run_eagerly", "load", "py_function",
+    "run_functions_eagerly", "set_element_type", "set_loop_options", "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

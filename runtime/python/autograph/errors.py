@@ -25,6 +25,18 @@ class ConversionError(AutographError):
 class StagingError(AutographError):
     """Code that cannot become part of a graph."""
 
+    #: Called with each new error; None if nobody has to know those that the traced code catches.
+    noticed = None
+
+    def __init__(self, message, span=None):
+        super().__init__(message, span)
+        if StagingError.noticed is not None:
+            StagingError.noticed(self)
+
+
+class FallbackWarning(UserWarning):
+    """Python runs a call that was to run as a graph. The message has the reason, with its line."""
+
 
 class VerificationError(AutographError):
     """In shadow mode, a graph behaved differently from eager Python."""

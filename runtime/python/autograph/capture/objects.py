@@ -18,7 +18,7 @@ import torch
 
 from ..conversion import spans
 from ..conversion.converter import is_cache, is_converted, is_user_code
-from . import contents, heap
+from . import contents, heap, permanent
 from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
 
 #: The elements of larger containers are data, not state.
@@ -315,6 +315,8 @@ def _container(objects, container, born):
 
 def _opaque(objects, value, born):
     kind = contents.kind_of(type(value))
+    if born == 0 and not kind.restores and permanent.are_refused():
+        permanent.refuse(f"the function can change {kind.describe(value)} from outside")
     entry = heap.Opaque(Contents(value, kind))
     objects._add((id(value), None), entry, born)
     inner = list(entry.children())

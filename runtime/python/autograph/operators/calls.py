@@ -8,7 +8,7 @@ import types
 import torch
 from torch.nn.modules.lazy import LazyModuleMixin
 
-from ..capture import scalars, texts
+from ..capture import permanent, scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
 from ..errors import Eager, Unconverted
@@ -84,6 +84,8 @@ def call(f, args, keywords):
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
         if f.__name__ == "format" and type(f.__self__) is str:
             return formats.formatted(f.__self__, args, keywords)
+        if permanent.are_refused():
+            permanent.check_call(f)
         try:
             return texts.noticed(current(), f(*args, **keywords))
         except TypeError:

@@ -3,11 +3,12 @@
 import functools
 import inspect
 import threading
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..capture import scalars
+from ..capture import permanent, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
@@ -18,8 +19,8 @@ from ..operators import attributes, calls
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
-from ..record.queries import has_effects, has_random, overwrites
-from . import differentiable, graphs, overlap
+from ..record.queries import checks_first, has_effects, has_random, overwrites
+from . import ambient, differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .guards import Guards
@@ -35,12 +36,14 @@ TRACING = threading.RLock()
 class Trace:
     """One graph of a function. It can be run in place of the function."""
 
-    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), is_trial=False):
+        """`is_trial` tells whether Python runs the call if this raises an error, so that nothing may remain of it."""
         recursive, unrolled, draws, decisions = {}, set(), False, set()
         while True:
             try:
                 again = recursive, unrolled, draws, decisions
-                return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
+                with trial() if is_trial else nullcontext():
+                    return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
             except Drawn:
                 draws = True
             except Unconverted:
@@ -149,8 +152,8 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
-        #: Whether a run that fails leaves everything as it was.
-        self.may_run_in_python = not has_effects(staging.record.entry)
+        #: Whether a run that does not satisfy an assumption leaves everything as it was.
+        self.may_run_in_python = checks_first(staging.record.entry, staging.assumptions)
         #: Whether such a run has to put back the state of the generator of random numbers.
         self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
         if self.restores_random and torch.cuda.is_available():
@@ -185,11 +188,16 @@ class Trace:
             return True, []
         return self.guards.broken()
 
-    def run(self, leaves, args, kwargs):
-        """Runs the graph with these arguments."""
+    def inputs(self, leaves):
+        """The inputs of the graph. Raises an error if it cannot run on them."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
         if self.writes:
             overlap.check(self.staging.name, self.place, self.captures, tensors, self.writes)
+        return tensors
+
+    def run(self, leaves, args, kwargs):
+        """Runs the graph with these arguments."""
+        tensors = self.inputs(leaves)
         for capture, flag in self.flags:
             if flag:
                 self._input(capture, leaves).requires_grad_()
@@ -239,6 +247,15 @@ class Trace:
         if index is not None:
             return leaves[index]
         return capture.current_value()
+
+
+@contextmanager
+def trial():
+    """A trace that leaves nothing behind, apart from the objects that it restores itself."""
+    with permanent.refused() as caught, ambient.kept():
+        yield
+    if caught:
+        raise caught[0]
 
 
 def _probed(staging, flag):
