@@ -97,6 +97,13 @@ def check_call(function):
         refuse(f"this calls `{function.__name__}` of a `{kind.__name__}`")
 
 
+def check_arguments(args, keywords):
+    """Refuses a call of code that is not converted with an open file: it may write to the file."""
+    for value in (*args, *keywords.values()):
+        if isinstance(value, io.IOBase) and contents.kind_of(type(value)) is None:
+            refuse("an open file is passed to code that is not converted")
+
+
 #: Methods that change no object.
 _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",
           "hexdigest", "throw"}  # fmt: skip

@@ -86,6 +86,7 @@ def call(f, args, keywords):
             return formats.formatted(f.__self__, args, keywords)
         if permanent.are_refused():
             permanent.check_call(f)
+            permanent.check_arguments(args, keywords)
         try:
             return texts.noticed(current(), f(*args, **keywords))
         except TypeError:
@@ -130,6 +131,8 @@ def _enter(f, args, keywords):
     is_watched = converted is not None and not converter.is_of_torch(f)
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
+    if converted is None and permanent.are_refused():
+        permanent.check_arguments(args, keywords)
     if staging is None or converted is None and not converter.is_converted(f):
         return (converted or f)(*args, **keywords)
     return recursion.enter(staging, f, converted or f, args, keywords)
