@@ -30,6 +30,7 @@ class StagingError(AutographError):
 
     def __init__(self, message, span=None):
         super().__init__(message, span)
+        self.calls = []  # the functions that the trace was in, innermost first
         if StagingError.noticed is not None:
             StagingError.noticed(self)
 
@@ -44,6 +45,14 @@ class VerificationError(AutographError):
 
 class Assumed(Exception):
     """A run does not satisfy what tracing has assumed. Nothing has changed, so Python can run the call instead."""
+
+
+class Misfit(Exception):
+    """A Python function that a graph calls, with this code, has returned a value of another kind than before."""
+
+    def __init__(self, code):
+        super().__init__(f"`{code.co_name}` returns values of different kinds")
+        self.code = code
 
 
 class Eager(BaseException):

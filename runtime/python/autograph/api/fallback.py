@@ -5,7 +5,8 @@ import traceback
 import warnings
 from contextlib import contextmanager
 
-from ..errors import AutographError, FallbackWarning, located
+from ..errors import AutographError, FallbackWarning, StagingError, located
+from ..operators.python_calls import PythonCall
 
 #: After this many signatures in a row that cannot be staged, a function is not traced for new ones.
 MOST_REFUSALS = 5
@@ -51,8 +52,10 @@ class Fallbacks:
         self.never = None if error is None else str(error)
         self.counts = {}  # reason -> number of calls
         self.refused = {}  # key of a call -> the reason why it cannot be staged
+        self.python_calls = {}  # code of functions that graphs call -> what is known about them
         self.in_a_row = 0
         self._said = set()
+        self._unfit = set()  # code of functions that graphs cannot call
 
     def reason(self, key):
         """The reason why calls with this key are not staged; None if they are."""
@@ -66,9 +69,35 @@ class Fallbacks:
             self.refused[key] = reason
             self.in_a_row += 1
 
+    def candidates(self, refused):
+        """The codes of functions that Python could call from a graph, so that the rest of it can be staged."""
+        if refused is None or self.never or not isinstance(refused.reason, StagingError):
+            return []
+        codes = [function.__code__ for function in refused.reason.calls[:-1]]
+        return [code for code in codes if code not in self._unfit and code not in self.python_calls]
+
+    def learn(self, reason, candidates, kinds):
+        """Decides for the innermost possible function that Python calls it from the graph. `kinds` are those of the
+        results of the candidates, by their code."""
+        for code in candidates:
+            kind = kinds.get(code)
+            if kind is not None:
+                self.python_calls[code] = PythonCall(kind, lambda: self.count(reason))
+                return True
+            if code in kinds:
+                self._unfit.add(code)
+        return False
+
+    def unfit(self, code):
+        self._unfit.add(code)
+        self.python_calls.pop(code, None)
+
+    def count(self, reason):
+        self.counts[reason] = self.counts.get(reason, 0) + 1
+
     def note(self, name, reason, stacklevel):
         """Counts a call, and warns about each reason once."""
-        self.counts[reason] = self.counts.get(reason, 0) + 1
+        self.count(reason)
         if reason not in self._said:
             self._said.add(reason)
             warnings.warn(f"a call of `{name}` runs in Python, which is slow: {reason}", FallbackWarning, stacklevel + 1)

@@ -8,10 +8,13 @@ import sys
 import types
 import warnings
 
+import torch
+
 from .._runtime import Callable
 from ..capture.staging import current
-from ..errors import Assumed, AutographError, Eager, Restart, StagingError
-from ..operators import calls
+from ..errors import Assumed, AutographError, Eager, Misfit, Restart, StagingError
+from ..operators import calls as converted_calls
+from ..operators import python_calls
 from ..shadow import check
 from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten
@@ -71,7 +74,7 @@ class Function(Callable):
         return type(self)(copy.deepcopy(self.python_function, memo), self.input_signature, self.fallback)
 
     def __ag_inline__(self, args, kwargs):
-        return calls.call(self.python_function, args, kwargs)
+        return converted_calls.call(self.python_function, args, kwargs)
 
     def _call(self, *args, **kwargs):
         if functions_run_eagerly():
@@ -95,32 +98,52 @@ class Function(Callable):
 
     def _staged_or_in_python(self, leaves, structure, args, kwargs):
         """Python runs the call if it cannot be staged."""
-        key = None
+        refused, run = None, None
         try:
             trace = self._traced(leaves, structure, args, kwargs, is_trial=True)
             trace.inputs(leaves)
         except Eager as eager:
             reason = eager.reason
-        except fallbacks.Refused as refused:
-            key, reason = refused.key, refused.reason
+        except fallbacks.Refused as error:
+            refused, reason = error, error.reason
         except StagingError as error:  # inputs share memory
             reason = error
         else:
             try:
-                return trace.run(leaves, args, kwargs)
+                if not trace.staging.reached:
+                    return trace.run(leaves, args, kwargs)
+                random = torch.get_rng_state()
+                with python_calls.running() as run:
+                    return trace.run(leaves, args, kwargs)
             except Assumed as assumed:
                 reason = assumed
+            except Misfit as misfit:
+                reason = misfit
+                torch.set_rng_state(random)
+                self._without(misfit.code)
         text = fallbacks.reason_of(reason, place_of(self.python_function))
-        is_certain = isinstance(reason, (str, AutographError, Assumed))
+        is_certain = isinstance(reason, (str, AutographError, Assumed, Misfit))
         if is_certain:
             self._fallbacks.note(self.__name__, text, stacklevel=3)
-        with fallbacks.inherited():
-            result = self.python_function(*args, **kwargs)
-        if key is not None:
-            self._fallbacks.refuse(key, text)
+        candidates = self._fallbacks.candidates(refused)
+        with fallbacks.inherited(), python_calls.observed(candidates) as kinds:
+            if isinstance(reason, Misfit):
+                with python_calls.repeating(run):
+                    result = converted_calls.call(self.python_function, args, kwargs)
+            else:
+                result = self.python_function(*args, **kwargs)
+        if refused is not None and not self._fallbacks.learn(text, candidates, kinds):
+            self._fallbacks.refuse(refused.key, text)
         if reason is not None and not is_certain:  # the trace raised an exception, and Python did not
             self._fallbacks.note(self.__name__, text, stacklevel=3)
         return result
+
+    def _without(self, code):
+        """Forgets the graphs, because Python can no longer call the function with this code from them."""
+        with TRACING:
+            self._fallbacks.unfit(code)
+            self._traces.clear()
+            self._families.clear()
 
     @property
     def fallbacks(self):
@@ -250,7 +273,7 @@ class Function(Callable):
         while True:
             try:
                 with progress.staging(self.__name__):
-                    return Trace(self.python_function, args, kwargs, changing, unknown, optimizers, is_trial)
+                    return Trace(self.python_function, args, kwargs, changing, unknown, optimizers, self._fallbacks.python_calls if is_trial else None)
             except Restart as restart:
                 optimizers.append(restart.optimizer)
 

@@ -42,6 +42,7 @@ class Objects:
         self.hidden = {}  # class -> names of attributes that are not its own
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
+        self.in_python = ()  # the codes of functions that Python calls when the graph runs
         self.spoiled = {}  # id -> the place that was changed and cannot be restored
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
@@ -230,6 +231,8 @@ class Objects:
 
 def _function(objects, function, born):
     """A user function: the variables of enclosing functions, its defaults and attributes."""
+    if function.__code__ in objects.in_python:
+        return []
     if not (is_converted(function) or is_user_code(function)):
         objects._pin(_variables(function))
         return _variables(function)

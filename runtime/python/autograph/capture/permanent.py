@@ -47,6 +47,16 @@ def refused():
         _LOCAL.errors, StagingError.noticed, sys.stdout, sys.stderr, logging.Logger.handle = before
 
 
+@contextlib.contextmanager
+def allowed():
+    """Allows such changes again in a block."""
+    before, _LOCAL.errors = getattr(_LOCAL, "errors", None), None
+    try:
+        yield
+    finally:
+        _LOCAL.errors = before
+
+
 def _noticed(error):
     if are_refused() and spans.inside_try():
         _LOCAL.errors.append(error)
@@ -91,7 +101,7 @@ def check_call(function):
     """Refuses the method of an object that is not written in Python, unless the object cannot change or is watched."""
     owner = function.__self__
     kind = type(owner)
-    if isinstance(owner, (types.ModuleType, type)) or hasattr(object, function.__name__):
+    if isinstance(owner, (types.ModuleType, type, types.NoneType)) or hasattr(object, function.__name__):
         return
     if kind.__hash__ is object.__hash__ and contents.kind_of(kind) is None and function.__name__ not in _READS:
         refuse(f"this calls `{function.__name__}` of a `{kind.__name__}`")

@@ -120,6 +120,10 @@ class Staging:
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.probes = 0  # how often that was asked for conditions that Python decides
+        self.python_calls = {}  # code of functions that the graph calls -> what is known about them
+        self.reached = []  # (such a function that was called, the objects that it can reach, the span of the call)
+        self.repeatable = set()  # the numbers of these functions among the callbacks
+        self.has_unknown_sizes = False
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
 

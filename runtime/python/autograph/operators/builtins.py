@@ -10,7 +10,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
-from . import attributes, ranges, regions
+from . import attributes, python_calls, ranges, regions
 from .if_exp import either
 from .overloads import OVERLOADS
 from .values import List
@@ -176,6 +176,8 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
     and `end`; otherwise it calls Python."""
     staging = current()
     if staging is None:
+        if file is None and python_calls.was_printed():
+            return None
         return print(*objects, sep=sep, end=end, file=file, flush=flush)
     if file is not None:
         raise StagingError("`print` to a file cannot be staged", spans.current())
@@ -243,4 +245,5 @@ OVERLOADS.update({
     builtins.all: all_, builtins.print: print_, builtins.isinstance: isinstance_, builtins.type: type_,
     builtins.range: ranges.range_, builtins.enumerate: ranges.enumerate_, builtins.zip: ranges.zip_,
     builtins.reversed: ranges.reversed_, builtins.hasattr: hasattr_, builtins.getattr: getattr_,
+    python_calls.counted_print: print_,
 })  # fmt: skip

@@ -13,6 +13,8 @@ from ..capture.staging import current
 from ..conversion import converter
 from ..errors import Eager, Unconverted
 from . import draws, formats, recursion
+from ..errors import Eager, StagingError, Unconverted
+from . import draws, python_calls, recursion
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
@@ -127,6 +129,12 @@ def _enter(f, args, keywords):
     if wrapped is not None:
         return wrapped(*args, **keywords)
     staging = current()
+    if staging is None:
+        logged = python_calls.repeated(f)
+        if logged is not None:
+            return logged.repeat(args, keywords)
+    elif f.__code__ in staging.python_calls:
+        return python_calls.call(staging, f, args, keywords)
     converted = converter.converted(f, staging is not None)
     is_watched = converted is not None and not converter.is_of_torch(f)
     if staging is not None and (is_watched or converter.is_excluded(f)):
@@ -135,7 +143,11 @@ def _enter(f, args, keywords):
         permanent.check_arguments(args, keywords)
     if staging is None or converted is None and not converter.is_converted(f):
         return (converted or f)(*args, **keywords)
-    return recursion.enter(staging, f, converted or f, args, keywords)
+    try:
+        return recursion.enter(staging, f, converted or f, args, keywords)
+    except StagingError as error:
+        error.calls.append(f)
+        raise
 
 
 def _with_context(f):

@@ -23,6 +23,13 @@ def has_effects(region):
     return any(map(_is_effect, _nodes(region, set())))
 
 
+def called_for_effects(region):
+    """The numbers of the Python functions that a region, or a function called in it, calls for an effect other than
+    output."""
+    effects = [node.op for node in _nodes(region, set()) if isinstance(node.op, Callback)]
+    return {op.number for op in effects if not (op.is_pure or op.prints)}
+
+
 def _is_effect(node):
     return node.op == PRINT or isinstance(node.op, Callback) and not node.op.is_pure
 

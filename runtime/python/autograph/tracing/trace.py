@@ -16,6 +16,7 @@ from ..capture.unbound import Undefined
 from ..errors import Assumed, AutographError, Decide, Drawn, Eager, StagingError, Unconverted, Undecided, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
+from ..operators import python_calls as python_calls_
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
@@ -36,14 +37,16 @@ TRACING = threading.RLock()
 class Trace:
     """One graph of a function. It can be run in place of the function."""
 
-    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), is_trial=False):
-        """`is_trial` tells whether Python runs the call if this raises an error, so that nothing may remain of it."""
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None):
+        """If `python_calls` is not None, Python runs the call if this raises an error, so that nothing may remain of it. It
+        has the functions that Python calls when the graph runs, by their code."""
+        self.is_trial = python_calls is not None
         recursive, unrolled, draws, decisions = {}, set(), False, set()
         while True:
             try:
                 again = recursive, unrolled, draws, decisions
-                with trial() if is_trial else nullcontext():
-                    return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
+                with nullcontext() if python_calls is None else trial():
+                    return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except Drawn:
                 draws = True
             except Unconverted:
@@ -57,8 +60,10 @@ class Trace:
             except Undecided:
                 decisions = None
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions):
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, python_calls):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions)
+        staging.python_calls = staging.objects.in_python = python_calls
+        staging.has_unknown_sizes = bool(unknown)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
@@ -94,6 +99,7 @@ class Trace:
                 raise
             _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
+            python_calls_.check(staging, changed)
             if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
                 raise Undecided
         finally:
@@ -158,6 +164,9 @@ class Trace:
         self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
         if self.restores_random and torch.cuda.is_available():
             self.restores_random = self.may_run_in_python = False
+        if self.is_trial and staging.assumptions and not self.may_run_in_python:
+            message = "a run that contradicts an assumption after output or a call of Python could not be repeated"
+            raise StagingError(f"{message}: {sorted(staging.assumptions)[0]}", span)
         self.overwrites = overwrites(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.gradient_guards = list(staging.gradients.guards.values())
