@@ -321,8 +321,17 @@ def logged(x):
     return x * 1.0
 
 
+def fickle(x):
+    """Its results are of different kinds."""
+    STEPS.append(x.tolist()[0])
+    if len(STEPS) % 5 == 3:
+        return torch.cat([x, torch.rand(1, dtype=x.dtype)])
+    return x.double() * 0.9 if len(STEPS) % 5 == 4 else x * 0.9
+
+
 def reset_planted():
     global DIGEST, NUMBERS, METER, GENERATOR
+    STEPS.clear()
     DIGEST, NUMBERS, METER, GENERATOR = hashlib.md5(), itertools.count(), Meter(), torch.Generator().manual_seed(3)
     FOUND.clear()
     UNIQUE.clear()
@@ -330,10 +339,10 @@ def reset_planted():
 
 
 def planted_state():
-    return DIGEST.hexdigest(), next(NUMBERS), plain(METER), plain(FOUND), plain(sorted(UNIQUE)), GENERATOR.get_state()
+    return DIGEST.hexdigest(), next(NUMBERS), plain(METER), plain(FOUND), plain(STEPS), plain(sorted(UNIQUE)), GENERATOR.get_state()
 
 
-FOUND, UNIQUE = [], set()
+FOUND, STEPS, UNIQUE = [], [], set()
 
 
 '''
@@ -344,6 +353,7 @@ PLANTED = (
     "k = int(str(k % 7))", "s = s + next(NUMBERS)", "DIGEST.update(b'x')", "a = a + torch.randn(3, generator=GENERATOR)",
     "s = s + METER.update(b)", "sys.stdout.write(f'{k}\\n')", "os.environ['PLANTED'] = str(j)", "print(a.tolist(), k, j)",
     "d[str(float(s))] = k", "b = smoothed(b)", "a = scaled(a)", "a = scaled(a, by=0.5)", "b = noisy(b)", "a = logged(a)",
+    "b = fickle(b)[:3].to(b.dtype)", "a = a + fickle(a).to(a.dtype)[:3]", "s = s + fickle(a).sum()", "print('s', s)",
     "s = s + collections.Counter(b.tolist()).most_common(1)[0][1]", "s = s + eval('k + 1')", "print('k', k)",
     "s = s + sum(int(c) for c in str(abs(k)))", "FOUND.extend(b.tolist())", "b = torch.cat([smoothed(b)[:2], noisy(a)[:1]])",
 )  # fmt: skip

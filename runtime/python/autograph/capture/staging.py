@@ -14,7 +14,7 @@ from ..record.nodes import Record
 from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
-from . import scalars, sizes, views
+from . import permanent, scalars, sizes, views
 from .aliases import Aliases, Base, View
 from .grad_attribute import Gradients
 from .layouts import layout, strides
@@ -323,6 +323,13 @@ class Staging:
         """Records an assertion of what tracing assumes."""
         message = f"tracing has assumed that {message}"
         self.assumptions.add(message)
+        self.emit(ASSERT, [flag, message], [])
+
+    def require(self, flag, message):
+        """Records an assertion of what a graph needs and Python does not. With a fallback, Python runs the call if it
+        fails."""
+        if permanent.are_refused():
+            self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):

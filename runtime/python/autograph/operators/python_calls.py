@@ -18,7 +18,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..capture import heap, permanent
-from ..capture.objects import Objects
+from ..capture.objects import Objects, attributes_of
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import Misfit, StagingError
@@ -155,6 +155,8 @@ def call(staging, function, args, keywords):
         for index, value in zip(places, copies):
             given[index] = value
         args, keywords = pytree.tree_unflatten(given, structure)
+        if (logged := _recomputed()) is not None:
+            return [r for r in pytree.tree_leaves(logged.repeat(args, keywords)) if r is not None]
         tensors = [v for v in copies if isinstance(v, torch.Tensor)]
         versions = [v._version for v in tensors]
         known.counted()
@@ -187,49 +189,81 @@ def _recorded(run, inputs, types, has_history):
 
 def _reach(staging, function, held):
     """Notes the state that a function can reach, and refuses a function that reaches parameters."""
-    objects = Objects()
-    with permanent.allowed():
-        objects.entered(function)
-        for value in held:
-            objects.watch(value)
+    objects = _reachable([function], held)
     for entry in objects.entries.values():
-        for value in _children(entry):
+        for value in _children(entry, objects):
             if isinstance(value, torch.Tensor) and value.requires_grad:
                 raise StagingError(f"`{function.__name__}` uses a tensor from outside that requires a gradient", spans.current())
     staging.reached.append((function, objects, spans.current()))
 
 
-def _children(entry):
+def _reachable(functions, values, in_python=()):
+    """The state that functions can reach by the names in their code."""
+    named = None
+    for _ in range(2):  # the first time, to find the names
+        objects = Objects()
+        objects.named, objects.in_python = named, in_python
+        with permanent.allowed():
+            for function in functions:
+                objects.entered(function)
+            for value in values:
+                objects.watch(value)
+        named = objects.names
+    objects.names = named
+    return objects
+
+
+def _children(entry, objects):
+    if isinstance(entry, heap.Attributes):
+        return [value for name, value in attributes_of(entry.owner, entry.state) if name in objects.names]
     return entry.state if isinstance(entry, heap.StagedList) else entry.children()
 
 
-def check(staging, changed):
+def check(staging, python_function, changed):
     """Refuses functions that share state with the rest of a trace, at its end."""
-    if staging.reached and called_for_effects(staging.record.entry) - staging.repeatable:
+    if not staging.reached:
+        return
+    if called_for_effects(staging.record.entry) - staging.repeatable:
         message = "the function also draws numbers in Python, and a run that has to end here could not be repeated"
         raise StagingError(message, staging.reached[0][2])
+    functions = [python_function, *staging.objects.called()]
+    rest = _reachable([f for f in functions if isinstance(f, types.FunctionType)], [python_function], staging.python_calls)
     changed = {place.key() for place in changed}
     tensors = {id(capture.tensor) for capture in staging.captures.values()}
     for function, objects, span in staging.reached:
         for key, entry in objects.entries.items():
-            is_shared = key in staging.objects.entries and not _is_fixed(entry, objects)
-            if is_shared or key in changed or any(id(v) in tensors for v in _children(entry) if isinstance(v, torch.Tensor)):
+            is_shared = key in rest.entries and not _is_fixed(entry, objects, rest)
+            used = [value for value in _children(entry, objects) if isinstance(value, torch.Tensor)]
+            if is_shared or key in changed or any(id(value) in tensors for value in used):
                 raise StagingError(f"`{function.__name__}` shares state with the rest of the function", span)
 
 
-def _is_fixed(entry, objects):
-    """Whether code does not change an entry: a variable that holds a definition or a constant and is not assigned, or
-    the attributes of a definition that has none."""
+def _is_fixed(entry, objects, rest):
+    """Whether an entry that a function shares with the rest is no shared state: a variable that none of them assigns, or
+    an object of which they use other attributes."""
     if isinstance(entry, heap.Variable):
-        return not any(_assigns(code, entry.place.name) for code in objects.codes)
-    if isinstance(entry, heap.Attributes) and isinstance(entry.owner, (types.FunctionType, type)):
-        return all(isinstance(v, (*heap.DEFINITIONS, str, type(None), tuple)) for v in entry.state.values())
+        return not _assigned([*objects.codes, *rest.codes]) & {entry.place.name, _ANY}
+    if isinstance(entry, heap.Attributes):
+        if _assigned(objects.codes) & {*rest.names, _ANY} or _assigned(rest.codes) & {*objects.names, _ANY}:
+            return False
+        used = [value for name, value in attributes_of(entry.owner, entry.state) if name in objects.names & rest.names]
+        return all(isinstance(value, heap.DEFINITIONS) for value in used)
     return False
 
 
-def _assigns(code, name):
-    names = (i.argval for i in dis.get_instructions(code) if i.opname.startswith(("STORE_", "DELETE_")))
-    return name in names or any(_assigns(c, name) for c in code.co_consts if isinstance(c, types.CodeType))
+def _assigned(codes):
+    """The names of the variables and attributes that code assigns. With `_ANY` if it may assign any attribute."""
+    found = set()
+    for code in codes:
+        instructions = list(dis.get_instructions(code))
+        found |= {i.argval for i in instructions if i.opname.startswith(_ASSIGNS)}
+        found |= {_ANY} if {"setattr", "delattr", "vars", "__dict__"} & set(code.co_names) else set()
+        found |= _assigned(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return found
+
+
+_ANY = ""
+_ASSIGNS = tuple(f"{what}_{where}" for what in ("STORE", "DELETE") for where in ("ATTR", "GLOBAL", "DEREF", "NAME"))
 
 
 # Runs.
@@ -253,7 +287,8 @@ class _Logged:
         tensors = [a for a in pytree.tree_leaves((args, keywords)) if isinstance(a, torch.Tensor)]
         for tensor, copy, version in zip(tensors, self.copies, self.versions):
             if copy._version != version:
-                tensor.copy_(copy)
+                with torch.no_grad():
+                    tensor.copy_(copy)
         torch.set_rng_state(self.random)
         leaves, structure = pytree.tree_flatten(self.result)
         outputs = [v for v in leaves if isinstance(v, torch.Tensor) and v.requires_grad and is_differentiable(v.dtype)]
@@ -327,6 +362,22 @@ def repeating(run):
         yield
     finally:
         _LOCAL.repeated = before
+
+
+@contextmanager
+def recomputing(run):
+    """In this block, a graph computes values of a run again: its calls have the results that they had."""
+    before, _LOCAL.recomputed = getattr(_LOCAL, "recomputed", None), iter(list(run.log))
+    try:
+        yield
+    finally:
+        _LOCAL.recomputed = before
+
+
+def _recomputed():
+    """The next call in such a block; None outside of it."""
+    calls = getattr(_LOCAL, "recomputed", None)
+    return None if calls is None else next(calls)
 
 
 def repeated(function):

@@ -99,7 +99,7 @@ class Trace:
                 raise
             _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
-            python_calls_.check(staging, changed)
+            python_calls_.check(staging, python_function, changed)
             if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
                 raise Undecided
         finally:
