@@ -313,8 +313,9 @@ def function(python_function=None, *, input_signature=None, verify=None, fallbac
     With `verify=True`, or `AUTOGRAPH_VERIFY=1` in the environment, eager Python runs beside the graph, and a difference
     raises a `VerificationError`.
 
-    Code that cannot be staged is an error with its line. With `fallback="eager"`, Python runs such a call instead, and a
-    `FallbackWarning` gives each reason once; the attribute `fallbacks` of the function counts the calls by reason."""
+    Code that cannot be staged is an error with its line. With `fallback="eager"`, Python runs such a call instead, or only
+    the called function that cannot be staged, if it shares no state with the rest. A `FallbackWarning` gives each reason
+    once; the attribute `fallbacks` of the function counts the calls by reason."""
     fallbacks.checked(fallback)
     if python_function is None:
         return functools.partial(function, input_signature=input_signature, verify=verify, fallback=fallback)

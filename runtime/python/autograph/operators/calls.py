@@ -11,10 +11,8 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from ..capture import permanent, scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
-from ..errors import Eager, Unconverted
-from . import draws, formats, recursion
 from ..errors import Eager, StagingError, Unconverted
-from . import draws, python_calls, recursion
+from . import draws, formats, python_calls, recursion
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
