@@ -74,7 +74,7 @@ def assert_falls_back(function, *args, prepare=lambda: None):
         prepare()
         found.append(_in_a_process(lambda wrap=wrap: _effects(wrap(function), args)))
     (eager, _), (staged, reasons) = found
-    assert staged == eager
+    assert staged == eager, [(key, staged[key], eager[key]) for key in eager if staged[key] != eager[key]]
     assert reasons or eager["outcomes"][0][0] == "raised", "no call fell back to Python"
 
 
