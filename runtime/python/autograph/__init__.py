@@ -34,5 +34,6 @@ from .operators.py_function import py_function
 __all__ = [
     "AutographError", "ConversionError", "FallbackWarning", "Function", "StagingError", "VerificationError", "convert",
     "deterministic_kernels_used", "do_not_convert", "function", "functions_run_eagerly", "load", "py_function",
-    "run_functions_eagerly", "set_element_type", "set_loop_options", "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
+    "run_functions_eagerly", "set_element_type", "set_loop_options", "show_config", "stack", "to_code", "to_graph",
+    "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

@@ -269,11 +269,11 @@ class Function(Callable):
         return trace
 
     def _staged(self, args, kwargs, changing, unknown, is_trial):
-        optimizers = []
+        optimizers, calls = [], self._fallbacks.python_calls if is_trial else None
         while True:
             try:
                 with progress.staging(self.__name__):
-                    return Trace(self.python_function, args, kwargs, changing, unknown, optimizers, self._fallbacks.python_calls if is_trial else None)
+                    return Trace(self.python_function, args, kwargs, changing, unknown, optimizers, calls)
             except Restart as restart:
                 optimizers.append(restart.optimizer)
 

@@ -68,7 +68,7 @@ def kind_of(result, arguments, versions):
     """The kind of a result; None if a graph cannot hold it, or if the call has changed an argument or returned its
     memory."""
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-    if any(t._version != version for t, version in zip(tensors, versions)):
+    if any(t.is_inference() for t in tensors) or any(t._version != version for t, version in zip(tensors, versions)):
         return None
     leaves, structure = pytree.tree_flatten(result)
     types = []
@@ -99,12 +99,20 @@ def observed(codes):
         return
 
     def event(frame, name, result):
+        try:
+            observe(frame, name, result)
+        except Exception:  # the program must not see it, so nothing is known about these functions
+            sys.setprofile(None)
+            kinds.clear()
+
+    def observe(frame, name, result):
         nonlocal events
         events += 1
         code = frame.f_code
         if code in counts and name == "call":
             arguments = pytree.tree_leaves(list(frame.f_locals.values()))
-            calls.append((frame, arguments, [a._version for a in arguments if isinstance(a, torch.Tensor) and not a.is_inference()]))
+            tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+            calls.append((frame, arguments, [None if a.is_inference() else a._version for a in tensors]))
         elif code in counts and name == "return" and calls and calls[-1][0] is frame:
             _, arguments, versions = calls.pop()
             found = kind_of(result, arguments, versions)
