@@ -1,7 +1,13 @@
 """Compares staged and eager execution: results, changed arguments, Python state, exceptions and printed text."""
 
+import contextlib
 import copy
+import io
+import os
+import pickle
 import random
+import types
+import warnings
 
 import numpy as np
 import pytest
@@ -51,9 +57,106 @@ def _results_and_states(make, wrap, calls):
 
 def refusal(function, *args):
     """The message of the error with which staging rejects the function."""
+    assert_falls_back(function, *args)
     with pytest.raises(ag.StagingError) as found:
         ag.function(function)(*args)
     return str(found.value)
+
+
+def assert_falls_back(function, *args, prepare=lambda: None):
+    """Asserts that with `fallback="eager"`, calls of a function that cannot be staged agree with eager Python in
+    everything. Each side has a process of its own, so that it finds the same state; `prepare` restores what processes
+    share."""
+    if torch.get_default_device().type != "cpu":
+        return  # CUDA does not work in a child process
+    found = []
+    for wrap in (lambda f: f, _fallback):
+        prepare()
+        found.append(_in_a_process(lambda wrap=wrap: _effects(wrap(function), args)))
+    (eager, _), (staged, reasons) = found
+    if "Autograd-and-Fork" in repr(found):
+        return  # torch may refuse to compute gradients in a process that was forked after gradients were computed
+    assert staged == eager, [(key, staged[key], eager[key]) for key in eager if staged[key] != eager[key]]
+    assert reasons or eager["outcomes"][0][0] == "raised", "no call fell back to Python"
+
+
+def _fallback(function):
+    return ag.function(function, fallback="eager")
+
+
+def _in_a_process(compute):
+    """What a function computes in a copy of this process."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            torch.set_num_threads(1)
+            try:
+                found = compute()
+            except BaseException as error:
+                found = repr(error)
+            with os.fdopen(writer, "wb") as file:
+                file.write(pickle.dumps(found))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        found = pickle.loads(file.read())
+    os.waitpid(child, 0)
+    assert not isinstance(found, str), found
+    return found
+
+
+def _effects(function, args):
+    """All that can be observed of two calls of a function, as plain data."""
+    random.seed(1)
+    np.random.seed(1)
+    torch.manual_seed(1)
+    outcomes, inner = [], getattr(function, "python_function", function)
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as printed:
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            try:
+                result = function(*args)
+                outcomes.append(("returned", plain(result)))
+                tensors = [r for r in (result if isinstance(result, tuple) else [result]) if isinstance(r, torch.Tensor)]
+                for tensor in tensors:
+                    if tensor.requires_grad:
+                        tensor.sum().backward(retain_graph=True)
+            except (Exception, SystemExit) as error:
+                outcomes.append(("raised", type(error).__name__, str(error).splitlines()[:1]))
+    state = [[cell.cell_contents for cell in inner.__closure__ or ()], args, inner.__defaults__]
+    numbers = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+    grads = [plain(arg.grad) for arg in args if isinstance(arg, torch.Tensor) and arg.is_leaf]
+    found = {"outcomes": outcomes, "printed": printed.getvalue(), "state": plain(state), "numbers": numbers, "grads": grads}
+    return found, list(getattr(function, "fallbacks", ()))
+
+
+def plain(value, seen=()):
+    """A value as data that can be compared and sent to another process."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach()
+        if value.is_quantized:
+            value = value.dequantize()
+        return "tensor", str(value.dtype), value.requires_grad, value.to_dense().tolist()
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+        return type(value).__name__, repr(value)
+    if isinstance(value, np.ndarray):
+        return "array", str(value.dtype), value.tolist()
+    if id(value) in seen or isinstance(value, (types.ModuleType, type, torch.dtype)):
+        return type(value).__name__
+    seen = (*seen, id(value))
+    if isinstance(value, dict):
+        return type(value).__name__, [(plain(k, seen), plain(v, seen)) for k, v in value.items()]
+    if isinstance(value, (set, frozenset)):
+        return type(value).__name__, sorted(map(repr, value))
+    if isinstance(value, (list, tuple, bytearray)) or type(value).__name__ == "deque":
+        return type(value).__name__, [plain(v, seen) for v in value]
+    if isinstance(value, io.StringIO):
+        return value.getvalue(), value.tell()
+    if hasattr(value, "__next__"):
+        return type(value).__name__, [plain(v, seen) for _, v in zip(range(3), value)]
+    return type(value).__name__, plain(getattr(value, "__dict__", {}), seen)
 
 
 def assert_equal(found, expected):

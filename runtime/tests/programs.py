@@ -284,7 +284,96 @@ class StateProgram(Program):
             super().statement(level, budget)
 
 
+PLANTED_HEADER = '''import hashlib
+import itertools
+import os
+import sys
+
+
+class Meter:
+    def __init__(self):
+        self.values, self.best = [], None
+
+    def update(self, x):
+        value = float(x.detach().numpy().sum())
+        self.values.append(value)
+        self.best = value if self.best is None else max(self.best, value)
+        return self.best
+
+
+def smoothed(x):
+    values = x.detach().numpy()
+    return torch.from_numpy(numpy.convolve(values, [0.5, 0.5], "same")).to(x.dtype)
+
+
+def scaled(x, by=2.0):
+    text = f"{x.sum():.2f}"
+    return x * (by + len(text.encode()) * 0.01)
+
+
+def noisy(x):
+    print("noisy", x.tolist())
+    return x + torch.rand(3, dtype=x.dtype) * float(numpy.float64(random.random()))
+
+
+def logged(x):
+    FOUND.append(x.detach().numpy().round(4).tolist())
+    return x * 1.0
+
+
+def fickle(x):
+    """Its results are of different kinds."""
+    STEPS.append(x.tolist()[0])
+    if len(STEPS) % 5 == 3:
+        return torch.cat([x, torch.rand(1, dtype=x.dtype)])
+    return x.double() * 0.9 if len(STEPS) % 5 == 4 else x * 0.9
+
+
+def reset_planted():
+    global DIGEST, NUMBERS, METER, GENERATOR
+    STEPS.clear()
+    DIGEST, NUMBERS, METER, GENERATOR = hashlib.md5(), itertools.count(), Meter(), torch.Generator().manual_seed(3)
+    FOUND.clear()
+    UNIQUE.clear()
+    torch.manual_seed(9)
+
+
+def planted_state():
+    return DIGEST.hexdigest(), next(NUMBERS), plain(METER), plain(FOUND), plain(STEPS), plain(sorted(UNIQUE)), GENERATOR.get_state()
+
+
+FOUND, STEPS, UNIQUE = [], [], set()
+
+
+'''
+
+#: Statements that a graph cannot hold, or only if Python calls the function for it.
+PLANTED = (
+    "b = torch.from_numpy(numpy.tanh(b.detach().numpy()))", "s = s + len(str(float(s)))", "UNIQUE.add(round(float(s), 3))",
+    "k = int(str(k % 7))", "s = s + next(NUMBERS)", "DIGEST.update(b'x')", "a = a + torch.randn(3, generator=GENERATOR)",
+    "s = s + METER.update(b)", "sys.stdout.write(f'{k}\\n')", "os.environ['PLANTED'] = str(j)", "print(a.tolist(), k, j)",
+    "d[str(float(s))] = k", "b = smoothed(b)", "a = scaled(a)", "a = scaled(a, by=0.5)", "b = noisy(b)", "a = logged(a)",
+    "b = fickle(b)[:3].to(b.dtype)", "a = a + fickle(a).to(a.dtype)[:3]", "s = s + fickle(a).sum()", "print('s', s)",
+    "s = s + collections.Counter(b.tolist()).most_common(1)[0][1]", "s = s + eval('k + 1')", "print('k', k)",
+    "s = s + sum(int(c) for c in str(abs(k)))", "FOUND.extend(b.tolist())", "b = torch.cat([smoothed(b)[:2], noisy(a)[:1]])",
+)  # fmt: skip
+
+
+class PlantedProgram(StateProgram):
+    """A program with statements that cannot be staged at random places."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.rate = self.random.choice([0.02, 0.1, 0.2])
+        self.planted = self.random.sample(PLANTED, 3)
+
+    def statement(self, level, budget):
+        if self.random.random() < self.rate:
+            self.add(level, self.random.choice(self.planted))
+        super().statement(level, budget)
+
+
 def module_text(seeds, kind=Program):
     """A module of one function for each seed."""
-    header = HEADER if kind is Program else STATE_HEADER
+    header = {Program: HEADER, StateProgram: STATE_HEADER, PlantedProgram: STATE_HEADER + PLANTED_HEADER}[kind]
     return header + "\n\n".join(kind(seed).text(f"program_{seed}") for seed in seeds)

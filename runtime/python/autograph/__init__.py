@@ -31,12 +31,12 @@ from .api.function import Function, function
 from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
 from .api.init_scope import init_scope
 from .api.saved import load
-from .errors import AutographError, CheckpointError, ConversionError, StagingError, VerificationError
+from .errors import AutographError, CheckpointError, ConversionError, FallbackWarning, StagingError, VerificationError
 from .operators.py_function import py_function
 
 __all__ = [
-    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Function", "RandomState", "RestoreStatus",
-    "StagingError", "VerificationError", "convert",
-    "deterministic_kernels_used", "do_not_convert", "function", "functions_run_eagerly", "init_scope", "load", "py_function", "run_functions_eagerly", "set_element_type", "set_loop_options",
-    "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
+    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "FallbackWarning", "Function", "RandomState",
+    "RestoreStatus", "StagingError", "VerificationError", "convert", "deterministic_kernels_used", "do_not_convert",
+    "function", "functions_run_eagerly", "init_scope", "load", "py_function", "run_functions_eagerly", "set_element_type",
+    "set_loop_options", "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

@@ -25,6 +25,19 @@ class ConversionError(AutographError):
 class StagingError(AutographError):
     """Code that cannot become part of a graph."""
 
+    #: Called with each new error; None if nobody has to know those that the traced code catches.
+    noticed = None
+
+    def __init__(self, message, span=None):
+        super().__init__(message, span)
+        self.calls = []  # the functions that the trace was in, innermost first
+        if StagingError.noticed is not None:
+            StagingError.noticed(self)
+
+
+class FallbackWarning(UserWarning):
+    """Python runs a call that was to run as a graph. The message has the reason, with its line."""
+
 
 class VerificationError(AutographError):
     """In shadow mode, a graph behaved differently from eager Python."""
@@ -36,6 +49,14 @@ class CheckpointError(AutographError):
 
 class Assumed(Exception):
     """A run does not satisfy what tracing has assumed. Nothing has changed, so Python can run the call instead."""
+
+
+class Misfit(Exception):
+    """A Python function that a graph calls, with this code, has returned a value of another kind than before."""
+
+    def __init__(self, code):
+        super().__init__(f"`{code.co_name}` returns values of different kinds")
+        self.code = code
 
 
 class Eager(BaseException):

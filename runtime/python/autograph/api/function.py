@@ -8,15 +8,19 @@ import sys
 import types
 import warnings
 
+import torch
+
 from .._runtime import Callable
 from ..capture.staging import current
-from ..errors import Assumed, Eager, Restart, StagingError
-from ..operators import calls
+from ..errors import Assumed, AutographError, Eager, Misfit, Restart, StagingError
+from ..operators import calls as converted_calls
+from ..operators import python_calls
 from ..shadow import check
 from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten
-from ..tracing.trace import TRACING, Trace, name_of
+from ..tracing.trace import TRACING, Trace, name_of, place_of
 from ..tracing.tracebacks import in_user_code
+from . import fallback as fallbacks
 from . import progress, saved
 from .eager import eagerly, functions_run_eagerly
 
@@ -29,20 +33,24 @@ WARN_AFTER = 5
 class Function(Callable):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
 
-    def __init__(self, python_function, input_signature=None):
+    def __init__(self, python_function, input_signature=None, fallback=None):
         if not callable(python_function) or isinstance(python_function, type):
             raise TypeError(f"{python_function!r} is not a function or method and cannot be staged")
         code = getattr(inspect.unwrap(python_function), "__code__", None)
+        error = None
         if code is not None and code.co_flags & _SUSPENDABLE:
             kind = "a generator" if code.co_flags & inspect.CO_GENERATOR else "a coroutine"
             message = f"`{name_of(python_function)}` is {kind} and cannot be staged"
-            raise StagingError(message, (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1))
+            error = StagingError(message, (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1))
+            if fallback is None:
+                raise error
         is_plain = isinstance(python_function, types.FunctionType)
         functools.update_wrapper(self, python_function, updated=("__dict__",) if is_plain else ())
         self.__name__ = name_of(python_function)
         self.python_function = python_function
         self.input_signature = None if input_signature is None else signatures.types_of(input_signature)
-        self._has_warned = False
+        self.fallback = fallbacks.checked(fallback)
+        self._fallbacks = fallbacks.Fallbacks(error)
         self._traces = {}
         self._families = {}
         self._changing = {}  # key -> place of a number that changes between calls
@@ -61,13 +69,13 @@ class Function(Callable):
             owner = getattr(owner, part, None)
         if owner is self:
             return self.__qualname__
-        return type(self), (self.python_function, self.input_signature)
+        return type(self), (self.python_function, self.input_signature, self.fallback)
 
     def __deepcopy__(self, memo):
-        return type(self)(copy.deepcopy(self.python_function, memo), self.input_signature)
+        return type(self)(copy.deepcopy(self.python_function, memo), self.input_signature, self.fallback)
 
     def __ag_inline__(self, args, kwargs):
-        return calls.call(self.python_function, args, kwargs)
+        return converted_calls.call(self.python_function, args, kwargs)
 
     def _call(self, *args, **kwargs):
         if functions_run_eagerly():
@@ -75,6 +83,8 @@ class Function(Callable):
         if current() is not None:
             return self.__ag_inline__(args, kwargs)
         leaves, structure = flatten(args, kwargs)
+        if self.fallback is not None or fallbacks.is_inherited():
+            return self._staged_or_in_python(leaves, structure, args, kwargs)
         try:
             return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
         except Assumed as assumed:
@@ -84,14 +94,62 @@ class Function(Callable):
         with eagerly():
             result = self.python_function(*args, **kwargs)
         if reason is not None:
-            self._warn_that_python_runs(reason)
+            self._fallbacks.note(self.__name__, str(reason), stacklevel=3)
         return result
 
-    def _warn_that_python_runs(self, reason):
-        if not self._has_warned:
-            self._has_warned = True
-            message = f"a call of `{self.__name__}` runs in Python, which is slow: {reason}"
-            warnings.warn(message, stacklevel=4)
+    def _staged_or_in_python(self, leaves, structure, args, kwargs):
+        """Python runs the call if it cannot be staged."""
+        refused, run = None, None
+        try:
+            trace = self._traced(leaves, structure, args, kwargs, is_trial=True)
+            trace.inputs(leaves)
+        except Eager as eager:
+            reason = eager.reason
+        except fallbacks.Refused as error:
+            refused, reason = error, error.reason
+        except StagingError as error:  # inputs share memory
+            reason = error
+        else:
+            try:
+                if not trace.staging.reached:
+                    return trace.run(leaves, args, kwargs)
+                random = torch.get_rng_state()
+                with python_calls.running() as run:
+                    return trace.run(leaves, args, kwargs)
+            except Assumed as assumed:
+                reason = assumed
+            except Misfit as misfit:
+                reason = misfit
+                torch.set_rng_state(random)
+                self._without(misfit.code)
+        text = fallbacks.reason_of(reason, place_of(self.python_function))
+        is_certain = isinstance(reason, (str, AutographError, Assumed, Misfit))
+        if is_certain:
+            self._fallbacks.note(self.__name__, text, stacklevel=3)
+        candidates = self._fallbacks.candidates(refused)
+        with fallbacks.inherited(), python_calls.observed(candidates) as kinds:
+            if isinstance(reason, Misfit):
+                with python_calls.repeating(run):
+                    result = converted_calls.call(self.python_function, args, kwargs)
+            else:
+                result = self.python_function(*args, **kwargs)
+        if refused is not None and not self._fallbacks.learn(text, candidates, kinds):
+            self._fallbacks.refuse(refused.key, text)
+        if reason is not None and not is_certain:  # the trace raised an exception, and Python did not
+            self._fallbacks.note(self.__name__, text, stacklevel=3)
+        return result
+
+    def _without(self, code):
+        """Forgets the graphs, because Python can no longer call the function with this code from them."""
+        with TRACING:
+            self._fallbacks.unfit(code)
+            self._traces.clear()
+            self._families.clear()
+
+    @property
+    def fallbacks(self):
+        """The calls that ran in Python: a dictionary from each reason to the number of calls."""
+        return dict(self._fallbacks.counts)
 
     def graph(self, *args, **kwargs):
         """The text of the graph that a call with these arguments runs."""
@@ -114,24 +172,51 @@ class Function(Callable):
         found = [trace for known in self._traces.values() for trace in known]
         return found + [trace for family in self._families.values() for *_, trace in family.traces]
 
-    def _traced(self, leaves, structure, args, kwargs):
+    def _traced(self, leaves, structure, args, kwargs, is_trial=False):
         try:
             with TRACING:
-                return self._trace_for(leaves, structure, args, kwargs)
-        except RecursionError:
-            raise StagingError(
-                f"tracing `{self.__name__}` does not terminate: a function calls itself, and no condition ends the "
-                "recursion"
-            ) from None
+                return self._trace_for(leaves, structure, args, kwargs, is_trial)
+        except fallbacks.Refused:
+            raise
         except Exception as error:
-            raise in_user_code(error) from error.__cause__
+            raise self._in_user_code(error) from error.__cause__
 
-    def _trace_for(self, leaves, structure, args, kwargs):
+    def _in_user_code(self, error):
+        """An error of a trace as the user sees it."""
+        if isinstance(error, RecursionError):
+            message = "a function calls itself, and no condition ends the recursion"
+            return StagingError(f"tracing `{self.__name__}` does not terminate: {message}")
+        return in_user_code(error)
+
+    def _trace_for(self, leaves, structure, args, kwargs, is_trial):
+        sizes = None
         if self.input_signature is not None:
             sizes = signatures.checked(self.__name__, self.input_signature, leaves)
-            kind = (structure, ambient.key(), *signatures.kinds(leaves))
-            return self._find_or_create(("signature", kind), lambda: self._new_trace(args, kwargs, sizes))
+        if not is_trial:
+            return self._known_or_new(leaves, structure, args, kwargs, sizes, self._new_trace)
+        key = None
+
+        def new_trace(args, kwargs, unknown=None):
+            nonlocal key
+            key = structure, *signatures.kinds(leaves), signatures.shapes(leaves)
+            if (reason := self._fallbacks.reason(key)) is not None:
+                raise fallbacks.Refused(key, reason)
+            return self._new_trace(args, kwargs, unknown, is_trial=True)
+
+        try:
+            trace = self._known_or_new(leaves, structure, args, kwargs, sizes, new_trace)
+        except fallbacks.Refused:
+            raise
+        except (Exception, SystemExit) as error:
+            raise fallbacks.Refused(key, self._in_user_code(error)) from None
+        if key is not None:
+            self._fallbacks.in_a_row = 0
+        return trace
+
+    def _known_or_new(self, leaves, structure, args, kwargs, sizes, new_trace):
         kind = (structure, ambient.key(), *signatures.kinds(leaves))
+        if sizes is not None:
+            return self._find_or_create(("signature", kind), lambda: new_trace(args, kwargs, sizes))
         shapes = signatures.shapes(leaves)
         known = self._live((kind, shapes))
         if known is not None:
@@ -143,14 +228,16 @@ class Function(Callable):
         sizes = family.unknown(shapes)
         if sizes is not None:
             try:
-                trace = self._new_trace(args, kwargs, sizes)
+                trace = new_trace(args, kwargs, sizes)
+            except fallbacks.Refused:
+                raise
             except Exception:  # this code needs known shapes
                 family.is_fixed = True
             else:
                 family.add(sizes, trace)
                 return trace
         family.seen.append(shapes)
-        return self._find_or_create((kind, shapes), lambda: self._new_trace(args, kwargs))
+        return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs))
 
     def _live(self, key):
         """A trace for this key whose guards hold."""
@@ -170,24 +257,24 @@ class Function(Callable):
             self._traces.setdefault(key, []).append(known)
         return known
 
-    def _new_trace(self, args, kwargs, unknown=None):
+    def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
         """A new trace. Numbers that change between calls become parameters if the code allows it."""
         changing = [place for key, place in self._changing.items() if key not in self._fixed]
         try:
-            return self._staged(args, kwargs, changing, unknown)
+            return self._staged(args, kwargs, changing, unknown, is_trial)
         except Exception:
             if not changing:
                 raise
-        trace = self._staged(args, kwargs, (), unknown)
+        trace = self._staged(args, kwargs, (), unknown, is_trial)
         self._fixed.update(place.key() for place in changing)
         return trace
 
-    def _staged(self, args, kwargs, changing, unknown):
-        optimizers = []
+    def _staged(self, args, kwargs, changing, unknown, is_trial):
+        optimizers, calls = [], self._fallbacks.python_calls if is_trial else None
         while True:
             try:
                 with progress.staging(self.__name__):
-                    trace = Trace(self.python_function, args, kwargs, changing, unknown, optimizers)
+                    trace = Trace(self.python_function, args, kwargs, changing, unknown, optimizers, calls)
             except Restart as restart:
                 optimizers.append(restart.optimizer)
                 continue
@@ -226,17 +313,24 @@ class VerifiedFunction(Function):
 _VERIFY = os.environ.get("AUTOGRAPH_VERIFY", "") not in ("", "0")
 
 
-def function(python_function=None, *, input_signature=None, verify=None):
-    """Makes a function run as a graph. With `verify=True`, or `AUTOGRAPH_VERIFY=1` in the environment, eager Python
-    runs beside the graph, and a difference raises a `VerificationError`."""
+def function(python_function=None, *, input_signature=None, verify=None, fallback=None):
+    """Makes a function run as a graph.
+
+    With `verify=True`, or `AUTOGRAPH_VERIFY=1` in the environment, eager Python runs beside the graph, and a difference
+    raises a `VerificationError`.
+
+    Code that cannot be staged is an error with its line. With `fallback="eager"`, Python runs such a call instead, or only
+    the called function that cannot be staged, if it shares no state with the rest. A `FallbackWarning` gives each reason
+    once; the attribute `fallbacks` of the function counts the calls by reason."""
+    fallbacks.checked(fallback)
     if python_function is None:
-        return functools.partial(function, input_signature=input_signature, verify=verify)
+        return functools.partial(function, input_signature=input_signature, verify=verify, fallback=fallback)
     kind = VerifiedFunction if (_VERIFY if verify is None else verify) else Function
     if isinstance(python_function, (staticmethod, classmethod)):
-        return type(python_function)(kind(python_function.__func__, input_signature))
+        return type(python_function)(kind(python_function.__func__, input_signature, fallback))
     if isinstance(python_function, property):
-        return python_function.getter(kind(python_function.fget, input_signature))
-    return kind(python_function, input_signature)
+        return python_function.getter(kind(python_function.fget, input_signature, fallback))
+    return kind(python_function, input_signature, fallback)
 
 
 __all__ = ["Function", "function"]

@@ -1,6 +1,5 @@
 """The `.grad` attribute while tracing. For tensors from outside the graph it is assigned after a run."""
 
-from ..record.ops import ASSERT
 from . import scalars
 from .places import MISSING
 from .unbound import Maybe
@@ -68,7 +67,7 @@ class Gradients:
         found = self.of(base)
         if _is_maybe(found):
             message = "whether a tensor has a gradient here is only known when the graph runs, and it has none"
-            self.staging.emit(ASSERT, [self.staging.operand(found.flag), message], [])
+            self.staging.require(self.staging.operand(found.flag), message)
             return found.value
         return found
 

@@ -19,7 +19,7 @@ import torch
 from ..conversion import spans
 from ..conversion.converter import is_cache, is_converted, is_user_code
 from ..errors import Drawn, StagingError
-from . import contents, heap
+from . import contents, heap, permanent
 from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
 
 #: The elements of larger containers are data, not state.
@@ -43,6 +43,8 @@ class Objects:
         self.hidden = {}  # class -> names of attributes that are not its own
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
+        self.named = None  # if not None, attributes with other names are not followed
+        self.in_python = ()  # the codes of functions that Python calls when the graph runs
         self.spoiled = {}  # id -> the place that was changed and cannot be restored
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
@@ -69,6 +71,10 @@ class Objects:
             self._entered[id(function)] = function
             self.defaults += _defaults(function)
             self._watch_all([function], 0)
+
+    def called(self):
+        """The functions that the trace has called."""
+        return list(self._entered.values())
 
     def watch(self, value):
         self._watch_all([value], self.heap.clock)
@@ -140,6 +146,12 @@ class Objects:
                 if not isinstance(scope[name], (types.ModuleType, type, types.FunctionType)):
                     self._add((id(scope), name), heap.Variable(Global(scope, name)), 0)
                 self._watch_all([scope[name]], 0)
+
+    def _followed(self, value, entry):
+        """The attributes of an object that are watched too."""
+        if self.named is None:
+            return list(entry.children())
+        return [inner for name, inner in attributes_of(value, entry.state) if name in self.named]
 
     def hide(self, kind, name):
         """Hides an attribute of a class that the trace itself assigns."""
@@ -240,11 +252,20 @@ class Objects:
         return place.key()[0] in self.spoiled
 
 
+def attributes_of(value, state):
+    """The names and values of the attributes of an object. Those of a module of torch include its parameters."""
+    if isinstance(value, torch.nn.Module):
+        state = {**state, **{k: v for name in ("_parameters", "_buffers", "_modules") for k, v in state.get(name, {}).items()}}
+    return state.items()
+
+
 # Watching one object: adds its entries, and returns the objects that it refers to.
 
 
 def _function(objects, function, born):
     """A user function: the variables of enclosing functions, its defaults and attributes."""
+    if function.__code__ in objects.in_python:
+        return []
     if not (is_converted(function) or is_user_code(function)):
         objects._pin(_variables(function))
         return _variables(function)
@@ -330,6 +351,8 @@ def _container(objects, container, born):
 
 def _opaque(objects, value, born):
     kind = contents.kind_of(type(value))
+    if born == 0 and not kind.restores and permanent.are_refused():
+        permanent.refuse(f"the function can change {kind.describe(value)} from outside")
     entry = heap.Opaque(Contents(value, kind))
     objects._add((id(value), None), entry, born)
     inner = list(entry.children())
@@ -345,14 +368,14 @@ def _object(objects, value, born):
     if slots:
         entry = heap.Slots(value, slots)
         objects._add((id(value), "__slots__"), entry, born)
-        inner += entry.children()
+        inner += objects._followed(value, entry)
     return [*inner, *(kind for kind in type(value).__mro__ if _is_user_class(kind))]
 
 
 def _attributes(objects, value, born):
     entry = heap.Attributes(value)
     objects._add((id(value), "__dict__"), entry, born)
-    return list(entry.children())
+    return objects._followed(value, entry)
 
 
 def _module(objects, module, born):
@@ -362,6 +385,8 @@ def _module(objects, module, born):
     is_user = _is_user_class(type(module))
     objects.is_outer = objects.is_outer and is_user
     objects._add((id(module), "__dict__"), entry, born)
+    if objects.named is not None:
+        return objects._followed(module, entry)
     if not is_user:
         return [*(module.__dict__.get(name) for name in ("_parameters", "_buffers")), *_hooks(module)]
     inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]

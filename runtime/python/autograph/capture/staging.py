@@ -14,7 +14,7 @@ from ..record.nodes import Record, Value
 from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
-from . import scalars, sizes, views
+from . import permanent, scalars, sizes, views
 from .aliases import Aliases, Base, View
 from .grad_attribute import Gradients
 from .layouts import layout, strides
@@ -128,6 +128,10 @@ class Staging:
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.numbers = {}  # value of the graph -> the number that it is for the arguments of the call
         self.probes = 0  # how often that was asked for conditions that Python decides
+        self.python_calls = {}  # code of functions that the graph calls -> what is known about them
+        self.reached = []  # (such a function that was called, the objects that it can reach, the span of the call)
+        self.repeatable = set()  # the numbers of these functions among the callbacks
+        self.has_unknown_sizes = False
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
         self.is_lifted = False  # whether code in `init_scope` runs
@@ -331,6 +335,13 @@ class Staging:
         """Records an assertion of what tracing assumes."""
         message = f"tracing has assumed that {message}"
         self.assumptions.add(message)
+        self.emit(ASSERT, [flag, message], [])
+
+    def require(self, flag, message):
+        """Records an assertion of what a graph needs and Python does not. With a fallback, Python runs the call if it
+        fails."""
+        if permanent.are_refused():
+            self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):

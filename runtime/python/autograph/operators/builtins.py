@@ -11,7 +11,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
-from . import attributes, ranges, regions
+from . import attributes, python_calls, ranges, regions
 from .if_exp import either
 from .overloads import OVERLOADS
 from .values import List
@@ -186,6 +186,8 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
     and `end`; otherwise it calls Python."""
     staging = current()
     if staging is None:
+        if file is None and python_calls.was_printed():
+            return None
         return print(*objects, sep=sep, end=end, file=file, flush=flush)
     if file is not None:
         raise StagingError("`print` to a file cannot be staged", spans.current())
@@ -269,4 +271,5 @@ OVERLOADS.update({
     builtins.range: ranges.range_, builtins.enumerate: ranges.enumerate_, builtins.zip: ranges.zip_,
     builtins.reversed: ranges.reversed_, builtins.hasattr: hasattr_, builtins.getattr: getattr_, builtins.setattr: setattr_,
     builtins.pow: pow_,
+    python_calls.counted_print: print_,
 })  # fmt: skip

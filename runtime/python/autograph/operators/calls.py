@@ -9,11 +9,11 @@ import types
 import torch
 from torch.nn.modules.lazy import LazyModuleMixin
 
-from ..capture import scalars, texts
+from ..capture import permanent, scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
-from ..errors import Eager, Unconverted
-from . import draws, formats, recursion
+from ..errors import Eager, StagingError, Unconverted
+from . import draws, formats, python_calls, recursion
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
@@ -86,6 +86,9 @@ def call(f, args, keywords):
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
         if f.__name__ == "format" and type(f.__self__) is str:
             return formats.formatted(f.__self__, args, keywords)
+        if permanent.are_refused():
+            permanent.check_call(f)
+            permanent.check_arguments(args, keywords)
         args, keywords = _readable(f, args, keywords)
         try:
             return texts.noticed(current(), f(*args, **keywords))
@@ -143,14 +146,26 @@ def _enter(f, args, keywords):
     if wrapped is not None:
         return wrapped(*args, **keywords)
     staging = current()
+    if staging is None:
+        logged = python_calls.repeated(f)
+        if logged is not None:
+            return logged.repeat(args, keywords)
+    elif f.__code__ in staging.python_calls:
+        return python_calls.call(staging, f, args, keywords)
     converted = converter.converted(f, staging is not None)
     is_watched = converted is not None and not converter.is_of_torch(f)
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
+    if converted is None and permanent.are_refused():
+        permanent.check_arguments(args, keywords)
     if staging is None or converted is None and not converter.is_converted(f):
         args, keywords = texts.plain(staging, (args, keywords))
         return (converted or f)(*args, **keywords)
-    return recursion.enter(staging, f, converted or f, args, keywords)
+    try:
+        return recursion.enter(staging, f, converted or f, args, keywords)
+    except StagingError as error:
+        error.calls.append(f)
+        raise
 
 
 def _with_context(f):

@@ -14,7 +14,6 @@ from ..capture.staging import is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.ops import ASSERT
 from . import regions, specs
 from .values import build, lower, spec_of
 
@@ -249,7 +248,7 @@ class Carry:
 
 def peel(staging, condition, unstable):
     """Peels the first iteration of a loop whose state has its final types only after that iteration (`best = None`).
-    The graph raises an error if there is no first iteration."""
+    The graph raises an error if there is no first iteration; with a fallback, Python runs the call then."""
     message = f"a staged loop needs a first iteration here: {unstable.message}"
     if condition is not True:
-        staging.emit(ASSERT, [condition, message], [])
+        staging.require(condition, message)

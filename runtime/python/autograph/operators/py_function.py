@@ -63,6 +63,8 @@ _NUMBERS = {int: INT, float: FLOAT, bool: BOOL, "int": INT, "float": FLOAT, "boo
 
 
 def _type(type):
+    if isinstance(type, TensorType):
+        return type
     if isinstance(type, torch.Tensor):
         return views.result_type(type)
     if isinstance(type, torch.dtype):

@@ -3,7 +3,7 @@
 import torch
 
 from .nodes import Value
-from .ops import OVERWRITTEN, PRINT, Call, Callback, Gradient, is_aten, of_torch, operator_of
+from .ops import ASSERT, OVERWRITTEN, PRINT, Call, Callback, Gradient, is_aten, of_torch, operator_of
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
@@ -20,7 +20,32 @@ def has_random(region):
 
 def has_effects(region):
     """Whether a region, or a function called in it, prints or calls Python for an effect."""
-    return any(node.op == PRINT or isinstance(node.op, Callback) and not node.op.is_pure for node in _nodes(region, set()))
+    return any(map(_is_effect, _nodes(region, set())))
+
+
+def called_for_effects(region):
+    """The numbers of the Python functions that a region, or a function called in it, calls for an effect other than
+    output."""
+    effects = [node.op for node in _nodes(region, set()) if isinstance(node.op, Callback)]
+    return {op.number for op in effects if not (op.is_pure or op.prints)}
+
+
+def _is_effect(node):
+    return node.op == PRINT or isinstance(node.op, Callback) and not node.op.is_pure
+
+
+def checks_first(region, messages):
+    """Whether the assertions with these messages come before the first effect, so that a run that fails one of them has
+    had no effect."""
+    has_effect = False
+    for node in region.nodes:
+        inside = [node, *(n for inner in node.regions for n in _nodes(inner, set()))]
+        if isinstance(node.op, Call):
+            inside += _nodes(node.op.function.region, set())
+        has_effect = has_effect or any(map(_is_effect, inside))
+        if has_effect and any(n.op == ASSERT and isinstance(n.args[1], str) and n.args[1] in messages for n in inside):
+            return False
+    return True
 
 
 def overwrites(region):

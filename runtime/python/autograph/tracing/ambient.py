@@ -4,6 +4,8 @@ This is the only list of them. Most are read at once, as one number: gradients e
 default dtype, deterministic algorithms, which kernels may be used (oneDNN, cuDNN, kinds of attention). Autocast, the
 default device, modes and transforms follow here; they are seldom active."""
 
+from contextlib import contextmanager
+
 import torch
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
@@ -20,6 +22,22 @@ def key():
     if found & 1 or forward_ad._current_level >= 0:
         return (found, *_casts(), *_modes(), *_transforms())
     return found
+
+
+@contextmanager
+def kept():
+    """Restores the settings and the generator of random numbers at the end of a block. A trace that changes a setting
+    for good is refused, since its runs would not."""
+    before, grad, dtype = key(), torch.is_grad_enabled(), torch.get_default_dtype()
+    try:
+        with torch.random.fork_rng():
+            yield
+        if key() != before:
+            raise StagingError("this changes a setting of torch, and a graph cannot do that")
+    finally:
+        torch.set_grad_enabled(grad)
+        if torch.get_default_dtype() != dtype:
+            torch.set_default_dtype(dtype)
 
 
 def _casts():

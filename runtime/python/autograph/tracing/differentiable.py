@@ -13,6 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import StagingError
+from ..operators import python_calls
 from ..record.queries import has_gradient
 from ..record.types import gradient_type, is_differentiable
 from . import graphs
@@ -176,7 +177,8 @@ class _Inputs:
         self._tensors = None if trace.writes else tensors
         self._versions = [t._version if isinstance(t, torch.Tensor) else None for t in tensors]
         drawn = trace.staging.drawn.values()
-        self.random = _random_state(drawn) if trace.is_random or drawn else None
+        is_random = trace.is_random or drawn or trace.staging.reached
+        self.random = (*_random_state(drawn), python_calls.current_run()) if is_random else None
 
     def unchanged(self):
         if self._tensors is None:
@@ -222,16 +224,17 @@ def _random_state(drawn):
 
 @contextmanager
 def _random_numbers(state):
-    """Restores the states of random number generators temporarily."""
+    """Restores the states of random number generators temporarily. Python functions are not called again: their results
+    are those of the run."""
     if state is None:
         yield
         return
-    torch_state, drawn = state
+    torch_state, drawn, run = state
     now = [(generator, generator.state()) for generator, _ in drawn]
     for generator, state in drawn:
         generator.restore(state)
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), python_calls.recomputing(run):
             torch.set_rng_state(torch_state)
             yield
     finally:

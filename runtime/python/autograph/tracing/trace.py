@@ -3,11 +3,12 @@
 import functools
 import inspect
 import threading
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..capture import scalars
+from ..capture import permanent, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
@@ -15,11 +16,12 @@ from ..capture.unbound import Undefined
 from ..errors import Assumed, AutographError, Decide, Drawn, Eager, StagingError, Unconverted, Undecided, Unreachable, Unroll
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
+from ..operators import python_calls as python_calls_
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
-from ..record.queries import has_effects, has_random, overwrites
-from . import differentiable, graphs, overlap
+from ..record.queries import checks_first, has_effects, has_random, overwrites
+from . import ambient, differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .guards import Guards
@@ -35,13 +37,16 @@ TRACING = threading.RLock()
 class Trace:
     """One graph of a function. It can be run in place of the function."""
 
-    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=()):
+    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None):
+        """If `python_calls` is not None, Python runs the call if this raises an error, so that nothing may remain of it. It
+        has the functions that Python calls when the graph runs, by their code."""
+        self.is_trial = python_calls is not None
         recursive, unrolled, draws, decisions = {}, set(), False, set()
         while True:
             try:
                 again = recursive, unrolled, draws, decisions
-                with scalars.python_numbers():
-                    return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again)
+                with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
+                    return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except Drawn:
                 draws = True
             except Unconverted:
@@ -55,8 +60,10 @@ class Trace:
             except Undecided:
                 decisions = None
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions):
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, python_calls):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions)
+        staging.python_calls = staging.objects.in_python = python_calls
+        staging.has_unknown_sizes = bool(unknown)
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
@@ -92,6 +99,7 @@ class Trace:
                 raise
             _check_draws(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
+            python_calls_.check(staging, python_function, changed)
             if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
                 raise Undecided
         finally:
@@ -153,12 +161,15 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
-        #: Whether a run that fails leaves everything as it was.
-        self.may_run_in_python = not has_effects(staging.record.entry)
+        #: Whether a run that does not satisfy an assumption leaves everything as it was.
+        self.may_run_in_python = checks_first(staging.record.entry, staging.assumptions)
         #: Whether such a run has to put back the state of the generator of random numbers.
         self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
         if self.restores_random and torch.cuda.is_available():
             self.restores_random = self.may_run_in_python = False
+        if self.is_trial and staging.assumptions and not self.may_run_in_python:
+            message = "a run that contradicts an assumption after output or a call of Python could not be repeated"
+            raise StagingError(f"{message}: {sorted(staging.assumptions)[0]}", span)
         self.overwrites = overwrites(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
         self.gradient_guards = list(staging.gradients.guards.values())
@@ -189,11 +200,16 @@ class Trace:
             return True, []
         return self.guards.broken()
 
-    def run(self, leaves, args, kwargs):
-        """Runs the graph with these arguments."""
+    def inputs(self, leaves):
+        """The inputs of the graph. Raises an error if it cannot run on them."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
         if self.writes:
             overlap.check(self.staging.name, self.place, self.captures, tensors, self.writes)
+        return tensors
+
+    def run(self, leaves, args, kwargs):
+        """Runs the graph with these arguments."""
+        tensors = self.inputs(leaves)
         for capture, flag in self.flags:
             if flag:
                 self._input(capture, leaves).requires_grad_()
@@ -243,6 +259,15 @@ class Trace:
         if index is not None:
             return leaves[index]
         return capture.current_value()
+
+
+@contextmanager
+def trial():
+    """A trace that leaves nothing behind, apart from the objects that it restores itself."""
+    with permanent.refused() as caught, ambient.kept():
+        yield
+    if caught:
+        raise caught[0]
 
 
 def _probed(staging, flag):

@@ -1,0 +1,114 @@
+"""Calls of staged functions that Python runs: `@ag.function(fallback="eager")`, and the reasons that are counted."""
+
+import threading
+import traceback
+import warnings
+from contextlib import contextmanager
+
+from ..errors import AutographError, FallbackWarning, StagingError, located
+from ..operators.python_calls import PythonCall
+
+#: After this many signatures in a row that cannot be staged, a function is not traced for new ones.
+MOST_REFUSALS = 5
+
+_LOCAL = threading.local()
+
+
+def checked(fallback):
+    """The argument `fallback` of `function`."""
+    if fallback is not None and fallback != "eager":
+        raise ValueError(f"`fallback` is 'eager' or None, not {fallback!r}")
+    return fallback
+
+
+def is_inherited():
+    """Whether a function with a fallback runs in Python in this thread. The functions that it calls fall back too."""
+    return getattr(_LOCAL, "depth", 0) > 0
+
+
+@contextmanager
+def inherited():
+    """Functions that are called in this block fall back to Python."""
+    _LOCAL.depth = getattr(_LOCAL, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _LOCAL.depth -= 1
+
+
+class Refused(Exception):
+    """Calls with this key cannot be staged. `reason` is the error of the trace, or its text if the key is known."""
+
+    def __init__(self, key, reason):
+        super().__init__()
+        self.key = key
+        self.reason = reason
+
+
+class Fallbacks:
+    """The calls of one staged function that Python runs. `error` is the reason why it can never be staged."""
+
+    def __init__(self, error=None):
+        self.never = None if error is None else str(error)
+        self.counts = {}  # reason -> number of calls
+        self.refused = {}  # key of a call -> the reason why it cannot be staged
+        self.python_calls = {}  # code of functions that graphs call -> what is known about them
+        self.in_a_row = 0
+        self._said = set()
+        self._unfit = set()  # code of functions that graphs cannot call
+
+    def reason(self, key):
+        """The reason why calls with this key are not staged; None if they are."""
+        found = self.never or self.refused.get(key)
+        if found is None and self.in_a_row >= MOST_REFUSALS:
+            return next(reversed(self.refused.values()))
+        return found
+
+    def refuse(self, key, reason):
+        if self.reason(key) is None:
+            self.refused[key] = reason
+            self.in_a_row += 1
+
+    def candidates(self, refused):
+        """The codes of functions that Python could call from a graph, so that the rest of it can be staged."""
+        if refused is None or self.never or not isinstance(refused.reason, StagingError):
+            return []
+        codes = [function.__code__ for function in refused.reason.calls[:-1]]
+        return [code for code in codes if code not in self._unfit and code not in self.python_calls]
+
+    def learn(self, reason, candidates, kinds):
+        """Decides for the innermost possible function that Python calls it from the graph. `kinds` are those of the
+        results of the candidates, by their code."""
+        for code in candidates:
+            kind = kinds.get(code)
+            if kind is not None:
+                self.python_calls[code] = PythonCall(kind, lambda: self.count(reason))
+                return True
+            if code in kinds:
+                self._unfit.add(code)
+        return False
+
+    def unfit(self, code):
+        self._unfit.add(code)
+        self.python_calls.pop(code, None)
+
+    def count(self, reason):
+        self.counts[reason] = self.counts.get(reason, 0) + 1
+
+    def note(self, name, reason, stacklevel):
+        """Counts a call, and warns about each reason once."""
+        self.count(reason)
+        if reason not in self._said:
+            self._said.add(reason)
+            warnings.warn(f"a call of `{name}` runs in Python, which is slow: {reason}", FallbackWarning, stacklevel + 1)
+
+
+def reason_of(reason, place):
+    """The text of a reason, with the line; `place` is the span of the function."""
+    if isinstance(reason, AutographError):
+        return str(reason) if reason.span is not None else f"{reason.message}\n{located(place)}" if place else str(reason)
+    if not isinstance(reason, BaseException):
+        return str(reason)
+    text = f"{type(reason).__name__}: {reason}"
+    lines = traceback.extract_tb(reason.__traceback__)
+    return f'{text}\n  File "{lines[-1].filename}", line {lines[-1].lineno}\n    {lines[-1].line}' if lines else text

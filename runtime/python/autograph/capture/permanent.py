@@ -1,0 +1,158 @@
+"""Changes that an abandoned trace could not undo: files, other processes, output, positions of iterators, and objects
+of other libraries. While a trace may be abandoned, each of them raises an error before it happens."""
+
+import contextlib
+import io
+import logging
+import os
+import sys
+import threading
+import types
+
+from ..conversion import spans
+from ..errors import StagingError
+from . import contents
+
+_LOCAL = threading.local()
+
+
+def are_refused():
+    """Whether the active trace of this thread must not make such changes."""
+    return getattr(_LOCAL, "errors", None) is not None
+
+
+def refuse(what):
+    """Ends the trace because of a change that is about to happen. What happens when a module is imported stays, because
+    Python does not import it again."""
+    if _is_import():
+        return
+    error = StagingError(f"{what}: a trace cannot undo this", spans.current())
+    _LOCAL.errors.append(error)
+    raise error
+
+
+@contextlib.contextmanager
+def refused():
+    """Refuses such changes in a block. Yields a list of the errors that the code in the block may have caught: Python
+    would not have raised them."""
+    before = getattr(_LOCAL, "errors", None), StagingError.noticed, sys.stdout, sys.stderr, logging.Logger.handle
+    _watch_events()
+    _LOCAL.errors = errors = []
+    StagingError.noticed = _noticed
+    sys.stdout, sys.stderr = _Output(sys.stdout), _Output(sys.stderr)
+    logging.Logger.handle = _logged(logging.Logger.handle)
+    try:
+        yield errors
+    finally:
+        _LOCAL.errors, StagingError.noticed, sys.stdout, sys.stderr, logging.Logger.handle = before
+
+
+@contextlib.contextmanager
+def allowed():
+    """Allows such changes again in a block."""
+    before, _LOCAL.errors = getattr(_LOCAL, "errors", None), None
+    try:
+        yield
+    finally:
+        _LOCAL.errors = before
+
+
+def _noticed(error):
+    if are_refused() and spans.inside_try():
+        _LOCAL.errors.append(error)
+
+
+class _Output(io.TextIOBase):
+    """Stands for a standard stream. Other threads and warnings write to it."""
+
+    def __init__(self, file):
+        super().__init__()
+        self._file = file
+
+    def write(self, text):
+        if are_refused() and sys._getframe(1).f_globals.get("__name__") != "warnings":
+            refuse("code that is not converted prints")
+        return self._file.write(text)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        self._file.flush()
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+
+def _logged(handle):
+    def called(logger, record):
+        if are_refused() and not record.name.startswith("torch"):
+            refuse("this writes to a log")
+        return handle(logger, record)
+
+    return called
+
+
+# Calls of functions that are not written in Python.
+
+
+def check_call(function):
+    """Refuses the method of an object that is not written in Python, unless the object cannot change or is watched."""
+    owner = function.__self__
+    kind = type(owner)
+    if isinstance(owner, (types.ModuleType, type, types.NoneType)) or hasattr(object, function.__name__):
+        return
+    if kind.__hash__ is object.__hash__ and contents.kind_of(kind) is None and function.__name__ not in _READS:
+        refuse(f"this calls `{function.__name__}` of a `{kind.__name__}`")
+
+
+def check_arguments(args, keywords):
+    """Refuses a call of code that is not converted with an open file: it may write to the file."""
+    for value in (*args, *keywords.values()):
+        if isinstance(value, io.IOBase) and contents.kind_of(type(value)) is None:
+            refuse("an open file is passed to code that is not converted")
+
+
+#: Methods that change no object.
+_READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",
+          "hexdigest", "throw"}  # fmt: skip
+
+
+# Events of Python, which files and processes raise.
+
+_PREFIXES = ("os.", "shutil.", "socket.", "subprocess.", "sqlite3.", "mmap.", "fcntl.", "ftplib.", "smtplib.", "http.",
+             "urllib.", "tempfile.", "builtins.input", "signal.", "pty.")  # fmt: skip
+_HARMLESS = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.getxattr", "os.listxattr", "os.add_dll_directory"}
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+_is_watching = False
+
+
+def _watch_events():
+    """Python has no way to remove this function again. It does nothing outside of traces."""
+    global _is_watching
+    if not _is_watching:
+        _is_watching = True
+        sys.addaudithook(_event)
+
+
+def _event(event, arguments):
+    if not are_refused():
+        return
+    if event == "open":
+        flags = arguments[2]
+        if isinstance(flags, int) and flags & _WRITES:
+            refuse(f"this opens {arguments[0]!r} for writing")
+    elif event.startswith(_PREFIXES) and event not in _HARMLESS:
+        refuse(f"this calls `{event}`")
+
+
+def _is_import():
+    """Whether converted code, or code that it calls, is importing a module."""
+    frame = sys._getframe(2)
+    while frame is not None and not spans.is_converted_text(frame.f_code.co_filename):
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False

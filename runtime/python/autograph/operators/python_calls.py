@@ -1,0 +1,396 @@
+"""Calls of functions that cannot be staged, from a graph: Python runs the function each time the graph runs.
+
+The kinds of its results are those of an earlier call, which was *observed*. A function is called in this way only if it
+shares no state with the rest of the trace, so that its place in the order of the run does not matter for it. A run in which
+its results are of another kind ends with a `Misfit`. Then Python runs the whole call, and gets the results of the calls
+that were made from their *log*, so that nothing happens twice.
+"""
+
+import builtins
+import collections
+import dis
+import sys
+import threading
+import types
+from contextlib import contextmanager
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..capture import heap, permanent
+from ..capture.objects import Objects, attributes_of
+from ..capture.staging import current, is_staged
+from ..conversion import spans
+from ..errors import Misfit, StagingError
+from ..record.queries import called_for_effects
+from ..record.types import TensorType, is_differentiable
+from . import tape
+from .py_function import py_function
+
+_LOCAL = threading.local()
+
+#: A function is observed at most this many times, and during at most this many events of the interpreter.
+MOST_CALLS = 3
+MOST_EVENTS = 200_000
+
+
+class Kind:
+    """The kind of the results of a function: their structure, and for each the type of a tensor or number, or None."""
+
+    __slots__ = ("structure", "types", "have_history")
+
+    def __init__(self, structure, types, have_history):
+        self.structure = structure
+        self.types = types
+        self.have_history = have_history
+
+    def merged(self, other):
+        """The kind of results that may have one of two kinds; None if there is none."""
+        if self.structure != other.structure or self.have_history != other.have_history:
+            return None
+        types = [_merged(a, b) for a, b in zip(self.types, other.types)]
+        return None if any(t is False for t in types) else Kind(self.structure, types, self.have_history)
+
+    def fits(self, other):
+        merged = self.merged(Kind(other.structure, other.types, self.have_history))
+        return merged is not None and merged.types == self.types
+
+
+def _merged(a, b):
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        if (a.dtype, a.device, len(a.dims)) != (b.dtype, b.device, len(b.dims)):
+            return False
+        return TensorType(a.dtype, tuple(m if m == n else None for m, n in zip(a.dims, b.dims)), a.device)
+    return a if a == b else False
+
+
+def kind_of(result, arguments, versions):
+    """The kind of a result; None if a graph cannot hold it, or if the call has changed an argument or returned its
+    memory."""
+    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+    if any(t.is_inference() for t in tensors) or any(t._version != version for t, version in zip(tensors, versions)):
+        return None
+    leaves, structure = pytree.tree_flatten(result)
+    types = []
+    for leaf in leaves:
+        if type(leaf) is torch.Tensor and leaf.layout is torch.strided:
+            memory = leaf.untyped_storage().data_ptr()
+            others = [*tensors, *(other for other in leaves if other is not leaf and isinstance(other, torch.Tensor))]
+            if leaf.numel() and any(o.layout is torch.strided and o.untyped_storage().data_ptr() == memory for o in others):
+                return None
+            types.append(TensorType(leaf.dtype, tuple(leaf.shape), leaf.device))
+        elif type(leaf) is int and abs(leaf) >> 62 or type(leaf) not in (bool, int, float, type(None)):
+            return None
+        else:
+            types.append(type(leaf))
+    return Kind(structure, types, [isinstance(leaf, torch.Tensor) and leaf.requires_grad for leaf in leaves])
+
+
+# Observation.
+
+
+@contextmanager
+def observed(codes):
+    """Observes calls of functions with these codes in a block. Yields a dictionary from each code to the kind of its
+    results, or None if a graph cannot call it."""
+    kinds, counts, calls, events = {}, dict.fromkeys(codes, 0), [], 0
+    if sys.getprofile() is not None:
+        yield kinds
+        return
+
+    def event(frame, name, result):
+        try:
+            observe(frame, name, result)
+        except Exception:  # the program must not see it, so nothing is known about these functions
+            sys.setprofile(None)
+            kinds.clear()
+
+    def observe(frame, name, result):
+        nonlocal events
+        events += 1
+        code = frame.f_code
+        if code in counts and name == "call":
+            arguments = pytree.tree_leaves(list(frame.f_locals.values()))
+            tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+            calls.append((frame, arguments, [None if a.is_inference() else a._version for a in tensors]))
+        elif code in counts and name == "return" and calls and calls[-1][0] is frame:
+            _, arguments, versions = calls.pop()
+            found = kind_of(result, arguments, versions)
+            before = kinds.get(code, found)
+            kinds[code] = None if found is None or before is None else before.merged(found)
+            counts[code] += 1
+        if events > MOST_EVENTS or all(count >= MOST_CALLS for count in counts.values()):
+            sys.setprofile(None)
+
+    sys.setprofile(event)
+    try:
+        yield kinds
+    finally:
+        if sys.getprofile() is event:
+            sys.setprofile(None)
+
+
+# Calls from a graph.
+
+
+class PythonCall:
+    """What is known about a function that Python calls. `counted` is called for each call."""
+
+    __slots__ = ("kind", "counted")
+
+    def __init__(self, kind, counted):
+        self.kind = kind
+        self.counted = counted
+
+
+def call(staging, function, args, keywords):
+    """Records a call of a function from the graph."""
+    known = staging.python_calls[function.__code__]
+    if spans.inside_try() or staging.has_unknown_sizes:
+        raise StagingError("a graph cannot call this function", spans.current())
+    leaves, structure = pytree.tree_flatten((args, keywords))
+    places = [i for i, leaf in enumerate(leaves) if is_staged(leaf) or isinstance(leaf, torch.Tensor)]
+    _reach(staging, function, [leaf for i, leaf in enumerate(leaves) if i not in set(places)])
+    kind, code = known.kind, function.__code__
+    for index in places:
+        leaves[index] = staging.fake_of(leaves[index]) if isinstance(leaves[index], torch.Tensor) else leaves[index]
+    inputs = [leaves[index] for index in places]
+    held = [None if i in set(places) else leaf for i, leaf in enumerate(leaves)]
+
+    def run(*values):
+        given = list(held)
+        copies = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
+        for index, value in zip(places, copies):
+            given[index] = value
+        args, keywords = pytree.tree_unflatten(given, structure)
+        if (logged := _recomputed()) is not None:
+            return [r for r in pytree.tree_leaves(logged.repeat(args, keywords)) if r is not None]
+        tensors = [v for v in copies if isinstance(v, torch.Tensor)]
+        versions = [v._version for v in tensors]
+        known.counted()
+        run = current_run()
+        with run.paused():
+            result = function(*args, **keywords)
+        run.log.append(_Logged(code, result, list(values), tensors, versions, torch.get_rng_state()))
+        found = kind_of(result, tensors, versions)
+        if found is None or not kind.fits(found):
+            raise Misfit(code)
+        return [r for r in pytree.tree_leaves(result) if r is not None]
+
+    first = len(staging.callbacks)
+    types_ = [t for t in kind.types if t is not type(None)]
+    results = iter(_recorded(run, inputs, types_, any(kind.have_history)))
+    staging.repeatable.update(range(first, len(staging.callbacks)))
+    found = []
+    for type_, has_history in zip(kind.types, kind.have_history):
+        value = None if type_ is type(None) else next(results)
+        found.append(value.detach() if isinstance(value, torch.Tensor) and not has_history and value.requires_grad else value)
+    return pytree.tree_unflatten(found, kind.structure)
+
+
+def _recorded(run, inputs, types, has_history):
+    if has_history:
+        return py_function(run, inputs, types)
+    with torch.no_grad():
+        return py_function(run, inputs, types)
+
+
+def _reach(staging, function, held):
+    """Notes the state that a function can reach, and refuses a function that reaches parameters."""
+    objects = _reachable([function], held)
+    for entry in objects.entries.values():
+        for value in _children(entry, objects):
+            if isinstance(value, torch.Tensor) and value.requires_grad:
+                raise StagingError(f"`{function.__name__}` uses a tensor from outside that requires a gradient", spans.current())
+    staging.reached.append((function, objects, spans.current()))
+
+
+def _reachable(functions, values, in_python=()):
+    """The state that functions can reach by the names in their code."""
+    named = None
+    for _ in range(2):  # the first time, to find the names
+        objects = Objects()
+        objects.named, objects.in_python = named, in_python
+        with permanent.allowed():
+            for function in functions:
+                objects.entered(function)
+            for value in values:
+                objects.watch(value)
+        named = objects.names
+    objects.names = named
+    return objects
+
+
+def _children(entry, objects):
+    if isinstance(entry, heap.Attributes):
+        return [value for name, value in attributes_of(entry.owner, entry.state) if name in objects.names]
+    return entry.state if isinstance(entry, heap.StagedList) else entry.children()
+
+
+def check(staging, python_function, changed):
+    """Refuses functions that share state with the rest of a trace, at its end."""
+    if not staging.reached:
+        return
+    if called_for_effects(staging.record.entry) - staging.repeatable:
+        message = "the function also draws numbers in Python, and a run that has to end here could not be repeated"
+        raise StagingError(message, staging.reached[0][2])
+    functions = [python_function, *staging.objects.called()]
+    rest = _reachable([f for f in functions if isinstance(f, types.FunctionType)], [python_function], staging.python_calls)
+    changed = {place.key() for place in changed}
+    tensors = {id(capture.tensor) for capture in staging.captures.values()}
+    for function, objects, span in staging.reached:
+        for key, entry in objects.entries.items():
+            is_shared = key in rest.entries and not _is_fixed(entry, objects, rest)
+            used = [value for value in _children(entry, objects) if isinstance(value, torch.Tensor)]
+            if is_shared or key in changed or any(id(value) in tensors for value in used):
+                raise StagingError(f"`{function.__name__}` shares state with the rest of the function", span)
+
+
+def _is_fixed(entry, objects, rest):
+    """Whether an entry that a function shares with the rest is no shared state: a variable that none of them assigns, or
+    an object of which they use other attributes."""
+    if isinstance(entry, heap.Variable):
+        return not _assigned([*objects.codes, *rest.codes]) & {entry.place.name, _ANY}
+    if isinstance(entry, heap.Attributes):
+        if _assigned(objects.codes) & {*rest.names, _ANY} or _assigned(rest.codes) & {*objects.names, _ANY}:
+            return False
+        used = [value for name, value in attributes_of(entry.owner, entry.state) if name in objects.names & rest.names]
+        return all(isinstance(value, heap.DEFINITIONS) for value in used)
+    return False
+
+
+def _assigned(codes):
+    """The names of the variables and attributes that code assigns. With `_ANY` if it may assign any attribute."""
+    found = set()
+    for code in codes:
+        instructions = list(dis.get_instructions(code))
+        found |= {i.argval for i in instructions if i.opname.startswith(_ASSIGNS)}
+        found |= {_ANY} if {"setattr", "delattr", "vars", "__dict__"} & set(code.co_names) else set()
+        found |= _assigned(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return found
+
+
+_ANY = ""
+_ASSIGNS = tuple(f"{what}_{where}" for what in ("STORE", "DELETE") for where in ("ATTR", "GLOBAL", "DEREF", "NAME"))
+
+
+# Runs.
+
+
+class _Logged:
+    """One call that a run has made."""
+
+    __slots__ = ("code", "result", "inputs", "copies", "versions", "random")
+
+    def __init__(self, code, result, inputs, copies, versions, random):
+        self.code = code
+        self.result = result
+        self.inputs = inputs
+        self.copies = copies
+        self.versions = versions
+        self.random = random
+
+    def repeat(self, args, keywords):
+        """The result of the call for arguments of the same values."""
+        tensors = [a for a in pytree.tree_leaves((args, keywords)) if isinstance(a, torch.Tensor)]
+        for tensor, copy, version in zip(tensors, self.copies, self.versions):
+            if copy._version != version:
+                with torch.no_grad():
+                    tensor.copy_(copy)
+        torch.set_rng_state(self.random)
+        leaves, structure = pytree.tree_flatten(self.result)
+        outputs = [v for v in leaves if isinstance(v, torch.Tensor) and v.requires_grad and is_differentiable(v.dtype)]
+        inputs = [v for v in self.inputs if isinstance(v, torch.Tensor)]
+        if outputs:
+            record = torch.empty(0)
+            needed = [(given, made) for given, made in zip(tensors, inputs) if made.requires_grad]
+            record.recorded = outputs, [made for _, made in needed]
+            linked = iter(torch.ops.autograph.taped([o.detach() for o in outputs], [given for given, _ in needed], record))
+            leaves = [next(linked) if any(v is o for o in outputs) else v for v in leaves]
+        return pytree.tree_unflatten(leaves, structure)
+
+
+class Run:
+    """A run of a graph: its calls of Python functions, and how often it has printed."""
+
+    def __init__(self):
+        self.log = collections.deque()
+        self.printed = 0
+        self.is_paused = False
+
+    @contextmanager
+    def paused(self):
+        self.is_paused = True
+        try:
+            yield
+        finally:
+            self.is_paused = False
+
+
+def counted_print(*objects, **keywords):
+    """Replaces `print` during a run, which prints by it."""
+    run = getattr(_LOCAL, "run", None)
+    if run is not None and not run.is_paused:
+        run.printed += 1
+    return _PRINT(*objects, **keywords)
+
+
+_PRINT = builtins.print
+
+
+def was_printed():
+    """Whether the run that is repeated has made this call of `print`."""
+    run = getattr(_LOCAL, "repeated", None)
+    if run is None or not run.printed:
+        return False
+    run.printed -= 1
+    return True
+
+
+def current_run():
+    return getattr(_LOCAL, "run", None) or Run()
+
+
+@contextmanager
+def running():
+    """A run that may call Python functions. Yields what it has done."""
+    before, _LOCAL.run, builtins.print = (getattr(_LOCAL, "run", None), builtins.print), Run(), counted_print
+    try:
+        yield _LOCAL.run
+    finally:
+        _LOCAL.run, builtins.print = before
+
+
+@contextmanager
+def repeating(run):
+    """In this block, converted code gets the results of the calls of a run instead of making them again, and does not
+    print again what the run has printed."""
+    before, _LOCAL.repeated = getattr(_LOCAL, "repeated", None), run
+    try:
+        yield
+    finally:
+        _LOCAL.repeated = before
+
+
+@contextmanager
+def recomputing(run):
+    """In this block, a graph computes values of a run again: its calls have the results that they had."""
+    before, _LOCAL.recomputed = getattr(_LOCAL, "recomputed", None), iter(list(run.log))
+    try:
+        yield
+    finally:
+        _LOCAL.recomputed = before
+
+
+def _recomputed():
+    """The next call in such a block; None outside of it."""
+    calls = getattr(_LOCAL, "recomputed", None)
+    return None if calls is None else next(calls)
+
+
+def repeated(function):
+    """The logged call of a function in such a block; None if there is none."""
+    run = getattr(_LOCAL, "repeated", None)
+    if run is None or not run.log or run.log[0].code is not function.__code__:
+        return None
+    return run.log.popleft()
