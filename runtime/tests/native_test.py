@@ -259,6 +259,19 @@ def test_indices_may_be_negative_but_not_out_of_range():
             lookups(table, torch.tensor([0, wrong]))
 
 
+@pytest.mark.parametrize("rows", [1, 2, 5, 7, 8, 9, 16, 17, 30])
+def test_products_with_few_rows_or_columns(rows):
+    """Within the bound of a sum of products in any order; the rest of a vector of columns is not written."""
+    staged = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b), a @ b + 1.0))
+    transposed = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))
+    for inner, columns in [(1, 9), (3, 10), (40, 15), (40, 16), (129, 17), (7, 31), (200, 32), (60, 33), (300, 100)]:
+        bias, a, b = torch.randn(columns), torch.randn(rows, inner), torch.randn(inner, columns)
+        exact = a.double() @ b.double()
+        bound = inner * 2.0**-23 * (a.double().abs() @ b.double().abs()) + 1e-6
+        for found, added in zip((*staged(bias, a, b), *transposed(bias, a.t().contiguous(), b)), (bias, 1.0) * 2):
+            assert ((found - (exact + added)).abs() <= bound + 1e-6).all(), (inner, columns)
+
+
 def test_passes_fire_on_the_programs_in_their_documentation():
     """What `runtime/README.md` says about the passes of the native tier."""
 
