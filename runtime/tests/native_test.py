@@ -1,6 +1,9 @@
 """The native tier: the same results as libtorch, for every operator that it has, in each layout and with NaN and infinities."""
 
+import importlib.util
 import math
+import os
+import random
 import re
 
 import pytest
@@ -131,7 +134,7 @@ def test_loops_on_scalars_are_one_step():
 
     staged = ag.function(collatz)
     assert staged(torch.tensor(27)) == 111
-    native, to = re.search(r"0  native (\d+) steps, then (\d+)", listing(staged, torch.tensor(27))).groups()
+    native, to = re.search(r"0  native (\d+) steps.*?, then (\d+)", listing(staged, torch.tensor(27))).groups()
     assert int(native) > 10 and f"\n   {to}  return" in listing(staged, torch.tensor(27))
 
 
@@ -254,3 +257,86 @@ def test_indices_may_be_negative_but_not_out_of_range():
     for wrong in (1000, -1001):
         with pytest.raises(IndexError, match="out of range|out of bounds"):
             lookups(table, torch.tensor([0, wrong]))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 7, 8, 9, 16, 17, 30])
+def test_products_with_few_rows_or_columns(rows):
+    """Within the bound of a sum of products in any order; the rest of a vector of columns is not written."""
+    staged = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b), a @ b + 1.0))
+    transposed = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))
+    for inner, columns in [(1, 9), (3, 10), (40, 15), (40, 16), (129, 17), (7, 31), (200, 32), (60, 33), (300, 100)]:
+        bias, a, b = torch.randn(columns), torch.randn(rows, inner), torch.randn(inner, columns)
+        exact = a.double() @ b.double()
+        bound = inner * 2.0**-23 * (a.double().abs() @ b.double().abs()) + 1e-6
+        for found, added in zip((*staged(bias, a, b), *transposed(bias, a.t().contiguous(), b)), (bias, 1.0) * 2):
+            assert ((found - (exact + added)).abs() <= bound + 1e-6).all(), (inner, columns)
+
+
+def test_passes_fire_on_the_programs_in_their_documentation():
+    """What `runtime/README.md` says about the passes of the native tier."""
+
+    def program(q, rate, n):
+        directions = []
+        for i in range(n):
+            directions.append(q + i)
+        rates = [None] * len(directions)
+        for i in range(len(directions)):
+            rates[i] = rate * directions[i].sum()
+            q = q - rates[i] * directions[i]
+        return q
+
+    staged = ag.function(program)
+    args = torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4)
+    text = listing(staged, *args)
+    assert re.search(r"\(borrowed-items \d+, multiply-add \d+, in-place-results \d+\)", text), text
+    torch.testing.assert_close(staged(*args), program(*args))
+
+
+#: Statements of random programs: lists of tensors `l` and `m`, tensors `a`, `b` and `c`, and a number `i` below both lengths.
+STATEMENTS = """a = l[i]; b = m[-1]; c = l[0] * a; a = a - 0.5 * b; b = c + a * b; c = a * c - b; a, b = b, a; a, b, c = c, a - 0.25 * b, b
+l[i] = a; m[0] = b; l[-1] = m[i]; l.append(b); m.append(l[0]); l.append(a * 0.5); a = l.pop(0); b = m.pop(); l, m = m, l
+c = torch.sub(c, a, alpha=0.5); c = torch.add(a, c, alpha=-0.25); c = a[0] * b + c; b = c - b.sum() * a; a = a.flip(0).clone() * 0.5
+a = b.expand(4, 80)[i % 4] * c - a; c = a; a = (l[0].view(8, 10) * 0.5).t().reshape(80); a = torch.cat([a[:40], b[40:]])""".replace("\n", "; ").split("; ")
+
+
+def random_program(seed):
+    """Loops over lists whose items are read, changed, moved and used after that."""
+    dice = random.Random(seed)
+    lines = ["import torch", "def program(a, b, c, n):", "    l, m = [a, b, c], [b * 2.0, c, a, b]", "    for i in range(n):"]
+
+    def block(indent, depth):
+        for _ in range(dice.randint(2, 6)):
+            if depth and dice.random() < 0.3:
+                head = dice.choice(["if a.sum() > b.sum():", "for k in range(n):"])
+                lines.append(indent + head)
+                block(indent + "    ", depth - 1)
+                lines.append(indent + "    c = c * 0.5")
+            else:
+                lines.append(indent + dice.choice(STATEMENTS))
+        # The values stay small.
+        lines.append(indent + "a, b, c = a * 0.25, b * 0.25, c * 0.25")
+
+    block("        ", 2)
+    lines.append("    return a, b, c, len(l), l[-1], m[-1]")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("PROGRAMS", 40))))
+def test_lists_in_random_programs(seed, tmp_path):
+    path = tmp_path / f"lists_{seed}.py"
+    path.write_text(random_program(seed))
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    generator = torch.Generator().manual_seed(seed)
+    args = [torch.randn(80, generator=generator) for _ in range(3)]
+    for n in (2, 3):
+        try:
+            expected = module.program(*args, n)
+        except IndexError:
+            return
+        if not all(torch.as_tensor(value).abs().max() < 1e3 for value in expected):
+            return
+        found = ag.function(module.program)(*args, torch.tensor(n))
+        for a, b in zip(found, expected):
+            torch.testing.assert_close(torch.as_tensor(a), torch.as_tensor(b), rtol=1e-4, atol=1e-5)

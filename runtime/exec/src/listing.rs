@@ -49,8 +49,10 @@ impl Function {
                 format!("n{} = {} if {} else {}", out.0, input(a), input(condition), input(b))
             }
             Step::Native { native, to } => {
-                let length = tables.natives[native as usize].segment.len();
-                format!("native {length} steps, then {to}")
+                let segment = &tables.natives[native as usize].segment;
+                let (length, passes) = (segment.len(), segment.passes.to_string());
+                let passes = if passes.is_empty() { passes } else { format!(" ({passes})") };
+                format!("native {length} steps{passes}, then {to}")
             }
             Step::Item { out, tensor, .. } => format!("n{} = item(t{})", out.0, tensor.0),
             Step::Size { out, tensor, dimension } => {

@@ -22,4 +22,4 @@ mod view;
 pub use dtype::Element;
 pub use lower::FEWEST_OPERATORS;
 pub use run::{Memory, Stopped};
-pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment};
+pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Passes, Segment};

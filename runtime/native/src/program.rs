@@ -204,6 +204,12 @@ pub(crate) enum Step {
         a: Place,
         bytes: u32,
     },
+    /// Makes a list of tensors that are all missing: `[None] * count`.
+    Vacate {
+        list: ListRegister,
+        count: Number,
+        bytes: u32,
+    },
     PushList {
         list: ListRegister,
         item: ListRegister,
@@ -211,6 +217,13 @@ pub(crate) enum Step {
     },
     Get {
         out: Place,
+        list: ListRegister,
+        index: Number,
+        bytes: u32,
+    },
+    /// Sets a base to an item, which stays in the list.
+    Borrow {
+        base: u32,
         list: ListRegister,
         index: Number,
         bytes: u32,
@@ -275,4 +288,64 @@ pub(crate) struct Program {
     pub(crate) bases: u32,
     pub(crate) registers: u32,
     pub(crate) lists: u32,
+}
+
+impl Step {
+    /// Visits the places that it reads and writes. A step that changes registers and lists only has none.
+    pub(crate) fn places(&mut self, visit: &mut dyn FnMut(&mut Place)) {
+        match self {
+            Self::Elementwise(Elementwise { out, operands, .. }) => {
+                visit(out);
+                operands.iter_mut().for_each(visit);
+            }
+            Self::Product { out, a, b, .. } => [out, a, b].into_iter().for_each(visit),
+            Self::Rows { out, operands, .. } => {
+                visit(out);
+                operands.iter_mut().for_each(visit);
+            }
+            Self::Loss { outs, x, classes, .. } => {
+                outs.iter_mut().for_each(&mut *visit);
+                [x, classes].into_iter().for_each(visit);
+            }
+            Self::LossBackward { out, gradient, classes, weight, .. } => {
+                [out, gradient, classes, weight].into_iter().for_each(visit);
+            }
+            Self::TopK { outs, a, .. } => {
+                outs.iter_mut().for_each(&mut *visit);
+                visit(a);
+            }
+            Self::Gather { out, a, indices, .. } => [out, a, indices].into_iter().for_each(visit),
+            Self::Reduce { out, a, .. } => [out, a].into_iter().for_each(visit),
+            Self::CheckDivisors { a, .. }
+            | Self::Item { a, .. }
+            | Self::Push { a, .. }
+            | Self::Repeat { a, .. }
+            | Self::Set { a, .. }
+            | Self::Split { a, .. } => visit(a),
+            Self::Zero { out, .. }
+            | Self::Fill { out, .. }
+            | Self::Get { out, .. }
+            | Self::Pop { out, .. }
+            | Self::Concat { out, .. } => visit(out),
+            Self::Address { from, .. } => visit(from),
+            Self::Scalar { .. }
+            | Self::Select { .. }
+            | Self::CopyScalar { .. }
+            | Self::Jump { .. }
+            | Self::JumpIfFalse { .. }
+            | Self::JumpBack { .. }
+            | Self::ForStart { .. }
+            | Self::ForTest { .. }
+            | Self::ForNext { .. }
+            | Self::NewList { .. }
+            | Self::MoveList { .. }
+            | Self::Vacate { .. }
+            | Self::PushList { .. }
+            | Self::Borrow { .. }
+            | Self::GetList { .. }
+            | Self::PopList { .. }
+            | Self::Length { .. }
+            | Self::LengthOfLists { .. } => {}
+        }
+    }
 }

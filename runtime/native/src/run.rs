@@ -30,6 +30,9 @@ struct Line {
     _bytes: [u8; 64],
 }
 
+/// The most bytes of a list of tensors that are all missing: Python would need little memory for it.
+const MOST_VACANT_BYTES: usize = 1 << 26;
+
 #[derive(Debug, Clone, Default)]
 struct List {
     /// The elements of its tensors, one tensor after the other, in units of eight bytes.
@@ -38,6 +41,10 @@ struct List {
     bytes: usize,
     /// The items of a list of lists.
     lists: Vec<List>,
+    /// Whether each tensor is missing, as in `[None] * n`. Shorter than the list if the last ones are not.
+    missing: Vec<bool>,
+    /// The number of tensors that are missing.
+    gaps: usize,
 }
 
 impl List {
@@ -45,6 +52,35 @@ impl List {
         self.data.clear();
         self.bytes = 0;
         self.lists.clear();
+        self.missing.clear();
+        self.gaps = 0;
+    }
+
+    /// The offset in bytes of a tensor with this many bytes.
+    fn start(&self, index: u64, bytes: usize) -> Result<usize, Stopped> {
+        let index = position(index, self.bytes / bytes)?;
+        if self.gaps > 0 && self.missing.get(index) == Some(&true) { Err(Stopped) } else { Ok(index * bytes) }
+    }
+
+    /// Makes all tensors missing.
+    fn vacate(&mut self, count: i64, bytes: usize) -> Result<(), Stopped> {
+        let count = usize::try_from(count.max(0)).map_err(|_| Stopped)?;
+        self.clear();
+        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MOST_VACANT_BYTES).ok_or(Stopped)?;
+        self.data.resize(self.bytes.div_ceil(8), 0);
+        self.missing.resize(count, true);
+        self.gaps = count;
+        Ok(())
+    }
+
+    /// The offset of a tensor that is written, and is missing no longer.
+    fn occupy(&mut self, index: u64, bytes: usize) -> Result<usize, Stopped> {
+        let index = position(index, self.bytes / bytes)?;
+        if self.gaps > 0 && self.missing.get(index) == Some(&true) {
+            self.missing[index] = false;
+            self.gaps -= 1;
+        }
+        Ok(index * bytes)
     }
 
     fn address(&mut self) -> *mut u8 {
@@ -248,13 +284,22 @@ impl Memory {
                     Step::Get { out, list, index, bytes } => {
                         let (out, index, bytes) = (self.at(*out), self.number(*index), *bytes as usize);
                         let list = self.list(*list);
-                        let start = position(index, list.bytes / bytes)? * bytes;
+                        let start = list.start(index, bytes)?;
                         list.address().add(start).copy_to_nonoverlapping(out, bytes);
+                    }
+                    Step::Borrow { base, list, index, bytes } => {
+                        let (index, bytes) = (self.number(*index), *bytes as usize);
+                        let list = self.list(*list);
+                        let start = list.start(index, bytes)?;
+                        self.bases[*base as usize] = list.address().add(start);
                     }
                     Step::Pop { out, list, index, bytes } => {
                         let (out, index, bytes) = (self.at(*out), self.number(*index), *bytes as usize);
                         let list = self.list(*list);
-                        let start = position(index, list.bytes / bytes)? * bytes;
+                        let start = list.start(index, bytes)?;
+                        if start / bytes < list.missing.len() {
+                            list.missing.remove(start / bytes);
+                        }
                         let item = list.address().add(start);
                         item.copy_to_nonoverlapping(out, bytes);
                         item.add(bytes).copy_to(item, list.bytes - start - bytes);
@@ -263,13 +308,13 @@ impl Memory {
                     Step::Set { list, index, a, bytes } => {
                         let (a, index, bytes) = (self.at(*a), self.number(*index), *bytes as usize);
                         let list = self.list(*list);
-                        let start = position(index, list.bytes / bytes)? * bytes;
+                        let start = list.occupy(index, bytes)?;
                         a.copy_to_nonoverlapping(list.address().add(start), bytes);
                     }
                     Step::Concat { out, list, bytes } => {
                         let out = self.at(*out);
                         let list = self.list(*list);
-                        if list.bytes != *bytes as usize {
+                        if list.bytes != *bytes as usize || list.gaps > 0 {
                             return Err(Stopped);
                         }
                         list.address().copy_to_nonoverlapping(out, list.bytes);
@@ -333,6 +378,10 @@ impl Memory {
                 *self.register(step) = by;
             }
             Step::NewList { out } => self.list(out).clear(),
+            Step::Vacate { list, count, bytes } => {
+                let count = self.number(count).cast_signed();
+                self.list(list).vacate(count, bytes as usize)?;
+            }
             Step::MoveList { out, a, is_last } => *self.list(out) = self.take(a, is_last),
             Step::PushList { list, item, is_last } => {
                 let item = self.take(item, is_last);

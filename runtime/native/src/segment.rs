@@ -18,6 +18,8 @@ pub struct Segment {
     pub outputs: Vec<(Value, Output)>,
     /// The tensors that it writes.
     pub tensors: Vec<NewTensor>,
+    /// What the passes have changed.
+    pub passes: Passes,
     pub(crate) program: Program,
     /// For each input, the base of a tensor or the register of a number.
     pub(crate) input_bases: Vec<Result<u32, Register>>,
@@ -35,6 +37,30 @@ impl Segment {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// How often each pass over the steps of a program has fired.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Passes {
+    pub borrowed_items: usize,
+    pub multiply_adds: usize,
+    pub in_place_results: usize,
+}
+
+impl std::fmt::Display for Passes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counts = [
+            ("borrowed-items", self.borrowed_items),
+            ("multiply-add", self.multiply_adds),
+            ("in-place-results", self.in_place_results),
+        ];
+        let fired: Vec<String> = counts
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        f.write_str(&fired.join(", "))
     }
 }
 

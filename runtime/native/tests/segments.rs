@@ -6,7 +6,7 @@
 use ag_graph::ir::Graph;
 use ag_graph::ir::text::parse;
 use ag_graph::liveness::liveness;
-use ag_native::{Layouts, Memory, Output, Segment, lower};
+use ag_native::{Layouts, Memory, Output, Passes, Segment, lower};
 
 fn graph(function: &str) -> Graph {
     parse(&format!("graph 1\nfile 0 \"model.py\"\n{function}"))
@@ -220,4 +220,85 @@ func @main(%x.0: f32[70000,70000] = argument "x") -> (f32[]) {
   return %3
 }"#;
     assert!(segment(function).is_none());
+}
+
+/// `[None] * 2`, of which one is set.
+const GAPS: &str = r#"
+func @main(%x.0: f32[] = argument "x") -> (f32[]) {
+  %1: list[f32[]] = list.filled(2, none)
+  %2: list[f32[]] = list.set(%1, 1, %x.0)
+  %3: f32[] = list.get(%2, INDEX)
+  %4: f32[] = aten.mul.Tensor(%3, 2.0)
+  return %4
+}"#;
+
+#[test]
+fn an_item_that_is_missing_stops_the_run() {
+    assert_eq!(run(&GAPS.replace("INDEX", "-1"), &[&[3.0]]), [[6.0]]);
+    let segment = segment(&GAPS.replace("INDEX", "0")).unwrap();
+    let (x, mut out) = ([3.0_f32], [0.0_f32]);
+    let inputs = [x.as_ptr() as usize as u64];
+    let mut memory = Memory::default();
+    // SAFETY: the tensors have one element.
+    let run = unsafe { segment.run(&mut memory, &inputs, &[out.as_mut_ptr().cast()], &mut || true) };
+    assert!(run.is_err());
+}
+
+/// `q = q - a * x` in a loop over a list: one step, which reads the item in the list and writes over `q`.
+#[test]
+fn a_multiply_add_in_a_loop_is_one_step() {
+    let function = r#"
+func @main(%x.0: f32[80] = argument "x", %q.1: f32[80] = argument "q", %a.2: f32[] = argument "a") -> (f32[80]) {
+  %3: list[f32[80]] = list.new(%x.0, %x.0)
+  %4: f32[80] = for(0, 2, 1, %q.1)
+    body(%i.5: int, %6: f32[80]) {
+      %7: f32[80] = list.get(%3, %i.5)
+      %8: f32[80] = aten.mul.Tensor(%a.2, %7)
+      %9: f32[80] = aten.sub.Tensor(%6, %8, 1)
+      yield %9
+    }
+  return %4
+}"#;
+    let passes = segment(function).unwrap().passes;
+    assert_eq!(passes, Passes { borrowed_items: 1, multiply_adds: 1, in_place_results: 1 });
+    assert_eq!(run(function, &[&[3.0; 80], &[1.0; 80], &[2.0]]), [[-11.0; 80]]);
+}
+
+/// `a, b = b, a - 2 * b`: `b` is read before it is written, and `a` after it.
+#[test]
+fn memory_that_is_still_read_is_not_overwritten() {
+    let function = r#"
+func @main(%a.0: f32[80] = argument "a", %b.1: f32[80] = argument "b") -> (f32[80], f32[80]) {
+  %2: f32[80], %3: f32[80] = for(0, 3, 1, %a.0, %b.1)
+    body(%i.4: int, %5: f32[80], %6: f32[80]) {
+      %7: f32[80] = aten.sub.Tensor(%5, %6, 2)
+      yield %6, %7
+    }
+  return %2, %3
+}"#;
+    assert_eq!(run(function, &[&[5.0; 80], &[1.0; 80]]), [[-5.0; 80], [13.0; 80]]);
+}
+
+/// An item that is used after its list has changed: `x = l[0]; l[0] = y; l.append(x); l.pop(0); x + l[0] + l[-1]`.
+#[test]
+fn an_item_keeps_its_elements_when_its_list_changes() {
+    let function = r#"
+func @main(%x.0: f32[80] = argument "x", %y.1: f32[80] = argument "y") -> (f32[80]) {
+  %2: list[f32[80]] = list.new(%x.0, %y.1)
+  %3: list[f32[80]], %4: f32[80] = for(0, 1, 1, %2, %x.0)
+    body(%i.5: int, %6: list[f32[80]], %7: f32[80]) {
+      %8: f32[80] = list.get(%6, 0)
+      %9: list[f32[80]] = list.set(%6, 0, %y.1)
+      %10: list[f32[80]] = list.append(%9, %8)
+      %11: list[f32[80]], %12: f32[80] = list.pop(%10, 0)
+      %13: f32[80] = list.get(%11, 0)
+      %14: f32[80] = list.get(%11, 1)
+      %15: f32[80] = aten.add.Tensor(%13, %14, 1)
+      %16: f32[80] = aten.add.Tensor(%15, %8, 1)
+      yield %11, %16
+    }
+  return %4
+}"#;
+    assert_eq!(segment(function).unwrap().passes.borrowed_items, 3);
+    assert_eq!(run(function, &[&[10.0; 80], &[1.0; 80]]), [[21.0; 80]]);
 }

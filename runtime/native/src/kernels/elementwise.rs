@@ -12,6 +12,9 @@ use crate::dtype::Element;
 /// overlap an operand, unless both have the same address, dtype and stride.
 pub(crate) type Kernel = unsafe fn(out: *mut u8, inputs: [*const u8; 3], count: usize, strides: [usize; 4]);
 
+/// The number of results that are computed before they are written.
+const BLOCK: usize = 16;
+
 /// The two versions of a kernel.
 #[derive(Clone, Copy)]
 struct Versions {
@@ -48,6 +51,28 @@ macro_rules! versions {
     }};
 }
 
+/// Writes a value for each index. The values of a block are computed before they are written: the result may be in the
+/// memory of an operand, so the compiler would not make vectors of a loop that does both.
+macro_rules! each {
+    ($out:ident, $count:ident, |$i:ident| $value:expr) => {{
+        let mut at = 0;
+        while at + BLOCK <= $count {
+            let mut block = [Default::default(); BLOCK];
+            for (k, result) in block.iter_mut().enumerate() {
+                let $i = at + k;
+                *result = $value;
+            }
+            for (k, result) in block.into_iter().enumerate() {
+                $out.add(at + k).write(result);
+            }
+            at += BLOCK;
+        }
+        for $i in at..$count {
+            $out.add($i).write($value);
+        }
+    }};
+}
+
 macro_rules! unary {
     ($from:ty => $to:ty, |$x:ident| $value:expr) => {
         versions!(|out, inputs, count, strides| {
@@ -56,10 +81,10 @@ macro_rules! unary {
                 let $x = a.read();
                 out.write($value);
             } else if strides[0] == 1 {
-                for i in 0..count {
+                each!(out, count, |i| {
                     let $x = a.add(i).read();
-                    out.add(i).write($value);
-                }
+                    $value
+                });
             } else {
                 for i in 0..count {
                     let $x = a.add(i * strides[0]).read();
@@ -81,25 +106,25 @@ macro_rules! binary {
             }
             match strides {
                 [1, 1, ..] => {
-                    for i in 0..count {
+                    each!(out, count, |i| {
                         let ($x, $y) = (a.add(i).read(), b.add(i).read());
-                        out.add(i).write($value);
-                    }
+                        $value
+                    });
                 }
                 // A vector and a number, in both orders.
                 [1, 0, ..] => {
                     let $y = b.read();
-                    for i in 0..count {
+                    each!(out, count, |i| {
                         let $x = a.add(i).read();
-                        out.add(i).write($value);
-                    }
+                        $value
+                    });
                 }
                 [0, 1, ..] => {
                     let $x = a.read();
-                    for i in 0..count {
+                    each!(out, count, |i| {
                         let $y = b.add(i).read();
-                        out.add(i).write($value);
-                    }
+                        $value
+                    });
                 }
                 _ => {
                     for i in 0..count {
@@ -119,25 +144,32 @@ macro_rules! ternary {
             let (a, b, c) = (inputs[0].cast::<$a>(), inputs[1].cast::<$b>(), inputs[2].cast::<$c>());
             match strides {
                 [1, 1, 1, _] => {
-                    for i in 0..count {
+                    each!(out, count, |i| {
                         let ($x, $y, $z) = (a.add(i).read(), b.add(i).read(), c.add(i).read());
-                        out.add(i).write($value);
-                    }
+                        $value
+                    });
                 }
                 // `torch.where(mask, x, 0.0)` and `x.masked_fill(mask, 0.0)`
                 [1, 1, 0, _] => {
                     let $z = c.read();
-                    for i in 0..count {
+                    each!(out, count, |i| {
                         let ($x, $y) = (a.add(i).read(), b.add(i).read());
-                        out.add(i).write($value);
-                    }
+                        $value
+                    });
+                }
+                [0, 1, 1, _] => {
+                    let $x = a.read();
+                    each!(out, count, |i| {
+                        let ($y, $z) = (b.add(i).read(), c.add(i).read());
+                        $value
+                    });
                 }
                 [1, 0, 1, _] => {
                     let $y = b.read();
-                    for i in 0..count {
+                    each!(out, count, |i| {
                         let ($x, $z) = (a.add(i).read(), c.add(i).read());
-                        out.add(i).write($value);
-                    }
+                        $value
+                    });
                 }
                 _ => {
                     for i in 0..count {
@@ -527,6 +559,16 @@ pub(crate) fn select(element: Element) -> Kernel {
         4 => ternary!(u8, u32, u32 => u32, |x, y, z| if x != 0 { y } else { z }),
         8 => ternary!(u8, u64, u64 => u64, |x, y, z| if x != 0 { y } else { z }),
         _ => ternary!(u8, u8, u8 => u8, |x, y, z| if x != 0 { y } else { z }),
+    }
+}
+
+/// The sum of a product and a tensor, or their difference: `x * y + z`, `x * y - z`, and `z - x * y` where the product
+/// is not the first operand. The product is rounded, as by two operators.
+pub(crate) fn multiply_add(element: Element, is_difference: bool, is_first: bool) -> Option<Kernel> {
+    match (is_difference, is_first) {
+        (false, _) => numbers!(element, T => ternary!(T, T, T => T, |x, y, z| z.plus(x.times(y)))),
+        (true, true) => numbers!(element, T => ternary!(T, T, T => T, |x, y, z| x.times(y).minus(z))),
+        (true, false) => numbers!(element, T => ternary!(T, T, T => T, |x, y, z| z.minus(x.times(y)))),
     }
 }
 

@@ -7,6 +7,8 @@ pub(crate) mod elementwise;
 pub(crate) mod loss;
 mod math;
 pub(crate) mod product;
+#[cfg(target_arch = "x86_64")]
+mod product_512;
 pub(crate) mod reduce;
 pub(crate) mod rows;
 pub(crate) mod selection;

@@ -4,6 +4,8 @@
 use std::ops::{Add, Mul};
 
 use super::is_wide;
+#[cfg(target_arch = "x86_64")]
+use super::product_512;
 use crate::dtype::Element;
 
 /// `c = a @ b`, or `c += a @ b`. `c` is contiguous.
@@ -23,7 +25,11 @@ pub(crate) struct Product {
 /// The addresses must be aligned and valid for matrices of these shapes, and `c` must not overlap the others.
 pub(crate) type Kernel = unsafe fn(&Product, c: *mut u8, a: *const u8, b: *const u8);
 
-pub(crate) fn kernel(element: Element) -> Option<Kernel> {
+pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
+    #[cfg(target_arch = "x86_64")]
+    if element == Element::F32 && has_long_vectors(product) {
+        return Some(product_512::f32);
+    }
     match (element, is_wide()) {
         #[cfg(target_arch = "x86_64")]
         (Element::F32, true) => Some(wide::f32),
@@ -32,6 +38,20 @@ pub(crate) fn kernel(element: Element) -> Option<Kernel> {
         (Element::F32, _) => Some(portable::<f32>),
         (Element::F64, _) => Some(portable::<f64>),
         _ => None,
+    }
+}
+
+/// Whether there is a kernel with long vectors for this product of `f32`. For few rows or few columns, it is faster than
+/// those of libtorch also where there are many multiplications.
+pub(crate) fn has_long_vectors(product: &Product) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        product_512::is_available() && product_512::is_suitable(product)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = product;
+        false
     }
 }
 

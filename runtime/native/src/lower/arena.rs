@@ -48,6 +48,23 @@ impl Arena {
         (buffer.offset, buffer.used)
     }
 
+    pub(super) fn is_free(&self, id: BufferId) -> bool {
+        self.buffers[id.0 as usize].users == 0
+    }
+
+    /// Whether one value alone is in a buffer.
+    pub(super) fn has_one_user(&self, id: BufferId) -> bool {
+        self.buffers[id.0 as usize].users == 1
+    }
+
+    /// Whether two offsets have ever been in one buffer.
+    pub(super) fn is_same_buffer(&self, a: usize, b: usize) -> bool {
+        self.buffers.iter().any(|buffer| {
+            let range = buffer.offset..buffer.offset + buffer.bytes;
+            range.contains(&a) && range.contains(&b)
+        })
+    }
+
     pub(super) fn retain(&mut self, id: BufferId) {
         self.buffers[id.0 as usize].users += 1;
     }

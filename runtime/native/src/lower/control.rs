@@ -62,7 +62,7 @@ impl Lowering<'_> {
         self.bind(&condition.params, &slots);
         self.bind(&body.params, &slots);
         let operators = self.operators;
-        let head = self.next();
+        let head = self.target();
         self.region(condition, condition_life)?;
         let exit = self.exit_unless(condition, condition_life)?;
         self.region(body, body_life)?;
@@ -89,7 +89,7 @@ impl Lowering<'_> {
         self.define(body.params[0], Item::Number(Number::Register(index), Kind::Int));
         self.bind(&body.params[1..], &slots);
         let operators = self.operators;
-        let head = self.next();
+        let head = self.target();
         let mut exits = vec![self.step(Step::ForTest { left, to: 0 })];
         if let (Some(test), Some(life)) = (node.regions.get(1), life.regions.get(1)) {
             self.bind(&test.params, &slots);
@@ -121,10 +121,17 @@ impl Lowering<'_> {
     /// Makes a jump emitted earlier land at the next step.
     fn patch(&mut self, jump: u32) {
         let here = self.next();
+        self.last_jump = here;
         match &mut self.program.steps[jump as usize] {
             Step::Jump { to } | Step::JumpIfFalse { to, .. } | Step::ForTest { to, .. } => *to = here,
             _ => {}
         }
+    }
+
+    /// The next step, to which a jump leads.
+    fn target(&mut self) -> u32 {
+        self.last_jump = self.next();
+        self.last_jump
     }
 
     /// Storage for values of these types, which is kept until `close`.
@@ -164,6 +171,7 @@ impl Lowering<'_> {
     /// Assigns operands to slots simultaneously, as in `a, b = b, a`.
     fn assign(&mut self, slots: &mut [Slot], operands: &[Operand], dies: &[Value]) -> Option<()> {
         (slots.len() == operands.len()).then_some(())?;
+        let moves_lists = slots.iter().any(|slot| matches!(slot, Slot::List(..)));
         // First what reads another slot, or a part of its own, into temporaries.
         let mut sources = Vec::with_capacity(slots.len());
         for (index, operand) in operands.iter().enumerate() {
@@ -171,22 +179,30 @@ impl Lowering<'_> {
             let is_once = operands.iter().filter(|other| *other == operand).count() == 1;
             let is_last = is_once && is_last_use(operand, dies);
             let source = self.source(&slots[index], operand, is_last)?;
-            let reads_slot = slots.iter().enumerate().any(|(other, slot)| match (&source, slot) {
-                (Source::Tensor(from), Slot::Tensor(to)) => {
-                    let is_itself = other == index && from.place == to.place && from.strides == to.strides;
-                    from.buffer == to.buffer && !is_itself
-                }
-                (Source::Number(Number::Register(from)), Slot::Number(to, _)) => from == to && other != index,
-                (Source::List(from, _), Slot::List(to, _)) => from == to && other != index,
-                _ => false,
-            });
+            let is_borrowed =
+                matches!(&source, Source::Tensor(from) if moves_lists && self.is_borrowed(from));
+            let reads_slot = is_borrowed
+                || slots.iter().enumerate().any(|(other, slot)| match (&source, slot) {
+                    (Source::Tensor(from), Slot::Tensor(to)) => {
+                        let is_itself =
+                            other == index && from.place == to.place && from.strides == to.strides;
+                        from.buffer == to.buffer && !is_itself
+                    }
+                    (Source::Number(Number::Register(from)), Slot::Number(to, _)) => {
+                        from == to && other != index
+                    }
+                    (Source::List(from, _), Slot::List(to, _)) => from == to && other != index,
+                    _ => false,
+                });
             sources.push(if reads_slot { self.moved_aside(source)? } else { source });
         }
-        for (slot, source) in slots.iter_mut().zip(sources) {
+        for ((slot, source), operand) in slots.iter_mut().zip(sources).zip(operands) {
             match (slot, source) {
                 (Slot::Tensor(to), Source::Tensor(from)) => {
                     to.has_torch_layout &= from.has_torch_layout && from.is_contiguous();
-                    if from.buffer != to.buffer {
+                    let is_once = operands.iter().filter(|other| *other == operand).count() == 1;
+                    let is_last = is_once && is_last_use(operand, dies);
+                    if from.buffer != to.buffer && !(is_last && self.compute_in_place(to, &from)) {
                         self.copy(&to.clone(), &from)?;
                     }
                 }

@@ -25,6 +25,7 @@ impl Lowering<'_> {
                     (base != "rsub").then_some(())?;
                     let alpha = self.number_as(alpha, element)?;
                     b = self.map(kernels::binary("mul", element)?, element, &[&b, &alpha])?;
+                    self.note_multiplication(&b);
                 }
                 self.mapped(node, kernels::binary(base, element)?, &[&a, &b])
             }
@@ -40,7 +41,11 @@ impl Lowering<'_> {
             ) => {
                 let kernel = kernels::binary(base, element)?;
                 let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
-                self.mapped(node, kernel, &[&a, &b])
+                let out = self.map(kernel, element, &[&a, &b])?;
+                if base == "mul" {
+                    self.note_multiplication(&out);
+                }
+                self.define_result(node, out)
             }
             (
                 "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "logical_and" | "logical_or" | "logical_xor",

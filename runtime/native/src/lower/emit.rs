@@ -26,6 +26,17 @@ impl Lowering<'_> {
 
     pub(super) fn step(&mut self, step: Step) -> u32 {
         self.program.steps.push(step);
+        let jumps = matches!(
+            step,
+            Step::Jump { .. }
+                | Step::JumpIfFalse { .. }
+                | Step::JumpBack { .. }
+                | Step::ForTest { .. }
+                | Step::ForNext { .. }
+        );
+        if jumps {
+            self.last_jump = self.next();
+        }
         (self.program.steps.len() - 1) as u32
     }
 

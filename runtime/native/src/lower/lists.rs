@@ -31,7 +31,7 @@ impl ListItem {
     }
 
     /// The bytes of an item, unless it is a list.
-    fn bytes(&self) -> Option<u32> {
+    pub(super) fn bytes(&self) -> Option<u32> {
         match self {
             Self::Tensor(element, sizes) => Some((sizes.iter().product::<usize>() * element.size()) as u32),
             Self::List(_) => None,
@@ -57,6 +57,12 @@ impl Lowering<'_> {
             (Op::ListFilled, [length, operand]) => {
                 let item = ListItem::of_list(self.function.ty(node.outputs[0]))?;
                 let count = self.number(length)?.0;
+                if *operand == Operand::None {
+                    let (list, bytes) = (self.new_list(), item.bytes()?);
+                    self.step(Step::Vacate { list, count, bytes });
+                    self.define(node.outputs[0], Item::List(list, item));
+                    return Some(());
+                }
                 let view = self.list_tensor(&item, operand)?;
                 let list = self.new_list();
                 let bytes = (view.count() * view.element.size()) as u32;
@@ -72,6 +78,10 @@ impl Lowering<'_> {
             (Op::ListGet, [list, index]) => {
                 let (list, item) = self.known_list(list.value()?)?;
                 let index = self.number(index)?.0;
+                if let Some(view) = self.borrow_item(list, &item, index) {
+                    self.define(node.outputs[0], Item::Tensor(view));
+                    return Some(());
+                }
                 let out = self.item(&item, |step, out| match step {
                     ItemStep::Tensor(bytes) => Step::Get { out: out.0, list, index, bytes },
                     ItemStep::List => Step::GetList { out: out.1, list, index },
@@ -125,6 +135,11 @@ impl Lowering<'_> {
     fn changed(&mut self, operand: &Operand, life: &NodeLife) -> Option<(ListRegister, ListItem)> {
         let value = operand.value()?;
         let (list, item) = self.known_list(value)?;
+        match item {
+            ListItem::Tensor(..) => self.return_items(Some(list))?,
+            // A list that is moved out of another one may have items that are borrowed.
+            ListItem::List(_) => self.return_items(None)?,
+        }
         if life.operands.contains(&value) {
             return Some((list, item));
         }

@@ -3,12 +3,15 @@
 //! A function returns `None` if it cannot lower what it was given; the segment then ends before the node.
 
 mod arena;
+mod borrowed_items;
 mod control;
 mod creation;
 mod elementwise;
 mod emit;
+mod in_place_results;
 mod lists;
 mod losses;
+mod multiply_add;
 mod operands;
 mod outputs;
 mod products;
@@ -26,7 +29,7 @@ use self::arena::Arena;
 use self::lists::ListItem;
 use crate::dtype::Element;
 use crate::program::{CONSTANTS, ListRegister, Number, Program, Register};
-use crate::segment::{Input, Layouts, Segment};
+use crate::segment::{Input, Layouts, Passes, Segment};
 use crate::view::{BufferId, View};
 
 /// The most nodes of a segment.
@@ -97,6 +100,17 @@ struct Lowering<'a> {
     dead: Vec<FxHashSet<Value>>,
     /// The number of operators that compute something. Those in loops count twice.
     operators: usize,
+    passes: Passes,
+    /// The number of open loops and branches.
+    depth: usize,
+    /// The bases of items that are read where they are in lists.
+    borrowed: FxHashMap<u32, ListRegister>,
+    /// The values at these bases that are used later.
+    borrowers: Vec<Value>,
+    /// From this step on, there are no jumps, and none lands behind it.
+    last_jump: u32,
+    /// The last steps that multiply, with the memory of their results.
+    multiplications: Vec<(u32, BufferId)>,
 }
 
 impl<'a> Lowering<'a> {
@@ -113,6 +127,12 @@ impl<'a> Lowering<'a> {
             temporaries: Vec::new(),
             dead: Vec::new(),
             operators: 0,
+            passes: Passes::default(),
+            depth: 0,
+            borrowed: FxHashMap::default(),
+            borrowers: Vec::new(),
+            last_jump: 0,
+            multiplications: Vec::new(),
         }
     }
 
@@ -123,9 +143,16 @@ impl<'a> Lowering<'a> {
                 self.operator(operator.in_aten()?, node)?;
                 self.operators += usize::from(self.next() > steps);
             }
-            Op::If => self.branch(node, life)?,
-            Op::While => self.while_loop(node, life)?,
-            Op::For => self.for_loop(node, life)?,
+            Op::If | Op::While | Op::For => {
+                self.return_items(None)?;
+                self.depth += 1;
+                match &node.op {
+                    Op::If => self.branch(node, life)?,
+                    Op::While => self.while_loop(node, life)?,
+                    _ => self.for_loop(node, life)?,
+                }
+                self.depth -= 1;
+            }
             Op::Scalar(_) | Op::Item | Op::Size => self.scalar(node)?,
             Op::Overwritten => {
                 let after = self.tensor(&node.operands[1])?;
@@ -145,6 +172,9 @@ impl<'a> Lowering<'a> {
         }
         self.drop_values(&life.operands);
         self.drop_values(&life.after);
+        if let Op::Operator(operator) = &node.op {
+            self.fuse_multiplication(operator.in_aten()?, node);
+        }
         Some(())
     }
 
@@ -162,12 +192,18 @@ impl<'a> Lowering<'a> {
         if let Item::Tensor(View { buffer: Some(buffer), .. }) = &item {
             self.arena.retain(*buffer);
         }
+        if let Item::Tensor(view) = &item
+            && self.is_borrowed(view)
+        {
+            self.borrowers.push(value);
+        }
         self.items.insert(value, (item, self.dead.len()));
     }
 
     /// Frees the memory of values after their last use.
     fn drop_values(&mut self, values: &[Value]) {
         for value in values {
+            self.borrowers.retain(|borrower| borrower != value);
             let Some((item, depth)) = self.items.get(value) else { continue };
             let Item::Tensor(View { buffer: Some(buffer), .. }) = item else { continue };
             let buffer = *buffer;

@@ -3,6 +3,7 @@
 use ag_graph::ir::{Node, Operand};
 
 use super::Lowering;
+use crate::dtype::Element;
 use crate::kernels::elementwise as kernels;
 use crate::kernels::product::{self, Product};
 use crate::program::Step;
@@ -13,6 +14,9 @@ use crate::view::View;
 const MOST_MULTIPLICATIONS: usize = 262_144;
 const MOST_WITH_FEW_ROWS: usize = 65_536;
 const FEW_ROWS: usize = 8;
+/// The same with long vectors, which are read once for each tile, without a copy.
+const MOST_WITH_LONG_VECTORS: usize = 2_097_152;
+const FEW_COLUMNS: usize = 16;
 
 impl Lowering<'_> {
     pub(super) fn product_operator(&mut self, name: &str, node: &Node) -> Option<()> {
@@ -68,12 +72,9 @@ impl Lowering<'_> {
     }
 
     fn product(&mut self, out: &View, a: &View, b: &View, adds: bool) -> Option<()> {
-        let kernel = product::kernel(out.element)?;
         (a.element == out.element && b.element == out.element).then_some(())?;
         let (&[rows, inner], &[also_inner, columns]) = (&a.sizes[..], &b.sizes[..]) else { return None };
         (inner == also_inner && out.sizes == [rows, columns]).then_some(())?;
-        let most = if rows.min(columns) < FEW_ROWS { MOST_WITH_FEW_ROWS } else { MOST_MULTIPLICATIONS };
-        (rows * inner * columns <= most).then_some(())?;
         let product = Product {
             rows,
             inner,
@@ -82,6 +83,16 @@ impl Lowering<'_> {
             b: [b.strides[0], b.strides[1]],
             adds,
         };
+        let is_long = out.element == Element::F32 && product::has_long_vectors(&product);
+        let most = if is_long && (rows <= FEW_ROWS || columns <= FEW_COLUMNS) {
+            MOST_WITH_LONG_VECTORS
+        } else if rows.min(columns) < FEW_ROWS {
+            MOST_WITH_FEW_ROWS
+        } else {
+            MOST_MULTIPLICATIONS
+        };
+        (rows * inner * columns <= most).then_some(())?;
+        let kernel = product::kernel(out.element, &product)?;
         self.program.products.push(product);
         let product = (self.program.products.len() - 1) as u32;
         self.step(Step::Product { kernel, product, out: out.place, a: a.place, b: b.place });

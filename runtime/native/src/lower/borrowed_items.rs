@@ -1,0 +1,64 @@
+//! Pass: the items of lists are read where they are, without a copy.
+//!
+//! An item is *borrowed*: its place is an address in the memory of the list. Before a step changes that list, and before
+//! a branch or a loop, the items that are used later are *returned*: copied to memory of their own. So a borrowed item
+//! is used only in the region that has read it, while the list is the same.
+
+use ag_graph::ir::Value;
+
+use super::lists::ListItem;
+use super::{Item, Lowering};
+use crate::program::{ListRegister, Number, Step};
+use crate::view::{Place, View, contiguous};
+
+/// The copy of a shorter item costs as little as an address.
+const FEWEST_BYTES: u32 = 256;
+
+impl Lowering<'_> {
+    /// An item of a list of tensors. Values at the top may leave the segment, so they are copied.
+    pub(super) fn borrow_item(&mut self, list: ListRegister, item: &ListItem, index: Number) -> Option<View> {
+        let bytes = item.bytes().filter(|bytes| *bytes >= FEWEST_BYTES && self.depth > 0)?;
+        let ListItem::Tensor(element, sizes) = item else { return None };
+        let base = self.new_base();
+        self.step(Step::Borrow { base, list, index, bytes });
+        self.borrowed.insert(base, list);
+        self.passes.borrowed_items += 1;
+        Some(View {
+            place: Place { base, offset: 0 },
+            element: *element,
+            sizes: sizes.clone(),
+            strides: contiguous(sizes),
+            buffer: None,
+            has_torch_layout: true,
+        })
+    }
+
+    pub(super) fn is_borrowed(&self, view: &View) -> bool {
+        self.borrowed.contains_key(&view.place.base)
+    }
+
+    /// Copies the items of a list, or of all lists, that are used later.
+    pub(super) fn return_items(&mut self, list: Option<ListRegister>) -> Option<()> {
+        let is_returned =
+            |base: u32| self.borrowed.get(&base).is_some_and(|from| list.is_none_or(|list| list == *from));
+        let mut values: Vec<(Value, View, usize)> = Vec::new();
+        for value in &self.borrowers {
+            if let Some((Item::Tensor(view), depth)) = self.items.get(value)
+                && is_returned(view.place.base)
+            {
+                values.push((*value, view.clone(), *depth));
+            }
+        }
+        for (value, view, depth) in values {
+            let mut copy = self.allocate(view.element, &view.sizes)?;
+            copy.has_torch_layout = view.has_torch_layout && view.is_contiguous();
+            self.copy(&copy, &view)?;
+            self.define(value, Item::Tensor(copy));
+            if let Some(item) = self.items.get_mut(&value) {
+                item.1 = depth;
+            }
+            self.borrowers.retain(|borrower| *borrower != value);
+        }
+        Some(())
+    }
+}

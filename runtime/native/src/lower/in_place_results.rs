@@ -1,0 +1,73 @@
+//! Pass: the value that a loop carries to its next iteration is computed in the memory of the last one.
+//!
+//! `q = q - a * x` in a loop needs no copy of `q`: the step that computes it writes to the memory that the loop reads.
+//! That memory must not be used between this step and the end of the iteration, and the step itself may read it only
+//! element by element, as it writes it.
+
+use super::Lowering;
+use crate::program::{ARENA, Step};
+use crate::view::{BufferId, Place, View};
+
+impl Lowering<'_> {
+    /// Makes the step that computes `from` write to `to`, if nothing else needs either memory. `from` is not used again.
+    pub(super) fn compute_in_place(&mut self, to: &View, from: &View) -> bool {
+        let (Some(old), Some(new)) = (from.buffer, to.buffer) else { return false };
+        let is_whole = self.arena.extent(old).0 == from.place.offset as usize
+            && from.place.base == ARENA
+            && self.arena.extent(old).1 == self.arena.extent(new).1
+            && from.is_contiguous()
+            && to.is_contiguous();
+        if !is_whole || !self.arena.has_one_user(old) {
+            return false;
+        }
+        let first = self.last_jump as usize;
+        let mut found = None;
+        for at in (first..self.program.steps.len()).rev() {
+            let mut step = self.program.steps[at];
+            if let Step::Elementwise(elementwise) = step
+                && elementwise.out == from.place
+            {
+                // Elements are read before they are written where both have the same place.
+                let is_flat = elementwise.outer.1 == 0 && elementwise.count as usize == from.count();
+                let mut is_safe = is_flat && (elementwise.count == 1 || elementwise.strides[3] == 1);
+                for (operand, stride) in elementwise.operands.iter().zip(elementwise.strides) {
+                    is_safe &= !self.may_be_in(*operand, new)
+                        || *operand == to.place && (stride == 1 || elementwise.count == 1);
+                }
+                found = is_safe.then_some(at);
+                break;
+            }
+            let mut is_free = true;
+            step.places(&mut |place| is_free &= !self.may_be_in(*place, new));
+            if !is_free {
+                break;
+            }
+        }
+        let Some(found) = found else { return false };
+        self.passes.in_place_results += 1;
+        // The operands of this step are other values, which may have had the same memory.
+        if let Step::Elementwise(elementwise) = &mut self.program.steps[found] {
+            elementwise.out = to.place;
+        }
+        let (start, bytes) = self.arena.extent(old);
+        let old = start..start + bytes;
+        for step in &mut self.program.steps[found + 1..] {
+            step.places(&mut |place| {
+                if place.base == ARENA && old.contains(&(place.offset as usize)) {
+                    place.offset = place.offset - from.place.offset + to.place.offset;
+                }
+            });
+        }
+        true
+    }
+
+    /// Whether a place may be in a buffer. An address that is computed at run time may be anywhere in the arena, unless
+    /// it is in an input or in a list.
+    pub(super) fn may_be_in(&self, place: Place, buffer: BufferId) -> bool {
+        let (start, bytes) = self.arena.extent(buffer);
+        match place.base {
+            ARENA => (start..start + bytes).contains(&(place.offset as usize)),
+            base => !self.is_outside(base),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Pass: a multiplication and the addition or subtraction of its result are one step.
+//!
+//! `q - a * x` and `torch.sub(w, g, alpha=rate)` read their operands once and write no temporary. The product is rounded
+//! as before, so the results are the same.
+
+use ag_graph::ir::Node;
+
+use super::{Item, Lowering};
+use crate::dtype::Element;
+use crate::kernels::elementwise as kernels;
+use crate::program::{CONSTANTS, Elementwise, Step};
+use crate::view::{BufferId, Place, View};
+
+/// The most steps between a multiplication and the addition.
+const MOST_BETWEEN: usize = 4;
+
+impl Lowering<'_> {
+    /// Notes that the last step multiplies two tensors.
+    pub(super) fn note_multiplication(&mut self, out: &View) {
+        if let Some(buffer) = out.buffer {
+            self.multiplications.push((self.next() - 1, buffer));
+        }
+    }
+
+    /// Fuses the last step, which this node has emitted, with the multiplication of one of its operands, if the product
+    /// is not used again.
+    pub(super) fn fuse_multiplication(&mut self, name: &str, node: &Node) {
+        let last = self.program.steps.len();
+        self.multiplications.retain(|(step, _)| *step as usize + MOST_BETWEEN + 2 >= last);
+        let is_difference = match name.split('.').next() {
+            Some("add") => false,
+            Some("sub") => true,
+            _ => return,
+        };
+        let [output] = node.outputs[..] else { return };
+        let Some((Item::Tensor(View { element, buffer: Some(out), .. }), _)) = self.items.get(&output) else {
+            return;
+        };
+        let (element, out) = (*element, *out);
+        for index in (0..self.multiplications.len()).rev() {
+            let (step, product) = self.multiplications[index];
+            if let Some(fused) = self.fused(step as usize, product, out, element, is_difference) {
+                self.program.steps.pop();
+                self.program.steps.remove(step as usize);
+                self.program.steps.push(Step::Elementwise(fused));
+                self.multiplications.clear();
+                self.passes.multiply_adds += 1;
+                return;
+            }
+        }
+    }
+
+    /// The step in place of a multiplication and the last step.
+    fn fused(
+        &self,
+        at: usize,
+        product: BufferId,
+        out: BufferId,
+        element: Element,
+        is_difference: bool,
+    ) -> Option<Elementwise> {
+        let steps = &self.program.steps;
+        let (Step::Elementwise(first), Step::Elementwise(second)) = (steps.get(at)?, steps.last()?) else {
+            return None;
+        };
+        let is_flat = |step: &Elementwise| step.outer.1 == 0 && (step.count == 1 || step.strides[3] == 1);
+        (at + 1 < steps.len() && self.last_jump as usize <= at && self.arena.is_free(product))
+            .then_some(())?;
+        (is_flat(first) && is_flat(second) && first.count == second.count).then_some(())?;
+        let is_product = |slot: usize| second.operands[slot] == first.out && second.strides[slot] == 1;
+        let slot = (0..2).find(|slot| is_product(*slot))?;
+        (second.operands[1 - slot] != first.out && second.operands[2].base == CONSTANTS).then_some(())?;
+        let kernel = kernels::multiply_add(element, is_difference, slot == 0)?;
+        // The operands of the product are read later than before: the memory must be the same until then.
+        let [x, y, _] = first.operands;
+        for (place, stride) in [x, y].into_iter().zip(first.strides) {
+            let is_result = place == second.out && (stride == 1 || first.count == 1);
+            (is_result || !self.may_be_in(place, out)).then_some(())?;
+        }
+        for step in &steps[at + 1..steps.len() - 1] {
+            let mut is_apart = true;
+            { *step }.places(&mut |other| {
+                is_apart &=
+                    other.base == CONSTANTS || !(self.may_share(*other, x) || self.may_share(*other, y));
+                is_apart &= !self.may_be_in(*other, product);
+            });
+            let is_computation = matches!(
+                step,
+                Step::Elementwise(_)
+                    | Step::Product { .. }
+                    | Step::Reduce { .. }
+                    | Step::Rows { .. }
+                    | Step::Fill { .. }
+                    | Step::Item { .. }
+                    | Step::Scalar { .. }
+            );
+            (is_apart && is_computation).then_some(())?;
+        }
+        let strides = [first.strides[0], first.strides[1], second.strides[1 - slot], second.strides[3]];
+        Some(Elementwise {
+            kernel,
+            out: second.out,
+            operands: [x, y, second.operands[1 - slot]],
+            count: second.count,
+            strides,
+            outer: (0, 0),
+        })
+    }
+
+    /// Whether two places may be in the same buffer. Inputs and lists are not written.
+    fn may_share(&self, a: Place, b: Place) -> bool {
+        match (self.is_outside(a.base), self.is_outside(b.base)) {
+            (true, _) | (_, true) => false,
+            _ => a.base != b.base || self.arena.is_same_buffer(a.offset as usize, b.offset as usize),
+        }
+    }
+
+    /// Whether a base is outside of the arena: constants, inputs and items of lists.
+    pub(super) fn is_outside(&self, base: u32) -> bool {
+        base == CONSTANTS || self.borrowed.contains_key(&base) || self.input_bases.contains(&Ok(base))
+    }
+}
