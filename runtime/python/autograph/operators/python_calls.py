@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 
 from ..capture import heap, permanent
 from ..capture.objects import Objects, attributes_of
+from ..capture.places import Contents
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import Misfit, StagingError
@@ -231,7 +232,8 @@ def check(staging, python_function, changed):
     """Refuses functions that share state with the rest of a trace, at its end."""
     if not staging.reached:
         return
-    if called_for_effects(staging.record.entry) - staging.repeatable:
+    is_drawn = any(isinstance(place, Contents) and place.kind.is_drawn for place in changed)  # applied after the run
+    if is_drawn or called_for_effects(staging.record.entry) - staging.repeatable:
         message = "the function also draws numbers in Python, and a run that has to end here could not be repeated"
         raise StagingError(message, staging.reached[0][2])
     functions = [python_function, *staging.objects.called()]
