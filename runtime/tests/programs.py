@@ -353,7 +353,7 @@ PLANTED = (
     "k = int(str(k % 7))", "s = s + next(NUMBERS)", "DIGEST.update(b'x')", "a = a + torch.randn(3, generator=GENERATOR)",
     "s = s + METER.update(b)", "sys.stdout.write(f'{k}\\n')", "os.environ['PLANTED'] = str(j)", "print(a.tolist(), k, j)",
     "d[str(float(s))] = k", "b = smoothed(b)", "a = scaled(a)", "a = scaled(a, by=0.5)", "b = noisy(b)", "a = logged(a)",
-    "b = fickle(b)[:3].to(b.dtype)", "a = a + fickle(a).to(a.dtype)[:3]", "s = s + fickle(a).sum()", "print('s', s)",
+    "b = fickle(b)[:3].to(b.dtype)", "a = a + fickle(a).to(a.dtype)[:3]", "s = s + fickle(a).sum().to(s.dtype)", "print('s', s)",
     "s = s + collections.Counter(b.tolist()).most_common(1)[0][1]", "s = s + eval('k + 1')", "print('k', k)",
     "s = s + sum(int(c) for c in str(abs(k)))", "FOUND.extend(b.tolist())", "b = torch.cat([smoothed(b)[:2], noisy(a)[:1]])",
 )  # fmt: skip
