@@ -210,3 +210,30 @@ def test_gradient_of_an_operator_without_a_derivative():
     for run in (lambda: ag.function(f)(x).sum().backward(), lambda: ag.function(inside)(x)):
         with pytest.raises(ag.StagingError, match="(?s)no derivative: aten.histc.*# no derivative"):
             run()
+
+
+def _any(x):
+    try:
+        y = x.numpy().sum()
+    except:  # noqa: E722
+        y = 0
+    return x + y
+
+
+def _exception(x):
+    try:
+        try:
+            y = x.numpy().sum()
+        except (ValueError, Exception):
+            y = 0
+        finally:
+            x = x + 1
+    except ag.StagingError:
+        return x
+    return x + y
+
+
+@pytest.mark.parametrize("f", [_any, _exception])
+def test_a_handler_of_the_user_does_not_catch_errors_of_the_trace(f):
+    with pytest.raises(ag.StagingError, match="`numpy\\(\\)` needs the data"):
+        ag.function(f)(torch.ones(2))
