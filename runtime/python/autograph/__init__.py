@@ -28,8 +28,8 @@ from .api.checkpoint import Checkpoint, RandomState, RestoreStatus
 from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
 from .api.eager import functions_run_eagerly, run_functions_eagerly
 from .api.function import Function, function
-from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
 from .api.init_scope import init_scope
+from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
 from .api.saved import load
 from .errors import AutographError, CheckpointError, ConversionError, FallbackWarning, StagingError, VerificationError
 from .operators.py_function import py_function
