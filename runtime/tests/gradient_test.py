@@ -426,3 +426,15 @@ def test_requires_grad_is_read():
         return x.requires_grad, w.requires_grad, y.requires_grad, y.detach().requires_grad, (x + 1).requires_grad
 
     assert_same(f, (t(1, 2), t(3, 4)))
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_rrelu(inplace):
+    """Each run draws the slopes; the gradient has them."""
+
+    def f(x):
+        torch.manual_seed(1)
+        y = torch.nn.functional.rrelu(x * 1, training=True, inplace=inplace)
+        return y, torch.autograd.grad(y.sum(), x)[0], torch.nn.functional.rrelu(x)
+
+    assert_same(f, (t(-1, 2, -3, 0).requires_grad_(),), (t(1, -2, 3, -4).requires_grad_(),))

@@ -67,7 +67,23 @@ def ctc_loss(staging, func, args, kwargs):
     return aten.ctc_loss.Tensor(*args[:2], *lengths, *args[4:])
 
 
+def rrelu_with_noise(staging, func, args, kwargs):
+    """Torch's derivative of the operator without writes reads the slopes before they are drawn. Here they are constants."""
+    x, noise, lower, upper, training, generator = schemas.in_order(func, args, kwargs)
+    if training:
+        with torch.no_grad():
+            _, drawn = aten.rrelu_with_noise_functional(x, noise, lower, upper, True, generator)
+            noise.copy_(drawn)
+        result = x * drawn
+    else:
+        result = torch.nn.functional.leaky_relu(x, (lower + upper) / 2)
+    return x.copy_(result) if func is aten.rrelu_with_noise_.default else result
+
+
+
 SPECIAL = {
+    aten.rrelu_with_noise.default: rrelu_with_noise,
+    aten.rrelu_with_noise_.default: rrelu_with_noise,
     aten.ctc_loss.IntList: ctc_loss,
     aten._embedding_bag_forward_only.default: embedding_bag,
     aten.cosine_similarity.default: cosine_similarity,
