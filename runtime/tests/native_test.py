@@ -329,7 +329,8 @@ def test_lists_in_random_programs(seed, tmp_path):
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     generator = torch.Generator().manual_seed(seed)
-    args = [torch.randn(80, generator=generator) for _ in range(3)]
+    # In double precision, because some of these programs amplify a difference of rounding.
+    args = [torch.randn(80, generator=generator, dtype=torch.float64) for _ in range(3)]
     for n in (2, 3):
         try:
             expected = module.program(*args, n)
