@@ -307,7 +307,7 @@ def random_program(seed):
     def block(indent, depth):
         for _ in range(dice.randint(2, 6)):
             if depth and dice.random() < 0.3:
-                head = dice.choice(["if a.sum() > b.sum():", "for k in range(n):"])
+                head = dice.choice(["if a[3] > b[5] + 0.001:", "for k in range(n):"])
                 lines.append(indent + head)
                 block(indent + "    ", depth - 1)
                 lines.append(indent + "    c = c * 0.5")
