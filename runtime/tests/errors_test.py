@@ -1,5 +1,6 @@
 """Errors are reported at the user's line; the traceback has no frames of the package below it."""
 
+import contextlib
 import re
 import traceback
 
@@ -212,15 +213,30 @@ def test_gradient_of_an_operator_without_a_derivative():
             run()
 
 
-def _any(x):
+class Swallow:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return True
+
+
+@contextlib.contextmanager
+def silent():
     try:
-        y = x.numpy().sum()
+        yield
+    except Exception:
+        pass
+
+
+def _bare(x):
+    try:
+        return x + x.numpy().sum()
     except:  # noqa: E722
-        y = 0
-    return x + y
+        return x
 
 
-def _exception(x):
+def _nested(x):
     try:
         try:
             y = x.numpy().sum()
@@ -233,7 +249,49 @@ def _exception(x):
     return x + y
 
 
-@pytest.mark.parametrize("f", [_any, _exception])
-def test_a_handler_of_the_user_does_not_catch_errors_of_the_trace(f):
-    with pytest.raises(ag.StagingError, match="`numpy\\(\\)` needs the data"):
-        ag.function(f)(torch.ones(2))
+def _another(x):
+    try:
+        return x + x.numpy().sum()
+    except Exception:
+        raise ValueError("no number") from None
+
+
+def _finally(x):
+    try:
+        x = x + x.numpy().sum()
+    finally:
+        return x  # noqa: B012
+
+
+def _with(manager):
+    def f(x):
+        with manager():
+            x = x + x.numpy().sum()
+        return x
+
+    return f
+
+
+CATCHING = [
+    _bare, _nested, _another, _finally, _with(Swallow), _with(silent), _with(lambda: contextlib.suppress(Exception)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", CATCHING)
+def test_an_error_of_the_trace_that_the_users_code_catches_ends_it(f):
+    assert "`numpy()` needs the data" in refusal(f, t(1, 2))
+
+
+def test_a_loop_that_is_tried_as_a_loop_of_the_graph_first():
+    """The error of that attempt is not the user's, so a `try` around it does not matter."""
+
+    def f(x):
+        names = "abcdefghijklmnopqrstuvwxyz"
+        try:
+            for i in range(20):
+                x = x + ord(names[i])
+        except ValueError:
+            pass
+        return x
+
+    assert_same(f, (t(1, 2),))

@@ -5,6 +5,16 @@ import linecache
 from .record import marks
 
 
+#: Called with each new exception of a trace. The user's code may catch it, as in `except Exception:`, although Python would
+#: not have raised it.
+observers = []
+
+
+def _observe(error):
+    for observer in observers:
+        observer(error)
+
+
 class AutographError(Exception):
     """An error at a source position in the user's code."""
 
@@ -13,6 +23,7 @@ class AutographError(Exception):
         super().__init__(message)
         self.message = message
         self.span = span
+        _observe(self)
 
     def __str__(self):
         return self.message if self.span is None else f"{self.message}\n{located(self.span)}"
@@ -25,14 +36,9 @@ class ConversionError(AutographError):
 class StagingError(AutographError):
     """Code that cannot become part of a graph."""
 
-    #: Called with each new error; None if nobody has to know those that the traced code catches.
-    noticed = None
-
     def __init__(self, message, span=None):
         super().__init__(message, span)
         self.calls = []  # the functions that the trace was in, innermost first
-        if StagingError.noticed is not None:
-            StagingError.noticed(self)
 
 
 class FallbackWarning(UserWarning):
@@ -59,7 +65,15 @@ class Misfit(Exception):
         self.code = code
 
 
-class Eager(BaseException):
+class Signal(BaseException):
+    """Ends a trace."""
+
+    def __init__(self):
+        super().__init__()
+        _observe(self)
+
+
+class Eager(Signal):
     """Python has to run this call: a trace cannot tell what it does. `reason` is the exception of the trace; Python need not
     raise one."""
 
@@ -68,7 +82,7 @@ class Eager(BaseException):
         self.reason = reason
 
 
-class Decide(BaseException):
+class Decide(Signal):
     """The trace has to start again, with the condition in this place decided for the arguments of the call: code that
     depends on it cannot become part of a graph."""
 
@@ -77,7 +91,7 @@ class Decide(BaseException):
         self.span = span
 
 
-class Undecided(BaseException):
+class Undecided(Signal):
     """The trace has to start again without decisions: the function changes Python state or draws numbers."""
 
 
@@ -85,7 +99,7 @@ class Unreachable(BaseException):
     """The code after this point is not reachable: a staged branch before it raised on every path."""
 
 
-class Restart(BaseException):
+class Restart(Signal):
     """Restarts the trace, with the state of this optimizer created at its beginning."""
 
     def __init__(self, optimizer):
@@ -93,16 +107,16 @@ class Restart(BaseException):
         self.optimizer = optimizer
 
 
-class Drawn(BaseException):
+class Drawn(Signal):
     """Restarts the trace, comparing random number generators before and after each region, because the first trace has
     drawn from one of them."""
 
 
-class Unconverted(BaseException):
+class Unconverted(Signal):
     """The trace has to start again, without the conversion of a function that reads its variables by name."""
 
 
-class Unroll(BaseException):
+class Unroll(Signal):
     """Restarts the trace, with the loop with this body unrolled, because the first trace has changed an object that
     cannot be restored."""
 

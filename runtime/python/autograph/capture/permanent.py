@@ -18,7 +18,7 @@ _LOCAL = threading.local()
 
 def are_refused():
     """Whether the active trace of this thread must not make such changes."""
-    return getattr(_LOCAL, "errors", None) is not None
+    return getattr(_LOCAL, "are_refused", False)
 
 
 def refuse(what):
@@ -26,40 +26,31 @@ def refuse(what):
     Python does not import it again."""
     if _is_import():
         return
-    error = StagingError(f"{what}: a trace cannot undo this", spans.current())
-    _LOCAL.errors.append(error)
-    raise error
+    raise StagingError(f"{what}: a trace cannot undo this", spans.current())
 
 
 @contextlib.contextmanager
 def refused():
-    """Refuses such changes in a block. Yields a list of the errors that the code in the block may have caught: Python
-    would not have raised them."""
-    before = getattr(_LOCAL, "errors", None), StagingError.noticed, sys.stdout, sys.stderr, logging.Logger.handle
+    """Refuses such changes in a block."""
+    before = are_refused(), sys.stdout, sys.stderr, logging.Logger.handle
     _watch_events()
-    _LOCAL.errors = errors = []
-    StagingError.noticed = _noticed
+    _LOCAL.are_refused = True
     sys.stdout, sys.stderr = _Output(sys.stdout), _Output(sys.stderr)
     logging.Logger.handle = _logged(logging.Logger.handle)
     try:
-        yield errors
+        yield
     finally:
-        _LOCAL.errors, StagingError.noticed, sys.stdout, sys.stderr, logging.Logger.handle = before
+        _LOCAL.are_refused, sys.stdout, sys.stderr, logging.Logger.handle = before
 
 
 @contextlib.contextmanager
 def allowed():
     """Allows such changes again in a block."""
-    before, _LOCAL.errors = getattr(_LOCAL, "errors", None), None
+    before, _LOCAL.are_refused = are_refused(), False
     try:
         yield
     finally:
-        _LOCAL.errors = before
-
-
-def _noticed(error):
-    if are_refused() and spans.inside_try():
-        _LOCAL.errors.append(error)
+        _LOCAL.are_refused = before
 
 
 class _Output(io.TextIOBase):

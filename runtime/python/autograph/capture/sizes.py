@@ -168,7 +168,8 @@ class Sizes:
         if ("checked", condition) in memo:
             return True
         try:
-            flag = self._walk(condition)
+            with self.staging.attempt():
+                flag = self._walk(condition)
         except (KeyError, StagingError):
             return False
         self.staging.assume(flag, self._described(condition))

@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import StagingError, observers
 from ..record.nodes import Record, Value
 from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
@@ -41,6 +41,15 @@ def staging_of(staging):
         yield staging
     finally:
         stack.pop()
+
+
+def _note(error):
+    staging = current()
+    if staging is not None:
+        staging.raised.append(error)
+
+
+observers.append(_note)
 
 
 def is_staged_tensor(value):
@@ -127,6 +136,7 @@ class Staging:
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.numbers = {}  # value of the graph -> the number that it is for the arguments of the call
+        self.raised = []  # errors and signals of the trace, which end it unless they are handled
         self.probes = 0  # how often that was asked for conditions that Python decides
         self.python_calls = {}  # code of functions that the graph calls -> what is known about them
         self.reached = []  # (such a function that was called, the objects that it can reach, the span of the call)
@@ -148,6 +158,16 @@ class Staging:
             raise StagingError(LIFTED, spans.current())
         grad = torch.is_grad_enabled() or not self.keeps_detach
         return self.record.emit(op, args, types, regions, span or spans.current(), grad)
+
+    @contextmanager
+    def attempt(self):
+        """What the code inside raises does not end the trace, if the caller handles it."""
+        count = len(self.raised)
+        try:
+            yield
+        except Exception:
+            del self.raised[count:]
+            raise
 
     def call_python(self, function, args, types, prints=False, is_pure=False):
         """Records a call of a Python function, which returns a tuple."""

@@ -12,7 +12,7 @@ import torch
 
 from .._runtime import convert
 from ..errors import ConversionError
-from . import handlers, sources, spans, strings
+from . import sources, spans, strings
 
 FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 
@@ -225,7 +225,7 @@ def _compiled(function, entry, path, source):
     try:
         tree = ast.parse(f"def factory({free}): pass")
         body = ast.parse(text).body
-        tree.body[0].body = [handlers.Handlers().visit(strings.Strings().visit(statement)) for statement in body]
+        tree.body[0].body = [strings.Strings().visit(statement) for statement in body]
         compiled = compile(tree, name, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Converted(reason=f"its converted form does not compile: {error}")

@@ -109,7 +109,8 @@ class _Derivative:
         objects.watch(self.backward)
         before = objects.snapshot()
         try:
-            found = self._gradients(gradients, saved)
+            with current().attempt():
+                found = self._gradients(gradients, saved)
         except Exception:  # the run raises it, unless it is one of tensors without data
             found = None
         changed = objects.changed(before)

@@ -11,7 +11,6 @@ from .builtins import contains
 from .calls import converted_call
 from .for_stmt import for_stmt
 from .formats import joined, percent, text
-from .handlers import not_staging_error
 from .if_exp import and_, eq, if_exp, not_, not_eq, or_
 from .if_stmt import if_stmt
 from .lists import (
@@ -34,7 +33,7 @@ __all__ = [
     "STD", "ConversionOptions", "Feature", "FunctionScope", "GetItemOpts", "List", "ListPopOpts", "ListStackOpts",
     "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "contains", "converted_call", "eq",
     "for_stmt", "get_item", "if_exp", "if_stmt", "joined", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
-    "not_", "not_eq", "not_staging_error", "or_", "percent", "set_item", "text", "while_stmt", "with_function_scope",
+    "not_", "not_eq", "or_", "percent", "set_item", "text", "while_stmt", "with_function_scope",
 ]  # fmt: skip
 
 #: Imported for the overloads that they register.

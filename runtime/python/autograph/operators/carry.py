@@ -80,7 +80,8 @@ class Carry:
                 body(*map(self.staging.wrap, heads))
 
             try:
-                block = regions.trace(self.staging, iteration, get_state, set_state, None, install)
+                with self.staging.attempt():
+                    block = regions.trace(self.staging, iteration, get_state, set_state, None, install)
             except StagingError:
                 if not self._fix_flags():
                     raise

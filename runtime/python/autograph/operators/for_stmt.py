@@ -81,7 +81,7 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
         return 1 if peeled else 0
     names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
-    mark = len(staging.record.region.nodes), dict(staging.record.region.memo)
+    mark = len(staging.record.region.nodes), dict(staging.record.region.memo), len(staging.raised)
     carry = Carry(staging, names, init)
     try:
         staging.objects.block(body)
@@ -123,9 +123,10 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
 
 
 def _rewind(staging, mark):
-    """Removes what was recorded in the current region since the mark."""
+    """Removes what was recorded in the current region, and raised, since the mark."""
     del staging.record.region.nodes[mark[0] :]
     staging.record.region.memo = mark[1]
+    del staging.raised[mark[2] :]
 
 
 def _has_tensor_operations(region):

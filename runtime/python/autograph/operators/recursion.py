@@ -11,7 +11,7 @@ import torch
 
 from ..capture import scalars
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import Signal, StagingError
 from . import regions, specs
 from .graph_function import GraphFunction
 from .values import List
@@ -22,12 +22,12 @@ MAX_INLINED = 24
 MAX_SPECIALIZED = 6
 
 
-class Recursion(BaseException):
+class Recursion(Signal):
     """Restarts tracing, with `code` as a recursive function of the graph. If `widened`, numbers that differ between
     calls are staged."""
 
     def __init__(self, code, widened):
-        super().__init__(code)
+        super().__init__()
         self.code = code
         self.widened = widened
 

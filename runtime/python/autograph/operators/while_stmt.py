@@ -51,7 +51,8 @@ def _staged(staging, test, body, get_state, set_state, names, limit, peeled=Fals
     init = get_state()
     carry = Carry(staging, names, init)
     try:
-        block = carry.trace(lambda *index: body(), get_state, set_state, () if limit is None else (INT,))
+        with staging.attempt():
+            block = carry.trace(lambda *index: body(), get_state, set_state, () if limit is None else (INT,))
     except specs.Unstable as unstable:
         set_state(init)
         if peeled:

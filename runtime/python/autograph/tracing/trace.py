@@ -94,10 +94,13 @@ class Trace:
                 result = stage(staging, python_function, args, kwargs, optimizers)
             except Exception as error:
                 _check_draws(staging)
+                if not isinstance(error, AutographError):
+                    _raise_caught(staging)
                 if staging.assumptions and not isinstance(error, AutographError):
                     raise Eager(error) from None  # unless this call contradicts what was assumed, Python raises it too
                 raise
             _check_draws(staging)
+            _raise_caught(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
             python_calls_.check(staging, python_function, changed)
             if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
@@ -264,10 +267,8 @@ class Trace:
 @contextmanager
 def trial():
     """A trace that leaves nothing behind, apart from the objects that it restores itself."""
-    with permanent.refused() as caught, ambient.kept():
+    with permanent.refused(), ambient.kept():
         yield
-    if caught:
-        raise caught[0]
 
 
 def _probed(staging, flag):
@@ -297,6 +298,12 @@ def _check_draws(staging):
     heap = staging.objects.heap
     if heap.compare_all() and heap.clock > 1:
         raise Drawn
+
+
+def _raise_caught(staging):
+    """Raises the first error or signal that the user's code has caught: Python would not have raised it."""
+    if staging.raised:
+        raise staging.raised[0]
 
 
 def _restore(staging, before):
