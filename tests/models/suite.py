@@ -1,4 +1,4 @@
-"""The frame of all suites: runs each case in eager torch and staged, and prints one table.
+"""The harness of all suites: runs each case in eager torch and staged, and prints one table.
 
 A case is a name and a program. A program is a function of `stage`, which wraps a function of the program: it builds
 everything from a seed, calls the wrapped function, and returns all that can be observed.
@@ -30,7 +30,7 @@ LIMIT = 60
 
 AGREE, DIFFERENT, REFUSED, ERROR, SKIPPED = "agree", "different", "refused", "error", "skipped"
 
-#: What a program of the suite is compiled with, next to `ag.function`.
+#: Compilers of torch that `--peers` compares with `ag.function`.
 PEERS = {
     "torch.compile": lambda f: torch.compile(f, fullgraph=True, backend="aot_eager"),
     "torch.export": lambda f: _Exported(f),
@@ -81,7 +81,7 @@ def seed(number=0):
 
 
 def run(program, stage):
-    """What a program returns, without its printed output."""
+    """Runs a program and returns its result. Discards its printed output and warnings."""
     seed()
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
@@ -155,7 +155,7 @@ def _line(span):
 
 
 def _innermost(error):
-    """The innermost line of the traceback outside of torch and the runtime, and inside of anything."""
+    """The three innermost lines of the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     return " <- ".join(f"{_short(f.filename)}:{f.lineno}" for f in reversed(frames[-3:]))
 
@@ -168,7 +168,7 @@ def _short(path):
 
 
 def main(name, cases):
-    """The command line of a suite. `cases` makes the list of all cases."""
+    """The command line of a suite. `cases` returns the list of all cases."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--count", type=int, help="a sample of this many cases")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
@@ -187,7 +187,7 @@ def main(name, cases):
         for column, stage in columns.items():
             result = outcome(case, stage)
             if column != "autograph" and result.kind == ERROR:
-                result.kind = REFUSED  # the peers have no other class of errors
+                result.kind = REFUSED  # the other compilers have no separate class for code that they refuse
             found[column][case.name] = result
             if options.verbose and result.kind not in (AGREE, SKIPPED):
                 print(f"{column} {case.name}: {result.kind}: {result.message} [{result.line}]", flush=True)

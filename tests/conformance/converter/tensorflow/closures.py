@@ -231,7 +231,7 @@ def already_tf_function(x):
 
 
 @case(T(3))
-def not_converted_by_wish(x):
+def excluded_from_conversion(x):
     @tf.autograph.experimental.do_not_convert
     def inner(v):
         return v + 1

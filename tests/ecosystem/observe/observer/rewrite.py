@@ -19,7 +19,7 @@ TEST, ITERATION = "test", "iteration"
 
 
 class Sites:
-    """Numbers the places of one program."""
+    """Assigns a number to each rewritten location of one program."""
 
     def __init__(self):
         self.places = []

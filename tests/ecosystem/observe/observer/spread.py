@@ -31,4 +31,4 @@ def pytest_runtestloop(session):
 
 def pytest_runtest_setup(item):
     if time.process_time() > item.config.observer_end:
-        item.session.shouldstop = "the time is over"
+        item.session.shouldstop = "the time limit was reached"

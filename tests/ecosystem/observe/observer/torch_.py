@@ -1,5 +1,5 @@
 """torch: Dynamo interprets bytecode and TorchScript reads the text, so programs are not rewritten. Hooks in Dynamo's
-interpreter record the jumps, whose positions lead back to conditions."""
+interpreter record the jumps; the source position of a jump identifies its condition."""
 import ast
 import dis
 import re

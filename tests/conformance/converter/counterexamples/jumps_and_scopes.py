@@ -1,4 +1,4 @@
-"""Jumps that are affected by a context manager or an unreachable statement."""
+"""Jumps that a context manager or a handler affects, and the scopes of names in unreachable or nested code."""
 
 from world import *
 
