@@ -10,13 +10,13 @@ pub struct RegionLife {
     /// Dead before the first node: unused parameters, and values used only by the sibling branch.
     pub entry: Vec<Value>,
     pub nodes: Vec<NodeLife>,
-    /// Last used by the results.
+    /// Values whose last use is as a result of the region.
     pub results: Vec<Value>,
 }
 
 #[derive(Debug, Default)]
 pub struct NodeLife {
-    /// Last used as operands: the node may consume them.
+    /// Values whose last use is as an operand of the node, which may consume them.
     pub operands: Vec<Value>,
     /// Dead after the node: unused results, and values used in every iteration of a loop.
     pub after: Vec<Value>,
@@ -105,7 +105,7 @@ impl Liveness {
         lives
     }
 
-    /// Values from outside that a loop uses live until the loop ends.
+    /// Values from outside stay live until the end of a loop that uses them.
     fn outside(&mut self, regions: &[Region], after: &mut Vec<Value>) {
         let mut inside = FxHashSet::default();
         regions.iter().for_each(|region| defined(region, &mut inside));

@@ -1,4 +1,4 @@
-//! Each pass alone, before and after.
+//! Each pass alone: the graph before and after it.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -93,7 +93,7 @@ fn identity_operators_are_removed() {
     );
 }
 
-/// Slices that leave zeros are kept, and so are tables with fewer rows than indices.
+/// Slices that do not cover the tensor are not merged, and neither are tables with fewer rows than indices.
 #[test]
 fn gradients_of_slices_and_rows_are_accumulated() {
     let text = r#"graph 1

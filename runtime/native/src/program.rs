@@ -30,7 +30,7 @@ pub(crate) enum Number {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ListRegister(pub(crate) u32);
 
-/// A dimension of a loop around a kernel: its size, and the bytes by which operands and result advance.
+/// One dimension of the loop nest around a kernel: its size, and the strides of operands and result in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outer {
     pub(crate) size: u32,
@@ -112,7 +112,7 @@ pub(crate) enum Step {
         out: Place,
         bytes: u32,
     },
-    /// Sets a base to an element of a dimension: `x[index]`.
+    /// Sets a base to the address of `x[index]`.
     Address {
         base: u32,
         from: Place,
@@ -162,7 +162,7 @@ pub(crate) enum Step {
     JumpBack {
         to: u32,
     },
-    /// As `range(start, stop, by)`: computes the number of iterations.
+    /// Computes the number of iterations of `range(start, stop, by)`.
     ForStart {
         index: Register,
         left: Register,
@@ -204,7 +204,7 @@ pub(crate) enum Step {
         a: Place,
         bytes: u32,
     },
-    /// Makes a list of tensors that are all missing: `[None] * count`.
+    /// Creates a list whose tensors are all missing: `[None] * count`.
     Vacate {
         list: ListRegister,
         count: Number,
@@ -221,7 +221,7 @@ pub(crate) enum Step {
         index: Number,
         bytes: u32,
     },
-    /// Sets a base to an item, which stays in the list.
+    /// Sets a base to the address of an item, which stays in the list.
     Borrow {
         base: u32,
         list: ListRegister,
@@ -259,13 +259,13 @@ pub(crate) enum Step {
         out: Register,
         list: ListRegister,
     },
-    /// Copies all tensors of a list, one after the other. Stops if they are not as long as the result.
+    /// Copies all tensors of a list, one after the other. Stops if their total size is not that of the result.
     Concat {
         out: Place,
         list: ListRegister,
         bytes: u32,
     },
-    /// Splits contiguous memory into a list of tensors, which is the memory itself.
+    /// Splits contiguous memory into a list of tensors. The data of the list is a copy of the memory.
     Split {
         list: ListRegister,
         a: Place,
@@ -291,7 +291,7 @@ pub(crate) struct Program {
 }
 
 impl Step {
-    /// Visits the places that it reads and writes. A step that changes registers and lists only has none.
+    /// Visits the places that the step reads and writes. A step on registers and lists only has none.
     pub(crate) fn places(&mut self, visit: &mut dyn FnMut(&mut Place)) {
         match self {
             Self::Elementwise(Elementwise { out, operands, .. }) => {

@@ -30,7 +30,7 @@ struct Line {
     _bytes: [u8; 64],
 }
 
-/// The most bytes of a list of tensors that are all missing: Python would need little memory for it.
+/// The maximum size in bytes of a list whose tensors are all missing. Python stores only pointers for such a list.
 const MOST_VACANT_BYTES: usize = 1 << 26;
 
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ struct List {
     bytes: usize,
     /// The items of a list of lists.
     lists: Vec<List>,
-    /// Whether each tensor is missing, as in `[None] * n`. Shorter than the list if the last ones are not.
+    /// Whether each tensor is missing, as in `[None] * n`. Tensors beyond the end of this vector are not missing.
     missing: Vec<bool>,
     /// The number of tensors that are missing.
     gaps: usize,
@@ -56,7 +56,7 @@ impl List {
         self.gaps = 0;
     }
 
-    /// The offset in bytes of a tensor with this many bytes.
+    /// The offset in bytes of the tensor at an index. Each tensor has `bytes` bytes.
     fn start(&self, index: u64, bytes: usize) -> Result<usize, Stopped> {
         let index = position(index, self.bytes / bytes)?;
         if self.gaps > 0 && self.missing.get(index) == Some(&true) { Err(Stopped) } else { Ok(index * bytes) }
@@ -73,7 +73,7 @@ impl List {
         Ok(())
     }
 
-    /// The offset of a tensor that is written, and is missing no longer.
+    /// The offset of a tensor that will be written. Marks it as no longer missing.
     fn occupy(&mut self, index: u64, bytes: usize) -> Result<usize, Stopped> {
         let index = position(index, self.bytes / bytes)?;
         if self.gaps > 0 && self.missing.get(index) == Some(&true) {
@@ -140,7 +140,7 @@ impl Segment {
         for (tensor, base) in tensors.iter().zip(&self.tensor_bases) {
             memory.bases[*base as usize] = *tensor;
         }
-        // SAFETY: the caller guarantees the addresses; lowering gives each buffer its place.
+        // SAFETY: the caller guarantees the addresses; lowering allocates the buffers.
         unsafe { memory.run(program, poll)? };
         memory.numbers.clear();
         for number in &self.numbers {
@@ -171,7 +171,7 @@ impl Memory {
 
     #[inline(always)]
     fn at(&self, place: Place) -> *mut u8 {
-        // SAFETY: lowering counts the bases; `prepare` makes as many.
+        // SAFETY: lowering counts the bases, and `prepare` allocates that many.
         unsafe { *self.bases.get_unchecked(place.base as usize) }.wrapping_add(place.offset as usize)
     }
 
@@ -198,7 +198,7 @@ impl Memory {
     }
 
     /// # Safety
-    /// The bases must be set, and the program must be one that lowering has made.
+    /// The bases must be set, and the program must be a result of lowering.
     unsafe fn run(&mut self, program: &Program, poll: &mut dyn FnMut() -> bool) -> Result<(), Stopped> {
         let mut at = 0;
         while let Some(step) = program.steps.get(at) {

@@ -1,4 +1,4 @@
-//! Segments: what a caller needs to run one.
+//! Segments: their programs, inputs and outputs.
 
 use ag_graph::ir::Value;
 use ag_graph::ir::arithmetic::Kind;
@@ -12,18 +12,18 @@ use crate::program::{Number, Program, Register};
 pub struct Segment {
     /// The number of nodes.
     pub nodes: usize,
-    /// The values from outside that it reads.
+    /// The values from outside that the segment reads.
     pub inputs: Vec<(Value, Input)>,
-    /// The values that it defines and that are used after it.
+    /// The values that the segment defines and that are used after it.
     pub outputs: Vec<(Value, Output)>,
-    /// The tensors that it writes.
+    /// The tensors that the segment writes.
     pub tensors: Vec<NewTensor>,
-    /// What the passes have changed.
+    /// The number of changes of each pass.
     pub passes: Passes,
     pub(crate) program: Program,
     /// For each input, the base of a tensor or the register of a number.
     pub(crate) input_bases: Vec<Result<u32, Register>>,
-    /// The base of each tensor that it writes.
+    /// The base of each tensor that the segment writes.
     pub(crate) tensor_bases: Vec<u32>,
     /// The outputs that are numbers, in order.
     pub(crate) numbers: Vec<Number>,
@@ -40,7 +40,7 @@ impl Segment {
     }
 }
 
-/// How often each pass over the steps of a program has fired.
+/// The number of changes that each pass made to the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passes {
     pub borrowed_items: usize,
@@ -87,7 +87,7 @@ pub enum Output {
     Number(Kind),
 }
 
-/// A view of a tensor that other values share: what `torch.as_strided` makes.
+/// A view of a tensor, as `torch.as_strided` creates it; other outputs may share the tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputView {
     pub of: Base,
@@ -105,5 +105,5 @@ pub enum Base {
     Tensor(usize),
 }
 
-/// The strides of values, in elements. A value that is missing is expected to be contiguous.
+/// The strides of values, in elements. Values that are not in the map are expected to be contiguous.
 pub type Layouts = FxHashMap<Value, Vec<usize>>;

@@ -21,9 +21,9 @@ pub(crate) struct View {
     pub(crate) sizes: Vec<usize>,
     /// In elements.
     pub(crate) strides: Vec<usize>,
-    /// The buffer that it keeps allocated. Inputs and constants have none.
+    /// The buffer that contains the view. Inputs and constants have none.
     pub(crate) buffer: Option<BufferId>,
-    /// Whether torch would give its result these strides.
+    /// Whether torch's result would have these strides.
     pub(crate) has_torch_layout: bool,
 }
 
@@ -65,7 +65,7 @@ impl View {
             || self.sizes.iter().zip(&self.strides).zip(&wanted).all(|((size, a), b)| *size == 1 || a == b)
     }
 
-    /// Whether its elements fill its memory without gaps or repetition, in any order of dimensions.
+    /// Whether the elements fill the memory without gaps or overlaps, in any order of dimensions.
     pub(crate) fn is_dense(&self) -> bool {
         let mut dims: Vec<(usize, usize)> =
             self.strides.iter().copied().zip(self.sizes.iter().copied()).filter(|dim| dim.1 != 1).collect();
@@ -78,8 +78,8 @@ impl View {
         })
     }
 
-    /// The strides of a dense tensor with these sizes and this order of dimensions. `None` if strides do not
-    /// determine an order.
+    /// The strides of a dense tensor with the same sizes and the same order of dimensions. `None` if the strides of this
+    /// view do not determine an order.
     pub(crate) fn dense_strides(&self) -> Option<Vec<usize>> {
         let mut order: Vec<usize> = (0..self.rank()).filter(|dim| self.sizes[*dim] != 1).collect();
         order.sort_by_key(|dim| self.strides[*dim]);
@@ -117,8 +117,8 @@ impl View {
         Some(self.with(sizes.to_vec(), strides, 0))
     }
 
-    /// As `Tensor.view`; `None` if the elements would have to be copied. Only contiguous tensors and those
-    /// that differ from them by dimensions of size one are reshaped.
+    /// As `Tensor.view`; `None` if the elements would have to be copied. Only two cases are supported: contiguous tensors,
+    /// and shapes that differ only by dimensions of size one.
     pub(crate) fn reshape(&self, sizes: &[usize]) -> Option<Self> {
         if self.is_contiguous() {
             return Some(self.with(sizes.to_vec(), contiguous(sizes), 0));

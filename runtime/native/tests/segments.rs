@@ -1,4 +1,4 @@
-//! Segments of graphs that are written as text: what is in them, and what they compute.
+//! Segments of graphs that are written as text: the nodes that they contain, and their results.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(unsafe_code, reason = "a segment reads and writes tensors by address")]
@@ -222,7 +222,7 @@ func @main(%x.0: f32[70000,70000] = argument "x") -> (f32[]) {
     assert!(segment(function).is_none());
 }
 
-/// `[None] * 2`, of which one is set.
+/// A list `[None] * 2` of which one item is set.
 const GAPS: &str = r#"
 func @main(%x.0: f32[] = argument "x") -> (f32[]) {
   %1: list[f32[]] = list.filled(2, none)

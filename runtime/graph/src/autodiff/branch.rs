@@ -93,7 +93,7 @@ impl Reverse<'_> {
                 }
             }
         }
-        let beside = Node { regions: Vec::new(), ..node.clone() };
+        let plain = Node { regions: Vec::new(), ..node.clone() };
         for (ty, values) in saved_values {
             let is_shared = values.iter().all(Option::is_some);
             // Second derivatives need a value in each branch: an empty list in the other one.
@@ -108,7 +108,7 @@ impl Reverse<'_> {
                     _ if in_list => {
                         let list = self.emit.builder.value(Type::list(ty.clone()), None);
                         let items = item.into_iter().collect();
-                        forward.nodes.push(saved::node(Op::ListNew, items, vec![list], &beside));
+                        forward.nodes.push(saved::node(Op::ListNew, items, vec![list], &plain));
                         list.into()
                     }
                     Some(item) => item,
@@ -120,7 +120,7 @@ impl Reverse<'_> {
                 if in_list {
                     item = self.emit.builder.value(ty.clone(), None);
                     let operands = vec![output.into(), 0.into()];
-                    backward[side].nodes.insert(0, saved::node(Op::ListGet, operands, vec![item], &beside));
+                    backward[side].nodes.insert(0, saved::node(Op::ListGet, operands, vec![item], &plain));
                 }
                 found[side].insert(value, item);
             }

@@ -2,8 +2,8 @@
 //! combination of differentiated operands and results. The derivative of a recursive function is recursive.
 //!
 //! If no second derivative is needed, the forward function also returns a tuple of saved values, which
-//! contains the tuples of nested calls; each level is computed once. Otherwise the backward function
-//! recomputes the forward one, at each level including everything below.
+//! contains the tuples of nested calls; each level is computed once. Otherwise the backward function of each
+//! level recomputes the forward function, and so all levels below.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,8 +44,8 @@ struct Derivative {
 }
 
 impl Functions {
-    /// The functions of a graph without its entry, whose name is given.
-    pub fn beside(entry: &str, others: Vec<Function>) -> Self {
+    /// All functions of a graph except the entry. `entry` is the name of the entry.
+    pub fn without_entry(entry: &str, others: Vec<Function>) -> Self {
         let known = std::iter::once(None).chain(others.into_iter().map(Some)).collect();
         Self { known, entry: entry.into(), ..Self::default() }
     }
@@ -234,17 +234,17 @@ impl ForwardBackward {
         let mut emit = Emit { builder: &mut self.builder, attrs: self.attrs };
         let needed = saved::needed(&mut emit, &self.forward, None, &mut backward);
         let [tuple, saved_tuple] = [(); 2].map(|()| emit.builder.value(Type::Any, None));
-        let beside = |op, operands, outputs| {
+        let synthesized = |op, operands, outputs| {
             let span = emit.attrs.span;
             Node { op, operands, outputs, regions: Vec::new(), span, grad: false }
         };
         let items = needed.iter().copied().map(Operand::Value).collect();
         let mut forward = self.forward;
-        forward.nodes.push(beside(Op::TupleNew, items, vec![tuple]));
+        forward.nodes.push(synthesized(Op::TupleNew, items, vec![tuple]));
         forward.results.push(tuple.into());
         let unpack = (0u32..)
             .zip(&needed)
-            .map(|(index, value)| beside(Op::TupleGet(index), vec![saved_tuple.into()], vec![*value]))
+            .map(|(index, value)| synthesized(Op::TupleGet(index), vec![saved_tuple.into()], vec![*value]))
             .collect::<Vec<_>>();
         backward.nodes.splice(0..0, unpack);
         backward.params = [vec![saved_tuple], self.seeds].concat();

@@ -60,8 +60,8 @@ pub(super) fn derivative(emit: &mut Emit, activity: &Activity, node: &Node, adjo
             let whole = match &operands[1] {
                 Operand::Int(-1) => emit.node(Op::ListAppend, vec![rest, gradient], ty),
                 index => {
-                    let place = place_of(emit, &rest, index.clone(), 1);
-                    emit.node(Op::ListInsert, vec![rest, place, gradient], ty)
+                    let index = non_negative(emit, &rest, index.clone(), 1);
+                    emit.node(Op::ListInsert, vec![rest, index, gradient], ty)
                 }
             };
             adjoints.add(emit, list, whole);
@@ -76,8 +76,8 @@ pub(super) fn derivative(emit: &mut Emit, activity: &Activity, node: &Node, adjo
                     add(adjoints, emit, active(1), item);
                 }
                 Op::ListInsert => {
-                    let place = clamped(emit, &operands[0], operands[1].clone());
-                    let (rest, item) = pop(emit, &whole, place);
+                    let index = clamped(emit, &operands[0], operands[1].clone());
+                    let (rest, item) = pop(emit, &whole, index);
                     add(adjoints, emit, list, rest);
                     add(adjoints, emit, active(2), item);
                 }
@@ -153,11 +153,11 @@ fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Ope
     let Type::Tuple(items) = emit.builder.ty(tuple).clone() else { return gradient };
     let parts = (0u32..)
         .zip(&items)
-        .map(|(place, item)| {
-            if place == index {
+        .map(|(position, item)| {
+            if position == index {
                 gradient.clone()
             } else if is_differentiable(item) {
-                let old = emit.node(Op::TupleGet(place), vec![tuple.into()], item.clone());
+                let old = emit.node(Op::TupleGet(position), vec![tuple.into()], item.clone());
                 adjoint::zeros(emit, old)
             } else {
                 Operand::None
@@ -167,8 +167,8 @@ fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Ope
     emit.node(Op::TupleNew, parts, adjoint::type_of(&Type::Tuple(items)))
 }
 
-/// The non-negative index into a list that had `longer` more items.
-fn place_of(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) -> Operand {
+/// The non-negative form of an index into a list with `longer` more items than this one.
+fn non_negative(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) -> Operand {
     if matches!(index, Operand::Int(index) if index >= 0) {
         return index;
     }
@@ -187,10 +187,10 @@ fn clamped(emit: &mut Emit, list: &Operand, index: Operand) -> Operand {
     if index == Operand::Int(0) {
         return index;
     }
-    let place = place_of(emit, list, index, 0);
+    let index = non_negative(emit, list, index, 0);
     let length = emit.node(Op::ListLen, vec![list.clone()], Type::Int);
-    let place = emit.scalar(Scalar::Min, vec![place, length]);
-    emit.scalar(Scalar::Max, vec![place, 0.into()])
+    let index = emit.scalar(Scalar::Min, vec![index, length]);
+    emit.scalar(Scalar::Max, vec![index, 0.into()])
 }
 
 /// Adds the items of a slice to the list at their original positions.
@@ -199,17 +199,17 @@ fn unsliced(emit: &mut Emit, bounds: &[Operand], start: Operand, slice: &Operand
     let length = emit.node(Op::ListLen, vec![start.clone()], Type::Int);
     let none = emit.node(Op::ListNew, Vec::new(), numbers.clone());
     let types = vec![numbers.clone()];
-    let places = emit.count_loop(length, vec![none], types, |emit, index, carried| {
+    let positions = emit.count_loop(length, vec![none], types, |emit, index, carried| {
         vec![emit.node(Op::ListAppend, vec![carried[0].clone(), index], Type::list(Type::Int))]
     });
-    let places = emit.node(Op::ListSlice, [&places[..], bounds].concat(), numbers);
+    let positions = emit.node(Op::ListSlice, [&positions[..], bounds].concat(), numbers);
     let count = emit.node(Op::ListLen, vec![slice.clone()], Type::Int);
     let ty = emit.ty(&start);
     emit.count_loop(count, vec![start], vec![ty], |emit, index, carried| {
-        let place = get(emit, &places, index.clone());
+        let position = get(emit, &positions, index.clone());
         let more = get(emit, slice, index);
         let item = emit.ty(&more);
-        vec![adjoint::accumulated(emit, carried[0].clone(), place, more, &item)]
+        vec![adjoint::accumulated(emit, carried[0].clone(), position, more, &item)]
     })
     .swap_remove(0)
 }

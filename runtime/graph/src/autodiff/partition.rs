@@ -101,7 +101,7 @@ pub fn partition(graph: &Graph, results: usize, seeds: usize) -> Option<Partitio
     })
 }
 
-/// Marks the nodes that the results need and those for which `stays` holds.
+/// Marks the nodes for which `stays` is true, the nodes that the results depend on, and the nodes that these need.
 fn needed(nodes: &[Node], results: &[Operand], stays: impl Fn(&Node) -> bool) -> Vec<bool> {
     let mut values: HashSet<Value> = HashSet::new();
     results.iter().for_each(|result| {

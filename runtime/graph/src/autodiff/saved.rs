@@ -75,7 +75,7 @@ pub(super) fn needed(
     saved
 }
 
-/// Whether a node can be recomputed; `path` collects the nodes that this takes.
+/// Whether a node can be recomputed. `path` collects the nodes that must be recomputed for this.
 fn can_recompute(
     forward: &Region,
     position: &HashMap<Value, usize>,

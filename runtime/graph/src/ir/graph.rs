@@ -82,7 +82,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function {
     pub name: Box<str>,
-    /// It has the parameters and results of the function.
+    /// Its parameters and results are those of the function.
     pub body: Region,
     pub results: Vec<Type>,
     pub values: Vec<ValueInfo>,

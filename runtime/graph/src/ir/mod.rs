@@ -1,7 +1,7 @@
 //! The graph: typed values in single assignment form, with nested regions for control flow.
 //!
-//! This module depends on neither Python nor libtorch. An ATen operator is a name with operands; the executor
-//! knows how to run it, and `autodiff` knows its derivative.
+//! This module depends on neither Python nor libtorch. An ATen operator is a name with operands; the crate `ag-exec`
+//! executes it, and `autodiff` contains its derivative.
 //!
 //! - [`types`]: tensors with dtype, shape and device; scalars; lists; tuples
 //! - [`operand`]: values and literals, in trees

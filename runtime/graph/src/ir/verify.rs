@@ -62,7 +62,7 @@ fn error(function: &str, span: Option<Span>, message: impl Into<String>) -> Veri
 struct Verifier<'a> {
     graph: &'a Graph,
     function: &'a Function,
-    /// Values with a definition anywhere; a value may have only one.
+    /// Values that have a definition; a value may have only one definition.
     defined: Vec<bool>,
     /// Values visible at the current position.
     visible: Vec<bool>,

@@ -11,7 +11,7 @@ pub(super) fn run(function: &mut Function) {
     live.sweep(&mut function.body.nodes);
 }
 
-/// Whether a node may raise with the operands that it has.
+/// Whether a node may raise. Literal operands can rule this out.
 pub(super) fn can_raise(node: &Node) -> bool {
     if let (Op::Scalar(Scalar::FloorDiv | Scalar::TrueDiv | Scalar::Mod), [_, Operand::Int(divisor)]) =
         (&node.op, &node.operands[..])

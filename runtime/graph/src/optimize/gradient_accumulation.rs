@@ -133,8 +133,8 @@ impl Slices {
 }
 
 impl Rows {
-    /// `embedding_dense_backward(gradient, indices, count, padding, scale by frequency)`, if it has fewer
-    /// rows than the table; otherwise the table of zeros is cheaper.
+    /// The rows of `embedding_dense_backward(gradient, indices, count, padding, scale by frequency)`. `None` if there
+    /// are at least as many indices as rows in the table: then the table of zeros is cheaper.
     fn of<'a>(operands: &[Operand], tensor: impl Fn(Value) -> Option<&'a TensorType>) -> Option<Self> {
         let [
             Operand::Value(rows),

@@ -15,7 +15,7 @@ impl Formulas for NoFormulas {
     }
 }
 
-/// The graph that returns the gradient of its first result with respect to these parameters instead.
+/// A graph that, instead of its results, returns the gradient of the first one with respect to these parameters.
 pub(crate) fn differentiated(
     text: &str,
     inputs: &[usize],
@@ -39,7 +39,7 @@ pub(crate) fn extended(
 ) -> Result<Graph, Error> {
     verify(&graph).unwrap();
     let Function { name, body, values, .. } = graph.functions.remove(0);
-    let mut functions = Functions::beside(&name, std::mem::take(&mut graph.functions));
+    let mut functions = Functions::without_entry(&name, std::mem::take(&mut graph.functions));
     let mut builder = Builder::new(&name);
     let output = body.results[0].value().unwrap();
     let inputs: Vec<Value> = inputs.iter().map(|input| body.params[*input]).collect();

@@ -1,4 +1,4 @@
-//! The text of gradients, and the errors for operations without one.
+//! The text of gradients, and the errors for operations without a derivative.
 
 use ag_graph::autodiff::{Formulas, Functions, gradient};
 use ag_graph::ir::build::{Builder, NodeAttrs};

@@ -28,7 +28,7 @@ impl Versions {
     }
 }
 
-/// Expands a loop for both instruction sets.
+/// Compiles a loop for both instruction sets.
 macro_rules! versions {
     (|$out:ident, $inputs:ident, $count:ident, $strides:ident| $body:block) => {{
         /// # Safety
@@ -51,8 +51,8 @@ macro_rules! versions {
     }};
 }
 
-/// Writes a value for each index. The values of a block are computed before they are written: the result may be in the
-/// memory of an operand, so the compiler would not make vectors of a loop that does both.
+/// Writes a value for each index. The values of a block are computed before they are written: because the result may
+/// share memory with an operand, the compiler would not vectorize a loop that computes and writes each value.
 macro_rules! each {
     ($out:ident, $count:ident, |$i:ident| $value:expr) => {{
         let mut at = 0;
@@ -265,7 +265,7 @@ impl Truth for u8 {
     }
 }
 
-/// Arithmetic that differs between integers, which wrap, and floats, which keep NaN.
+/// Arithmetic that differs between integers and floats: integers wrap on overflow, floats propagate NaN.
 trait Number: Copy + PartialOrd {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
@@ -421,7 +421,7 @@ pub(crate) fn copy(element: Element) -> Kernel {
     }
 }
 
-/// Converts between dtypes, as `Tensor.to` does. `None` from floats to integers: the result of torch for
+/// Converts between dtypes, as `Tensor.to` does. `None` for a conversion from floats to integers: torch's result for
 /// numbers out of range depends on the processor.
 pub(crate) fn convert(from: Element, to: Element) -> Option<Kernel> {
     use Element::{Bool, F32, F64, I64};
@@ -474,7 +474,7 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
     }
 }
 
-/// Whether the kernel of an operator of one tensor computes a series or calls a function for each element.
+/// Whether the kernel of a unary operator evaluates a series or calls a function for each element.
 pub(crate) fn is_function(name: &str) -> bool {
     matches!(
         name.split('.').next(),
@@ -562,8 +562,8 @@ pub(crate) fn select(element: Element) -> Kernel {
     }
 }
 
-/// The sum of a product and a tensor, or their difference: `x * y + z`, `x * y - z`, and `z - x * y` where the product
-/// is not the first operand. The product is rounded, as by two operators.
+/// `x * y + z` or, with `is_difference`, `x * y - z`; `z - x * y` unless the product is the first operand (`is_first`).
+/// The product is rounded before the addition, as if two operators computed the result.
 pub(crate) fn multiply_add(element: Element, is_difference: bool, is_first: bool) -> Option<Kernel> {
     match (is_difference, is_first) {
         (false, _) => numbers!(element, T => ternary!(T, T, T => T, |x, y, z| z.plus(x.times(y)))),

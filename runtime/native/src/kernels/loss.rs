@@ -3,15 +3,15 @@
 
 use crate::dtype::Element;
 
-/// `nll_loss` without weights of classes, of `rows` contiguous rows.
+/// `nll_loss` of `rows` contiguous rows, without class weights.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loss {
     pub(crate) element: Element,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
-    /// The class that does not count.
+    /// The class whose rows are ignored (`ignore_index`).
     pub(crate) ignored: i64,
-    /// The mean, or the sum.
+    /// Whether the loss is the mean over the rows; otherwise the sum.
     pub(crate) is_mean: bool,
 }
 
@@ -55,7 +55,7 @@ impl Loss {
         }
     }
 
-    /// Writes the loss and the number of rows that count.
+    /// Writes the loss and the number of rows that are not ignored.
     ///
     /// # Safety
     /// The addresses must be valid for these rows and columns, and for one element each.
@@ -80,7 +80,7 @@ impl Loss {
         Ok(())
     }
 
-    /// Writes the derivative by `x`.
+    /// Writes the derivative with respect to `x`.
     ///
     /// # Safety
     /// As for `forward`; `out` must be valid for these rows and columns.

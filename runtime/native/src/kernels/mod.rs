@@ -1,7 +1,7 @@
 //! Kernels: loops over memory, compiled once for every x86-64 processor and once for those with AVX2 and FMA.
 //!
-//! The loops are plain Rust, which the compiler vectorizes. Each is expanded by a macro in a function with the
-//! instruction set and in one without: a generic function with a closure would lose the instruction set.
+//! The loops are plain Rust, which the compiler vectorizes. A macro expands each loop twice, in a function with
+//! `#[target_feature]` and in one without it. A generic function with a closure would be compiled without the feature.
 
 pub(crate) mod elementwise;
 pub(crate) mod loss;

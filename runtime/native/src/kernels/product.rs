@@ -42,7 +42,7 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
 }
 
 /// Whether there is a kernel with long vectors for this product of `f32`. For few rows or few columns, it is faster than
-/// those of libtorch also where there are many multiplications.
+/// libtorch's kernels even if there are many multiplications.
 pub(crate) fn has_long_vectors(product: &Product) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -87,8 +87,8 @@ mod wide {
         unsafe { product.run::<f64, true>(c.cast(), a.cast(), b.cast()) }
     }
 
-    /// Dot products with this type of vectors: one with four accumulators, which hides the latency of additions, or
-    /// several with one each.
+    /// Dot products with this vector type: either one dot product with four accumulators, to hide the latency of
+    /// additions, or several dot products with one accumulator each.
     macro_rules! dots {
         ($name:ident, $T:ty, $lanes:literal, $zero:ident, $load:ident, $fused:ident, $add:ident, $store:ident) => {
             /// # Safety
@@ -125,7 +125,8 @@ mod wide {
                     for ((result, sum), y) in results.iter_mut().zip(sums).zip(y) {
                         let mut lanes = [0.0; $lanes];
                         $store(lanes.as_mut_ptr(), sum);
-                        // A loop: functions of the standard library are not inlined into this instruction set.
+                        // A loop, because functions of the standard library are not inlined into functions with this
+                        // instruction set.
                         for lane in lanes {
                             *result += lane;
                         }
@@ -204,7 +205,7 @@ macro_rules! real {
 real!(f32, dots_f32);
 real!(f64, dots_f64);
 
-/// `x * y + sum`. Without the instruction, a fused operation is slow.
+/// `x * y + sum`. A fused operation is slow on processors without an instruction for it.
 #[inline(always)]
 fn multiply_add<T: Real, const FUSED: bool>(x: T, y: T, sum: T) -> T {
     if FUSED { x.fused(y, sum) } else { x * y + sum }
@@ -214,7 +215,7 @@ fn multiply_add<T: Real, const FUSED: bool>(x: T, y: T, sum: T) -> T {
 const HEIGHT: usize = 4;
 /// The number of dot products that are computed together: they share the elements of a row.
 const TOGETHER: usize = 4;
-/// Shorter dot products are computed in tiles.
+/// Products whose dot products are shorter are computed in tiles.
 const SHORTEST_DOT: usize = 8;
 
 // These functions are inlined into functions with an instruction set, so they are compiled for it.
@@ -232,7 +233,7 @@ impl Product {
                 return;
             }
             let mut start = 0;
-            // With few rows, memory is the limit: long parts of the rows of `b`.
+            // With few rows, the bandwidth of memory limits the speed, so wide tiles read long parts of the rows of `b`.
             if self.rows < HEIGHT && self.b[1] == 1 {
                 start += self.tiles::<T, FUSED, 64>(c, a, b, start);
             }

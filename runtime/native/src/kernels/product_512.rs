@@ -10,12 +10,12 @@ use std::arch::x86_64::{
 use super::product::Product;
 
 const LANES: usize = 16;
-/// The most rows of a tile with two vectors in a row.
+/// The maximum number of rows of a tile whose rows have two vectors.
 const HEIGHT: usize = 8;
-/// The rows of a tile with one vector in a row.
+/// The maximum number of rows of a tile whose rows have one vector.
 const HEIGHT_OF_NARROW: usize = 16;
 
-/// Whether the processor has the instructions.
+/// Whether the processor has AVX-512.
 pub(crate) fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
 }
@@ -54,7 +54,7 @@ pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const 
     }
 }
 
-/// The first lanes.
+/// The mask of the first `lanes` lanes.
 fn mask(lanes: usize) -> __mmask16 {
     if lanes >= LANES { !0 } else { (1 << lanes) - 1 }
 }

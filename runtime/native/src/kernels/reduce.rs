@@ -11,7 +11,7 @@ pub(crate) enum Reduction {
     Min,
     All,
     Any,
-    /// The standard deviation and the variance; the correction is in [`Reduce`].
+    /// The standard deviation and the variance. [`Reduce`] has the correction.
     Std,
     Var,
     /// The Euclidean norm.
@@ -95,7 +95,7 @@ impl Reduce {
         match self.reduction {
             Reduction::Sum => self.sum(&at, |x| x),
             Reduction::Mean => self.sum(&at, |x| x) / count,
-            // A comparison with NaN is false, so NaN remains.
+            // A comparison with NaN is false, so a NaN is never replaced.
             Reduction::Max => extreme(f64::NEG_INFINITY, |value, best| value > best),
             Reduction::Min => extreme(f64::INFINITY, |value, best| value < best),
             Reduction::Var => variance(),

@@ -79,7 +79,7 @@ impl Rows {
         exp: &impl Fn(f64) -> f64,
         write: &mut impl FnMut(usize, f64),
     ) {
-        // NaN is ignored here, and appears in the sum.
+        // `max` ignores NaN; the sum is NaN if an element is.
         let largest = || (0..columns).map(a).fold(f64::NEG_INFINITY, f64::max);
         match self {
             Self::Softmax => {
@@ -104,7 +104,7 @@ impl Rows {
     }
 }
 
-/// Four partial sums, which the compiler makes a vector.
+/// Four partial sums, which the compiler keeps in one vector register.
 #[inline(always)]
 fn sum(count: usize, value: &impl Fn(usize) -> f64) -> f64 {
     let mut sums = [0.0; 4];

@@ -4,7 +4,7 @@
 use super::is_wide;
 use crate::dtype::Element;
 
-/// The most elements that are selected in a row.
+/// The maximum number of elements that are selected in each row.
 pub(crate) const MOST_SELECTED: usize = 32;
 
 /// Rows from which the first `selected` elements are taken, in descending order, or in ascending order.
@@ -80,7 +80,7 @@ fn precedes<T: PartialOrd, const LARGEST: bool>(a: T, b: T) -> bool {
     if LARGEST { a > b } else { a < b }
 }
 
-/// The elements that are compared with the last selected one at once.
+/// The number of elements that are compared with the last selected element at once.
 const BLOCK: usize = 32;
 
 impl Selection {
@@ -93,7 +93,7 @@ impl Selection {
         indices: *mut i64,
         a: *const T,
     ) -> Result<(), ()> {
-        // One more, to see whether the last selected element is unique.
+        // One element more shows whether the last selected element is unique.
         let mut first = [(T::default(), 0); MOST_SELECTED + 1];
         let wanted = (self.selected + usize::from(self.is_unique)).min(self.columns).min(first.len());
         let first = &mut first[..wanted];
@@ -131,7 +131,7 @@ unsafe fn select<T: Copy + PartialOrd, const LARGEST: bool>(
     while start < count {
         let end = (start + BLOCK).min(count);
         let is_filled = start > last;
-        // Few blocks have an element that comes before the last selected one. The test is also true for NaN.
+        // Few blocks have an element that precedes the last selected element. The test is also true for NaN.
         let limit = first[last].0;
         let has_candidate = if is_filled && end - start == BLOCK {
             let mut has_candidate = false;

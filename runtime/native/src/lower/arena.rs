@@ -13,7 +13,7 @@ struct Buffer {
     bytes: usize,
     /// Without padding.
     used: usize,
-    /// The number of values in it, and of nodes and loops that need it.
+    /// The number of its users: values in the buffer, and the node, branch or loop that needs it.
     users: u32,
 }
 
@@ -52,7 +52,7 @@ impl Arena {
         self.buffers[id.0 as usize].users == 0
     }
 
-    /// Whether one value alone is in a buffer.
+    /// Whether the buffer has one user.
     pub(super) fn has_one_user(&self, id: BufferId) -> bool {
         self.buffers[id.0 as usize].users == 1
     }

@@ -1,8 +1,8 @@
-//! Pass: the items of lists are read where they are, without a copy.
+//! Pass: reads items of lists without copying them.
 //!
 //! An item is *borrowed*: its place is an address in the memory of the list. Before a step changes that list, and before
 //! a branch or a loop, the items that are used later are *returned*: copied to memory of their own. So a borrowed item
-//! is used only in the region that has read it, while the list is the same.
+//! is used only in the region that read it, and only while the list is unchanged.
 
 use ag_graph::ir::Value;
 
@@ -15,7 +15,8 @@ use crate::view::{Place, View, contiguous};
 const FEWEST_BYTES: u32 = 256;
 
 impl Lowering<'_> {
-    /// An item of a list of tensors. Values at the top may leave the segment, so they are copied.
+    /// An item of a list of tensors. `None` outside of loops and branches: values defined there may leave the segment, so
+    /// they must be copied.
     pub(super) fn borrow_item(&mut self, list: ListRegister, item: &ListItem, index: Number) -> Option<View> {
         let bytes = item.bytes().filter(|bytes| *bytes >= FEWEST_BYTES && self.depth > 0)?;
         let ListItem::Tensor(element, sizes) = item else { return None };
@@ -37,7 +38,7 @@ impl Lowering<'_> {
         self.borrowed.contains_key(&view.place.base)
     }
 
-    /// Copies the items of a list, or of all lists, that are used later.
+    /// Returns the borrowed items of a list, or of all lists: copies those that are used later.
     pub(super) fn return_items(&mut self, list: Option<ListRegister>) -> Option<()> {
         let is_returned =
             |base: u32| self.borrowed.get(&base).is_some_and(|from| list.is_none_or(|list| list == *from));

@@ -10,7 +10,7 @@ use super::{Item, Lowering, known};
 use crate::program::{ListRegister, Number, Register, Step};
 use crate::view::View;
 
-/// Where a value is stored that leaves a branch or is carried by a loop.
+/// The storage of a branch result or a loop-carried value.
 #[derive(Debug, Clone)]
 enum Slot {
     Tensor(View),
@@ -111,14 +111,14 @@ impl Lowering<'_> {
         region.nodes.iter().zip(&life.nodes).try_for_each(|(node, life)| self.node(node, life))
     }
 
-    /// Leaves a loop unless the only result of a region is true.
+    /// Emits a region with one result, and a jump out of the loop if the result is false.
     fn exit_unless(&mut self, region: &Region, life: &RegionLife) -> Option<u32> {
         let (condition, _) = self.number(region.results.first()?)?;
         self.drop_values(&life.results);
         Some(self.step(Step::JumpIfFalse { condition, to: 0 }))
     }
 
-    /// Makes a jump emitted earlier land at the next step.
+    /// Sets the target of a jump emitted earlier to the next step.
     fn patch(&mut self, jump: u32) {
         let here = self.next();
         self.last_jump = here;
@@ -128,13 +128,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// The next step, to which a jump leads.
+    /// The index of the next step, as the target of a jump.
     fn target(&mut self) -> u32 {
         self.last_jump = self.next();
         self.last_jump
     }
 
-    /// Storage for values of these types, which is kept until `close`.
+    /// Reserves storage for these values, until `close`.
     fn slots(&mut self, values: &[Value]) -> Option<Vec<Slot>> {
         let function = self.function;
         let mut slots = Vec::with_capacity(values.len());
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Defines the results of a branch or loop, and ends the hold on their storage.
+    /// Defines the results of a branch or loop, and releases the storage reserved by `slots`.
     fn close(&mut self, outputs: &[Value], slots: Vec<Slot>) {
         self.bind(outputs, &slots);
         for slot in slots {
@@ -172,7 +172,7 @@ impl Lowering<'_> {
     fn assign(&mut self, slots: &mut [Slot], operands: &[Operand], dies: &[Value]) -> Option<()> {
         (slots.len() == operands.len()).then_some(())?;
         let moves_lists = slots.iter().any(|slot| matches!(slot, Slot::List(..)));
-        // First what reads another slot, or a part of its own, into temporaries.
+        // A source that is in another slot, or is a part of its own slot, is copied to a temporary first.
         let mut sources = Vec::with_capacity(slots.len());
         for (index, operand) in operands.iter().enumerate() {
             // `a, b = a, a` copies a list.

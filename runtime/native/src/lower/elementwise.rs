@@ -8,7 +8,7 @@ use crate::kernels::elementwise::{self as kernels, Kernel};
 use crate::program::Step;
 use crate::view::{View, broadcast};
 
-/// `memory_format=torch.contiguous_format`: the result is contiguous, whatever the operand is.
+/// `memory_format=torch.contiguous_format`: the result is contiguous even if the operand is not.
 const CONTIGUOUS: Operand = Operand::MemoryFormat(MemoryFormat::Contiguous);
 
 impl Lowering<'_> {
@@ -52,7 +52,7 @@ impl Lowering<'_> {
                 [a, b],
             ) => {
                 let a = self.tensor(a)?;
-                // Between dtypes, torch compares in the wider one.
+                // Torch compares tensors of different dtypes in the wider dtype.
                 let is_tensor = b.value().is_some_and(|b| self.function.ty(b).tensor().is_some());
                 let b = if is_tensor { self.tensor(b)? } else { self.number_as(b, a.element)? };
                 (a.element == b.element).then_some(())?;
@@ -162,7 +162,7 @@ impl Lowering<'_> {
         self.define_result(node, out)
     }
 
-    /// Division of integers by zero is an error of libtorch.
+    /// Integer division. A zero in the divisor stops the run, and libtorch raises the error.
     fn integer_division(&mut self, name: &str, node: &Node, a: &Operand, b: &Operand) -> Option<()> {
         let (element, _) = self.result(node)?;
         let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
@@ -184,7 +184,7 @@ impl Lowering<'_> {
             Operand::Float(exponent) => *exponent,
             _ => return None,
         };
-        // As torch, which has these cases as well.
+        // Torch has the same special cases.
         let out = if exponent == 2.0 {
             times(self, &a, &a)?
         } else if exponent == 3.0 {

@@ -44,14 +44,14 @@ impl Lowering<'_> {
         self.program.steps.len() as u32
     }
 
-    /// A contiguous tensor in the arena, which lives until the end of the node unless it becomes a value.
+    /// Allocates a contiguous tensor in the arena. It is freed after the current node unless a value is defined as it.
     pub(super) fn allocate(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
         let view = self.reserve(element, sizes)?;
         self.temporaries.extend(view.buffer);
         Some(view)
     }
 
-    /// A contiguous tensor in the arena, which the caller releases.
+    /// Allocates a contiguous tensor in the arena. The caller must release it.
     pub(super) fn reserve(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
         let count: usize = sizes.iter().product();
         if count == 0 || count > MOST_ELEMENTS {
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         known(self.function.ty(output).tensor()?)
     }
 
-    /// Defines the only result of a node, if it has the type that the graph says.
+    /// Defines the only result of a node. `None` if the tensor does not have the type of the result in the graph.
     pub(super) fn define_result(&mut self, node: &Node, view: View) -> Option<()> {
         let (element, sizes) = self.result(node)?;
         (element == view.element && sizes == view.sizes).then_some(())?;

@@ -1,4 +1,4 @@
-//! Pass: the value that a loop carries to its next iteration is computed in the memory of the last one.
+//! Pass: computes the next value of a loop-carried tensor in the memory of its current value.
 //!
 //! `q = q - a * x` in a loop needs no copy of `q`: the step that computes it writes to the memory that the loop reads.
 //! That memory must not be used between this step and the end of the iteration, and the step itself may read it only
@@ -27,7 +27,7 @@ impl Lowering<'_> {
             if let Step::Elementwise(elementwise) = step
                 && elementwise.out == from.place
             {
-                // Elements are read before they are written where both have the same place.
+                // An operand at the same place is safe: each element is read before it is written.
                 let is_flat = elementwise.outer.1 == 0 && elementwise.count as usize == from.count();
                 let mut is_safe = is_flat && (elementwise.count == 1 || elementwise.strides[3] == 1);
                 for (operand, stride) in elementwise.operands.iter().zip(elementwise.strides) {
@@ -45,7 +45,7 @@ impl Lowering<'_> {
         }
         let Some(found) = found else { return false };
         self.passes.in_place_results += 1;
-        // The operands of this step are other values, which may have had the same memory.
+        // Only the result of this step moves. Its operands are other values, which may have been in the same memory before.
         if let Step::Elementwise(elementwise) = &mut self.program.steps[found] {
             elementwise.out = to.place;
         }

@@ -137,7 +137,7 @@ impl Lowering<'_> {
         let (list, item) = self.known_list(value)?;
         match item {
             ListItem::Tensor(..) => self.return_items(Some(list))?,
-            // A list that is moved out of another one may have items that are borrowed.
+            // A list that is moved out of another list may contain borrowed items.
             ListItem::List(_) => self.return_items(None)?,
         }
         if life.operands.contains(&value) {

@@ -1,6 +1,6 @@
 //! Lowers nodes of a graph to a program.
 //!
-//! A function returns `None` if it cannot lower what it was given; the segment then ends before the node.
+//! A function returns `None` if the node cannot be lowered. Then the segment ends before this node.
 
 mod arena;
 mod borrowed_items;
@@ -32,20 +32,21 @@ use crate::program::{CONSTANTS, ListRegister, Number, Program, Register};
 use crate::segment::{Input, Layouts, Passes, Segment};
 use crate::view::{BufferId, View};
 
-/// The most nodes of a segment.
+/// The maximum number of nodes of a segment.
 const MOST_NODES: usize = 1_000;
 
-/// The most elements of a tensor that a step computes. From here on, the cost of calling libtorch is small
-/// compared with the work.
+/// The maximum number of elements of a tensor that a step computes. For larger tensors, the cost of calling libtorch
+/// is small compared with the work.
 const MOST_ELEMENTS: usize = 8_192;
 
-/// The most elements of a function such as `exp` or a softmax, whose kernels here are slower than those of libtorch.
+/// The same for functions such as `exp` and softmax, whose native kernels are slower than libtorch's.
 const MOST_OF_FUNCTIONS: usize = 1_024;
 
-/// The fewest operators for which a segment is worth its overhead.
+/// The minimum number of operators for which a segment is worth its overhead.
 pub const FEWEST_OPERATORS: usize = 2;
 
-/// The longest segment that starts at the first of these nodes of a region and has at least `fewest` operators.
+/// The longest segment that starts at the first of these nodes of a region. `None` if it has fewer than `fewest`
+/// operators.
 pub fn segment(
     function: &Function,
     nodes: &[Node],
@@ -54,7 +55,7 @@ pub fn segment(
     fewest: usize,
 ) -> Option<Segment> {
     let mut lowering = Lowering::new(function, layouts);
-    // The values so far that are used later and cannot leave the segment.
+    // The values defined so far that are used later and cannot leave the segment.
     let mut held: FxHashSet<Value> = FxHashSet::default();
     let (mut length, mut operators) = (0, 0);
     for (index, (node, life)) in nodes.iter().zip(lives).take(MOST_NODES).enumerate() {
@@ -70,14 +71,14 @@ pub fn segment(
         }
     }
     (length > 0 && operators >= fewest).then_some(())?;
-    // Again, without the nodes behind.
+    // Lowered again, without the nodes after the end of the segment.
     let (nodes, lives) = (&nodes[..length], &lives[..length]);
     let mut lowering = Lowering::new(function, layouts);
     nodes.iter().zip(lives).try_for_each(|(node, life)| lowering.node(node, life))?;
     lowering.finish(nodes, lives)
 }
 
-/// What a value is in a program.
+/// The representation of a value in a program.
 #[derive(Debug, Clone)]
 enum Item {
     Tensor(View),
@@ -90,26 +91,27 @@ struct Lowering<'a> {
     layouts: &'a Layouts,
     program: Program,
     arena: Arena,
-    /// What each value is, and the number of branches that were open at its definition.
+    /// The representation of each value, and the number of `if`s that were open at its definition.
     items: FxHashMap<Value, (Item, usize)>,
     inputs: Vec<(Value, Input)>,
     input_bases: Vec<Result<u32, Register>>,
     /// Buffers that the current node needs.
     temporaries: Vec<BufferId>,
-    /// For each open `if`, values from outside that a branch has used last.
+    /// For each open `if`, the values from outside whose last use is in a branch.
     dead: Vec<FxHashSet<Value>>,
-    /// The number of operators that compute something. Those in loops count twice.
+    /// The number of operators that emitted steps. Operators in loops count twice.
     operators: usize,
     passes: Passes,
     /// The number of open loops and branches.
     depth: usize,
-    /// The bases of items that are read where they are in lists.
+    /// The bases of borrowed items, with the lists that they are in.
     borrowed: FxHashMap<u32, ListRegister>,
-    /// The values at these bases that are used later.
+    /// The values that are borrowed items and are used later.
     borrowers: Vec<Value>,
-    /// From this step on, there are no jumps, and none lands behind it.
+    /// The start of the current basic block: this step and the following ones are neither jumps nor, except for the
+    /// first, targets of jumps.
     last_jump: u32,
-    /// The last steps that multiply, with the memory of their results.
+    /// Recent steps that multiply, with the buffers of their results.
     multiplications: Vec<(u32, BufferId)>,
 }
 
@@ -219,12 +221,12 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether torch gives the result of an elementwise operator on this tensor the strides of a contiguous one.
+/// Whether torch's result of an elementwise operator on this tensor has the strides of a contiguous tensor.
 fn keeps_layout(view: &View, sizes: &[usize]) -> bool {
     view.has_torch_layout && (view.sizes != sizes || view.is_contiguous())
 }
 
-/// Whether a dtype argument is missing or the dtype of the result.
+/// Whether a dtype argument is missing or equals the dtype of the result.
 fn is_dtype(operand: Option<&Operand>, element: Element) -> bool {
     match operand {
         None | Some(Operand::None) => true,
@@ -245,8 +247,8 @@ fn ints(operand: &Operand) -> Option<Vec<i64>> {
     items.iter().map(|item| if let Operand::Int(value) = item { Some(*value) } else { None }).collect()
 }
 
-/// Whether the arguments `dtype, layout, device, pin_memory` that an operator may have are supported: the CPU
-/// and strides.
+/// Whether the optional arguments `dtype, layout, device, pin_memory` of an operator are supported: only the CPU and
+/// the strided layout are.
 fn is_plain(operands: &[Operand]) -> bool {
     operands.iter().all(|operand| match operand {
         Operand::Device(device) => *device == Device::Cpu,

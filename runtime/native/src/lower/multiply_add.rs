@@ -1,4 +1,4 @@
-//! Pass: a multiplication and the addition or subtraction of its result are one step.
+//! Pass: fuses a multiplication with the addition or subtraction of its result.
 //!
 //! `q - a * x` and `torch.sub(w, g, alpha=rate)` read their operands once and write no temporary. The product is rounded
 //! as before, so the results are the same.
@@ -11,19 +11,19 @@ use crate::kernels::elementwise as kernels;
 use crate::program::{CONSTANTS, Elementwise, Step};
 use crate::view::{BufferId, Place, View};
 
-/// The most steps between a multiplication and the addition.
+/// The maximum number of steps between the multiplication and the addition.
 const MOST_BETWEEN: usize = 4;
 
 impl Lowering<'_> {
-    /// Notes that the last step multiplies two tensors.
+    /// Records that the last step multiplies two tensors.
     pub(super) fn note_multiplication(&mut self, out: &View) {
         if let Some(buffer) = out.buffer {
             self.multiplications.push((self.next() - 1, buffer));
         }
     }
 
-    /// Fuses the last step, which this node has emitted, with the multiplication of one of its operands, if the product
-    /// is not used again.
+    /// Fuses the last step, which this node emitted, with an earlier multiplication whose product is an operand of the step
+    /// and is not used again.
     pub(super) fn fuse_multiplication(&mut self, name: &str, node: &Node) {
         let last = self.program.steps.len();
         self.multiplications.retain(|(step, _)| *step as usize + MOST_BETWEEN + 2 >= last);
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The step in place of a multiplication and the last step.
+    /// The step that replaces a multiplication and the last step. `None` if they cannot be fused.
     fn fused(
         &self,
         at: usize,
@@ -71,7 +71,7 @@ impl Lowering<'_> {
         let slot = (0..2).find(|slot| is_product(*slot))?;
         (second.operands[1 - slot] != first.out && second.operands[2].base == CONSTANTS).then_some(())?;
         let kernel = kernels::multiply_add(element, is_difference, slot == 0)?;
-        // The operands of the product are read later than before: the memory must be the same until then.
+        // The fused step reads the factors later than the multiplication did: their memory must not change in between.
         let [x, y, _] = first.operands;
         for (place, stride) in [x, y].into_iter().zip(first.strides) {
             let is_result = place == second.out && (stride == 1 || first.count == 1);
@@ -107,7 +107,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Whether two places may be in the same buffer. Inputs and lists are not written.
+    /// Whether a write to one place may change the other. Inputs, constants and borrowed items are never written.
     fn may_share(&self, a: Place, b: Place) -> bool {
         match (self.is_outside(a.base), self.is_outside(b.base)) {
             (true, _) | (_, true) => false,

@@ -1,4 +1,4 @@
-//! Operands: values of the segment, inputs from outside, and constants.
+//! Operands: values of the segment, inputs of the segment, and constants.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Operand, Value};

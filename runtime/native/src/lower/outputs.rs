@@ -1,4 +1,4 @@
-//! Outputs: the values of a segment that are used after it become tensors and numbers of the caller.
+//! Outputs: values that are used after the segment are returned as tensors and numbers.
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::NodeLife;
@@ -24,12 +24,12 @@ struct Outputs {
     numbers: Vec<Number>,
     tensors: Vec<NewTensor>,
     tensor_bases: Vec<u32>,
-    /// The tensors that are whole buffers, of which several outputs are views.
+    /// For each buffer with several outputs, the tensor that holds the whole buffer; these outputs are views of it.
     shared: FxHashMap<BufferId, usize>,
 }
 
 impl Lowering<'_> {
-    /// Whether a value can be an output: a number, or a tensor with the layout that torch would give it.
+    /// Whether a value can be an output: a number, or a tensor with the same layout as torch's result.
     pub(super) fn can_leave(&self, value: Value) -> bool {
         match self.items.get(&value) {
             Some((Item::Number(..), _)) => true,
@@ -45,12 +45,12 @@ impl Lowering<'_> {
         self.input_bases.iter().position(|base| *base == Ok(view.place.base)).map(Owner::Input)
     }
 
-    /// Ends the segment. All its values that are used after it can leave it.
+    /// Ends the segment. `can_leave` must be true for all values that are used after it.
     pub(super) fn finish(mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Segment> {
         let mut dead = FxHashSet::default();
         lives.iter().for_each(|life| dead.extend(life.operands.iter().chain(&life.after).copied()));
         let mut leaving = Vec::new();
-        // The number of values in each buffer that leave.
+        // The number of outputs in each buffer.
         let mut sharers: FxHashMap<BufferId, u32> = FxHashMap::default();
         for value in nodes.iter().flat_map(|node| &node.outputs).filter(|value| !dead.contains(value)) {
             let item = self.items.get(value)?.0.clone();

@@ -9,12 +9,12 @@ use crate::kernels::product::{self, Product};
 use crate::program::Step;
 use crate::view::View;
 
-/// The most multiplications of a product. For larger ones, the kernels of libtorch are faster in spite of the
-/// cost of calling them. Vectors times matrices read each number of the matrix once, and reach that point earlier.
+/// The maximum number of multiplications of a product. For larger products, libtorch's kernels are faster in spite of
+/// the cost of the call. The limit is lower for results with few rows or columns.
 const MOST_MULTIPLICATIONS: usize = 262_144;
 const MOST_WITH_FEW_ROWS: usize = 65_536;
 const FEW_ROWS: usize = 8;
-/// The same with long vectors, which are read once for each tile, without a copy.
+/// The limit for the kernel with long vectors, which reads `b` once for each tile and needs no copy.
 const MOST_WITH_LONG_VECTORS: usize = 2_097_152;
 const FEW_COLUMNS: usize = 16;
 

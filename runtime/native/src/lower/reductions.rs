@@ -9,7 +9,7 @@ use crate::kernels::rows::Rows;
 use crate::program::Step;
 use crate::view::{View, dimension};
 
-/// Rows with fewer elements are not vectorized by libtorch's softmax.
+/// libtorch's softmax does not vectorize rows with fewer elements.
 const SHORT_ROWS: usize = 16;
 
 impl Lowering<'_> {

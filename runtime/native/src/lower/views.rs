@@ -193,7 +193,7 @@ impl Lowering<'_> {
         (start == sizes[dim]).then_some(out)
     }
 
-    /// Joins the items of a list along the first dimension. Its length is checked when it runs.
+    /// Joins the items of a list along the first dimension. The length of the list is checked at run time.
     fn joined_list(&mut self, name: &str, node: &Node, list: &Operand) -> Option<View> {
         let (Item::List(list, ListItem::Tensor(element, item)), _) = self.items.get(&list.value()?)?.clone()
         else {

@@ -74,7 +74,7 @@ fn nll_loss_backward(r: &mut Rule, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// Loss of a difference: the gradients of the two sides have opposite signs.
+/// A loss that depends on the difference of two operands: their gradients have opposite signs.
 fn difference_loss(r: &mut Rule, name: &'static str) -> Option<()> {
     if r.tensor(0).shape != r.tensor(1).shape {
         return None;
