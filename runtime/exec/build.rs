@@ -1,4 +1,4 @@
-//! Compiles the C interface to torch's dispatcher, and sets where programs find the libraries of torch.
+//! Compiles the C interface to torch's dispatcher, and sets the path where programs find torch's libraries.
 
 use std::env;
 use std::path::Path;

@@ -24,7 +24,7 @@ impl Backoff {
         skips == 0
     }
 
-    /// Counts a run that ended, or stopped.
+    /// Records a run of the step, and whether it stopped.
     pub(super) fn count(&self, has_stopped: bool) {
         if !has_stopped {
             self.stops.store(0, Ordering::Relaxed);

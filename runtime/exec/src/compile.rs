@@ -34,11 +34,11 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
-        // The setting may change after this.
+        // Not `Tier::Torch`, even if it is the setting now: the setting may change before a run.
         Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
     }
 
-    /// A plan that runs natively what this tier does. Only a plan for `Tier::Torch` has no native segments.
+    /// Compiles a graph with the native segments of this tier. A plan for `Tier::Torch` has none.
     pub fn compile_for(graph: &Graph, tier: Tier) -> Result<Self, CompileError> {
         verify::verify(graph)
             .map_err(|fault| CompileError { message: fault.to_string(), span: fault.span })?;
@@ -66,7 +66,7 @@ struct Compiler<'a> {
     plan: Function,
     registers: RegisterAllocator,
     /// The register of each value, once it is defined.
-    places: Vec<Option<Register>>,
+    assigned: Vec<Option<Register>>,
     /// Index of the origin that new steps get.
     origin: u32,
     span: Option<Span>,
@@ -80,14 +80,14 @@ struct Compiler<'a> {
 impl<'a> Compiler<'a> {
     fn new(graph: &'a Graph, function: &'a ir::Function, tier: Tier) -> Self {
         let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
-        let places = vec![None; function.values.len()];
+        let assigned = vec![None; function.values.len()];
         let registers = RegisterAllocator::default();
         Self {
             graph,
             function,
             plan,
             registers,
-            places,
+            assigned,
             origin: 0,
             span: None,
             is_native: false,
@@ -101,8 +101,8 @@ impl<'a> Compiler<'a> {
         self.at("return", None);
         let compiled = (|| {
             for param in self.function.params() {
-                let place = self.define(*param);
-                self.plan.params.push(place);
+                let register = self.define(*param);
+                self.plan.params.push(register);
             }
             self.region(&self.function.body, &life)?;
             self.at("return", None);
@@ -165,7 +165,7 @@ impl<'a> Compiler<'a> {
         self.plan.steps.len() as Target
     }
 
-    /// Makes a jump emitted earlier land at the next step.
+    /// Sets the target of a jump emitted earlier to the next step.
     fn patch_jump(&mut self, jump: Target) {
         let here = self.next();
         match &mut self.plan.steps[jump as usize] {
@@ -176,17 +176,17 @@ impl<'a> Compiler<'a> {
 
     /// Allocates the register of a value.
     fn define(&mut self, value: ir::Value) -> Register {
-        let place = self.registers.take(self.function.ty(value));
-        self.places[value.index()] = Some(place);
-        place
+        let register = self.registers.take(self.function.ty(value));
+        self.assigned[value.index()] = Some(register);
+        register
     }
 
     /// Releases dead values: clears their registers and frees them for reuse. `taken`: a step has already
     /// moved them out.
     fn release(&mut self, values: &[ir::Value], taken: bool) {
         for value in values {
-            let Some(place) = self.places[value.index()] else { continue };
-            let dead = match place {
+            let Some(register) = self.assigned[value.index()] else { continue };
+            let dead = match register {
                 Register::Scalar(..) => None,
                 Register::Tensor(ten) => Some(Dead::Tensor(ten)),
                 Register::Object(any) => Some(Dead::Object(any)),
@@ -194,13 +194,15 @@ impl<'a> Compiler<'a> {
             if !taken {
                 self.plan.tables.dead.extend(dead);
             }
-            self.registers.release(place);
+            self.registers.release(register);
         }
     }
 
     /// Releases values that die between two nodes.
     fn drop_values(&mut self, values: &[ir::Value]) {
-        if values.iter().all(|value| matches!(self.places[value.index()], None | Some(Register::Scalar(..))))
+        if values
+            .iter()
+            .all(|value| matches!(self.assigned[value.index()], None | Some(Register::Scalar(..))))
         {
             self.release(values, true);
             return;
@@ -218,8 +220,8 @@ impl<'a> Compiler<'a> {
         index
     }
 
-    fn place(&self, value: ir::Value) -> Compiled<Register> {
-        self.places[value.index()].ok_or_else(|| format!("%{} has no register", value.0))
+    fn register_of(&self, value: ir::Value) -> Compiled<Register> {
+        self.assigned[value.index()].ok_or_else(|| format!("%{} has no register", value.0))
     }
 
     /// An operand that must be a scalar.
@@ -228,7 +230,7 @@ impl<'a> Compiler<'a> {
             Operand::Int(value) => Ok(ScalarInput::Const(value.cast_unsigned())),
             Operand::Float(value) => Ok(ScalarInput::Const(value.to_bits())),
             Operand::Bool(value) => Ok(ScalarInput::Const(u64::from(*value))),
-            Operand::Value(value) => match self.place(*value)? {
+            Operand::Value(value) => match self.register_of(*value)? {
                 Register::Scalar(num, _) => Ok(ScalarInput::Register(num)),
                 _ => Err("expected a number, found an operand of another or unknown type".into()),
             },
@@ -256,7 +258,7 @@ impl<'a> Compiler<'a> {
                 if let Some(index) = last {
                     left.swap_remove(index);
                 }
-                match self.place(*value)? {
+                match self.register_of(*value)? {
                     Register::Scalar(num, kind) => {
                         Source::Scalar(super::plan::TypedScalar { input: ScalarInput::Register(num), kind })
                     }
@@ -290,14 +292,14 @@ impl<'a> Compiler<'a> {
     }
 
     fn output_slice(&mut self, outputs: &[ir::Value]) -> Slice {
-        let places: Vec<Register> = outputs.iter().map(|output| self.define(*output)).collect();
-        Slice::add(&mut self.plan.tables.places, places)
+        let registers: Vec<Register> = outputs.iter().map(|output| self.define(*output)).collect();
+        Slice::add(&mut self.plan.tables.registers, registers)
     }
 
     fn output_entry(&mut self, output: ir::Value) -> u32 {
-        let place = self.define(output);
-        self.plan.tables.places.push(place);
-        (self.plan.tables.places.len() - 1) as u32
+        let register = self.define(output);
+        self.plan.tables.registers.push(register);
+        (self.plan.tables.registers.len() - 1) as u32
     }
 
     fn source_entry(&mut self, source: Source) -> u32 {

@@ -93,7 +93,7 @@ impl Function {
             }
             Step::Operator { call } => {
                 let operator = &tables.operators[call as usize];
-                let outputs: Vec<_> = operator.outputs.iter().map(|place| place.text()).collect();
+                let outputs: Vec<_> = operator.outputs.iter().map(|register| register.text()).collect();
                 format!("{} = dispatch {operation}({})", outputs.join(", "), sources(&operator.holes))
             }
             Step::Release => "free".into(),
@@ -106,7 +106,8 @@ impl Function {
             Step::ForTest { left, to } => format!("unless n{} jump {to}", left.0),
             Step::ForNext { index, to, .. } => format!("next n{} back {to}", index.0),
             Step::Call { function, arguments, outputs } => {
-                let outputs: Vec<_> = outputs.of(&tables.places).iter().map(|place| place.text()).collect();
+                let outputs: Vec<_> =
+                    outputs.of(&tables.registers).iter().map(|register| register.text()).collect();
                 let arguments = sources(arguments.of(&tables.sources));
                 format!("{} = call {function}({arguments})", outputs.join(", "))
             }
@@ -114,10 +115,10 @@ impl Function {
             Step::CopyScalar { out, a } => format!("n{} = {}", out.0, input(a)),
             Step::MoveTensor { out, a } => format!("t{} = take t{}", out.0, a.0),
             Step::CopyTensor { out, a } => format!("t{} = t{}", out.0, a.0),
-            Step::Move { source: from, place } => {
+            Step::Move { source: from, register } => {
                 format!(
                     "{} = {}",
-                    tables.places[place as usize].text(),
+                    tables.registers[register as usize].text(),
                     source(&tables.sources[from as usize])
                 )
             }
@@ -126,11 +127,11 @@ impl Function {
                 format!("a{} = {operation}({list}, {}, {item})", out.0, input(index))
             }
             Step::ListGet { out, list, index } => {
-                format!("{} = a{}[{}]", tables.places[out as usize].text(), list.0, input(index))
+                format!("{} = a{}[{}]", tables.registers[out as usize].text(), list.0, input(index))
             }
             Step::ListPop { out, item, list, index } => {
                 let (item, list) =
-                    (tables.places[item as usize].text(), source(&tables.sources[list as usize]));
+                    (tables.registers[item as usize].text(), source(&tables.sources[list as usize]));
                 format!("a{}, {item} = pop({list}, {})", out.0, input(index))
             }
             Step::ListLen { out, list } => format!("n{} = len(a{})", out.0, list.0),
@@ -141,7 +142,7 @@ impl Function {
                 format!("a{} = tuple({})", out.0, sources(items.of(&tables.sources)))
             }
             Step::TupleGet { out, tuple, index } => {
-                format!("{} = a{}[{index}]", tables.places[out as usize].text(), tuple.0)
+                format!("{} = a{}[{index}]", tables.registers[out as usize].text(), tuple.0)
             }
             Step::Print { parts } | Step::Raise { parts, .. } => {
                 format!("{operation}({})", sources(parts.of(&tables.sources)))
@@ -150,7 +151,8 @@ impl Function {
                 format!("assert {}, {}", input(condition), sources(parts.of(&tables.sources)))
             }
             Step::Python { callback, arguments, outputs } => {
-                let outputs: Vec<_> = outputs.of(&tables.places).iter().map(|place| place.text()).collect();
+                let outputs: Vec<_> =
+                    outputs.of(&tables.registers).iter().map(|register| register.text()).collect();
                 let arguments = sources(arguments.of(&tables.sources));
                 format!("{} = python {callback}({arguments})", outputs.join(", "))
             }

@@ -50,8 +50,8 @@ impl Plan {
             scratch: Scratch::default(),
         };
         machine.registers.open(entry);
-        for (place, input) in entry.params.iter().zip(saved) {
-            machine.registers.store(*place, input).map_err(nowhere)?;
+        for (register, input) in entry.params.iter().zip(saved) {
+            machine.registers.store(*register, input).map_err(nowhere)?;
         }
         machine.run().map_err(|(fault, function, at)| machine.error(fault, function, at))
     }
@@ -155,8 +155,8 @@ impl Machine<'_> {
                     number = callee as usize;
                     function = &plan.functions[number];
                     at = 0;
-                    for (place, argument) in function.params.iter().zip(arguments) {
-                        self.registers.store(*place, argument).map_err(|fault| (fault, number, 0))?;
+                    for (register, argument) in function.params.iter().zip(arguments) {
+                        self.registers.store(*register, argument).map_err(|fault| (fault, number, 0))?;
                     }
                     continue;
                 }
@@ -168,9 +168,9 @@ impl Machine<'_> {
                     function = &plan.functions[number];
                     at = caller.at + 1;
                     if let Step::Call { outputs, .. } = function.steps[caller.at] {
-                        for (place, result) in outputs.of(&function.tables.places).iter().zip(results) {
+                        for (register, result) in outputs.of(&function.tables.registers).iter().zip(results) {
                             self.registers
-                                .store(*place, result)
+                                .store(*register, result)
                                 .map_err(|fault| (fault, number, caller.at))?;
                         }
                     }
@@ -234,8 +234,8 @@ impl Machine<'_> {
                 let result = f(registers.tensor(a)?, &tables.constants[constant as usize])?;
                 *registers.tensor_mut(out) = Some(result);
             }
-            Step::WithScalar { f, out, a, number, beside } => {
-                let number = aten::number(registers.argument_of(number), beside)?;
+            Step::WithScalar { f, out, a, number, other_dtype } => {
+                let number = aten::number(registers.argument_of(number), other_dtype)?;
                 let result = f(registers.tensor(a)?, &number)?;
                 *registers.tensor_mut(out) = Some(result);
             }
@@ -291,8 +291,8 @@ impl Machine<'_> {
                     self.outputs = outputs;
                     return Err(fault);
                 }
-                for (place, output) in operator.outputs.iter().zip(outputs.drain(..)) {
-                    registers.store_output(*place, output)?;
+                for (register, output) in operator.outputs.iter().zip(outputs.drain(..)) {
+                    registers.store_output(*register, output)?;
                 }
                 self.outputs = outputs;
             }
@@ -306,9 +306,9 @@ impl Machine<'_> {
                 let copy = registers.tensor_mut(a).as_ref().map(tch::Tensor::shallow_clone);
                 *registers.tensor_mut(out) = copy;
             }
-            Step::Move { source, place } => {
+            Step::Move { source, register } => {
                 let value = registers.fetch(&tables.sources[source as usize]);
-                registers.store(tables.places[place as usize], value)?;
+                registers.store(tables.registers[register as usize], value)?;
             }
             Step::ForStart { index, left, step, start, stop, by } => {
                 let [start, stop, by] = [start, stop, by].map(|input| registers.scalar(input).cast_signed());
@@ -329,14 +329,14 @@ impl Machine<'_> {
             Step::ListGet { out, list, index } => {
                 let index = registers.scalar(index).cast_signed();
                 let item = list::get(registers.object_mut(list), index)?;
-                registers.store(tables.places[out as usize], item)?;
+                registers.store(tables.registers[out as usize], item)?;
             }
             Step::ListPop { out, item, list, index } => {
                 let index = registers.scalar(index).cast_signed();
                 let list = registers.fetch(&tables.sources[list as usize]);
                 let (list, popped) = list::pop(list, index)?;
                 *registers.object_mut(out) = list;
-                registers.store(tables.places[item as usize], popped)?;
+                registers.store(tables.registers[item as usize], popped)?;
             }
             Step::ListLen { out, list } => {
                 let length = list::items(registers.object_mut(list))?.len();
@@ -360,7 +360,7 @@ impl Machine<'_> {
             }
             Step::TupleGet { out, tuple, index } => {
                 let item = list::get(registers.object_mut(tuple), i64::from(index))?;
-                registers.store(tables.places[out as usize], item)?;
+                registers.store(tables.registers[out as usize], item)?;
             }
 
             Step::Print { parts } => {
@@ -379,13 +379,13 @@ impl Machine<'_> {
             Step::Python { callback, arguments, outputs } => {
                 let arguments = self.collect(function, arguments);
                 let results = self.call_host(|host| host.call(callback, arguments))?;
-                let places = outputs.of(&tables.places);
-                if results.len() != places.len() {
-                    let (wanted, given) = (places.len(), results.len());
+                let registers = outputs.of(&tables.registers);
+                if results.len() != registers.len() {
+                    let (wanted, given) = (registers.len(), results.len());
                     return Err(Fault::Type(format!("expected {wanted} results, found {given}")));
                 }
-                for (place, result) in places.iter().zip(results) {
-                    self.registers.store(*place, result)?;
+                for (register, result) in registers.iter().zip(results) {
+                    self.registers.store(*register, result)?;
                 }
             }
             Step::Native { .. }
@@ -413,7 +413,7 @@ impl Machine<'_> {
         answer
     }
 
-    /// Runs a segment. If that is not possible, returns `false`, and the steps of the segment follow.
+    /// Runs a segment. Returns `false` if that is not possible; then the libtorch steps of the segment must run.
     fn run_native(&mut self, native: &Native) -> Result<bool, Fault> {
         let Self { scratch, registers, poll_timer, host, mode, .. } = self;
         let mut interrupt = None;

@@ -134,7 +134,7 @@ pub(super) enum Step {
         out: TensorReg,
         a: TensorReg,
         number: TypedScalar,
-        beside: DType,
+        other_dtype: DType,
     },
     Ternary {
         f: typed::Ternary,
@@ -187,7 +187,8 @@ pub(super) enum Step {
         call: u32,
     },
 
-    /// Runs the steps up to `to` natively. If that is not possible, they follow.
+    /// Runs a segment natively and jumps to `to`. If that is not possible, the next steps run: they execute the same
+    /// nodes on libtorch.
     Native {
         native: u32,
         to: Target,
@@ -247,7 +248,7 @@ pub(super) enum Step {
     },
     Move {
         source: u32,
-        place: u32,
+        register: u32,
     },
 
     List {
@@ -378,7 +379,7 @@ pub(super) struct Tables {
     pub(super) tensors: Vec<TensorReg>,
     pub(super) constants: Vec<Shared>,
     pub(super) sources: Vec<Source>,
-    pub(super) places: Vec<Register>,
+    pub(super) registers: Vec<Register>,
     pub(super) operators: Vec<Operator>,
     pub(super) natives: Vec<Native>,
     pub(super) classes: Vec<Box<str>>,

@@ -1,5 +1,5 @@
-//! Operators with a direct binding in `tch`: those common in small graphs, where boxing arguments for the
-//! dispatcher would dominate. All others, and these with unusual operands, go through `aten`.
+//! Operators that are called through direct bindings in `tch`: operators that are common in small graphs, where boxing
+//! arguments for the dispatcher would dominate the time. All other calls go through `aten`.
 
 use ag_graph::ir::Operand;
 use tch::{TchError, Tensor};
@@ -117,7 +117,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
         [Form::Tensor, Form::Ints] if name == "expand.default" => {
             Some(Typed::WithInts(|a, ints| a.f_expand(ints, false)))
         }
-        // The last operand, whether the expansion is implicit, has no effect.
+        // The last operand (`implicit`) has no effect.
         [Form::Tensor, Form::Ints, Form::Bool] if name == "expand.default" => {
             Some(Typed::WithInts(|a, ints| a.f_expand(&ints[..ints.len() - 1], false)))
         }

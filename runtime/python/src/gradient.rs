@@ -35,8 +35,8 @@ pub(super) fn gradient(
     let gradients = match (gradients, formulas.raised) {
         (_, Some(raised)) => return Err(raised),
         (Err(error), None) => {
-            let place = error.span.map(|span| building.place(span));
-            return Err(PyRuntimeError::new_err((error.message, place)));
+            let location = error.span.map(|span| building.location(span));
+            return Err(PyRuntimeError::new_err((error.message, location)));
         }
         (Ok(gradients), None) => gradients,
     };

@@ -58,7 +58,7 @@ impl PyGraph {
     #[new]
     #[pyo3(signature = (name = "main"))]
     fn new(name: &str) -> Self {
-        let functions = Functions::beside(name, Vec::new());
+        let functions = Functions::without_entry(name, Vec::new());
         let building = GraphBuilder {
             builder: Builder::new(name),
             origins: Vec::new(),
@@ -241,7 +241,7 @@ impl PyGraph {
     }
 
     /// Compiles the graph. `callbacks` are the functions that `python` nodes call by index, `exceptions` the
-    /// user's classes that `raise` nodes name, `passes` those of `optimized`.
+    /// user's exception classes by the names in `raise` nodes, `passes` the passes for `optimized`.
     #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None))]
     fn compile(
         &self,
@@ -360,7 +360,7 @@ impl GraphBuilder {
     }
 
     /// The inverse of `span`.
-    pub(super) fn place(&self, span: Span) -> PySpan {
+    pub(super) fn location(&self, span: Span) -> PySpan {
         let file = self.files.get(span.file as usize).map_or_else(String::new, ToString::to_string);
         (file, span.start.0, span.start.1, span.end.0, span.end.1)
     }

@@ -85,7 +85,7 @@ impl PyPlan {
         results.map_err(|error| self.raised(py, error))
     }
 
-    /// The Python exception for an error. Its `places` are source locations, the innermost first: (function,
+    /// The Python exception for an error. Its `locations` are in the source, the innermost first: (function,
     /// file, line, column, end line, end column).
     fn raised(&self, py: Python<'_>, error: Error) -> PyErr {
         let class = error.fault.class().to_owned();
@@ -98,13 +98,13 @@ impl PyPlan {
             Fault::Assertion(parts) | Fault::Raised(_, parts) => self.exception(py, &class, parts),
             _ => self.exception(py, &class, vec![Value::str(&message)]),
         };
-        let places: Vec<_> = error
+        let locations: Vec<_> = error
             .trace
             .iter()
-            .filter_map(|place| {
-                let (file, span) = (place.file.as_deref()?, place.span?);
+            .filter_map(|location| {
+                let (file, span) = (location.file.as_deref()?, location.span?);
                 Some((
-                    place.function.to_string(),
+                    location.function.to_string(),
                     file.to_owned(),
                     span.start.0,
                     span.start.1,
@@ -113,8 +113,8 @@ impl PyPlan {
                 ))
             })
             .collect();
-        // An exception class with slots cannot store places; it is raised anyway.
-        let _ = raised.value(py).setattr("places", places);
+        // An exception class with slots cannot store the locations; it is raised without them.
+        let _ = raised.value(py).setattr("locations", locations);
         raised
     }
 

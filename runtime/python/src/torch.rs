@@ -110,8 +110,8 @@ pub(super) fn unsupported(class: &str, object: &Bound<'_, PyAny>) -> PyErr {
     PyValueError::new_err(format!("unsupported {class}: {object}"))
 }
 
-/// The settings of torch on this thread that influence what an operator computes or records. An odd number:
-/// modes, transforms or autocast are active, which are not part of it.
+/// The settings of torch on this thread that influence what an operator computes or records, as one number. An odd
+/// number means that modes, transforms or autocast are active; the number does not describe their state.
 #[pyfunction]
 pub(super) fn ambient() -> u64 {
     ag_exec::aten::ambient()

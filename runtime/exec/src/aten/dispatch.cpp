@@ -1,7 +1,7 @@
 // C interface to c10's dispatcher: calls an operator by name, with arguments converted according to its schema.
 //
-// A call is prepared once. Known arguments are converted then; each unknown one is a hole with its type, which every
-// run fills. No exception leaves this file: an error is a kind and a message.
+// A call is prepared once, which converts the known arguments. Each unknown argument is a hole with a type, and every
+// run fills the holes. No exception leaves this file: an error is returned as a kind and a message.
 
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
@@ -59,7 +59,7 @@ struct Failure {
 struct Filling {
   size_t argument;
   c10::TypePtr type;
-  // The whole tree of the argument; a hole may be the argument or an item of a list in it.
+  // The whole tree of the argument. A hole is either the argument itself or an item of a list in it.
   std::vector<Value> tree;
 };
 
@@ -384,7 +384,7 @@ void ag_text_free(char *text) { free(text); }
 
 // The settings of torch on this thread that influence what an operator computes or records, packed into one number:
 // reading each of them through Python would take longer than a small graph. Bit 0: some of the settings below the first
-// byte need a closer look, since they are objects of Python or differ per device. Bits 8 and higher: all others.
+// byte are not in the number, because they are Python objects or differ per device. Bits 8 and higher: all others.
 uint64_t ag_ambient() {
   const auto keys = c10::impl::tls_local_dispatch_key_set();
   const auto &context = at::globalContext();
@@ -444,14 +444,14 @@ bool ag_item(const at::Tensor *tensor, Value *out, Failure *failure) {
   });
 }
 
-// A number as a tensor operand. It gets the dtype of the other operand if that is a floating dtype which the number is
-// computed in anyway: a different dtype costs a conversion in each call.
-at::Tensor *ag_number(const Value *number, int32_t beside, Failure *failure) {
+// A number as a tensor operand. If the other operand is floating and determines the dtype of the computation, the number
+// gets its dtype: a different dtype would cost a conversion in each call.
+at::Tensor *ag_number(const Value *number, int32_t other_dtype, Failure *failure) {
   at::Tensor *made = nullptr;
   guarded(failure, [&] {
     auto dtype = number->tag == Float ? at::kDouble : number->tag == Bool ? at::kBool : at::kLong;
-    if (beside == static_cast<int32_t>(at::kFloat) && number->tag != Bool) dtype = at::kFloat;
-    if (beside == static_cast<int32_t>(at::kDouble) && number->tag != Bool) dtype = at::kDouble;
+    if (other_dtype == static_cast<int32_t>(at::kFloat) && number->tag != Bool) dtype = at::kFloat;
+    if (other_dtype == static_cast<int32_t>(at::kDouble) && number->tag != Bool) dtype = at::kDouble;
     at::Tensor tensor(at::detail::empty_cpu({}, dtype));
     auto write = [&](auto *element) {
       using T = std::remove_pointer_t<decltype(element)>;
@@ -499,7 +499,7 @@ const void *ag_address(const at::Tensor *tensor, int32_t dtype, const int64_t *s
     if (sizes[dim] != 1 && given[dim] != strides[dim])
       return nullptr;
   try {
-    // `torch.frombuffer` takes any offset.
+    // The address may be unaligned: `torch.frombuffer` accepts any offset.
     auto address = tensor->const_data_ptr();
     return reinterpret_cast<uintptr_t>(address) % tensor->element_size() == 0 ? address : nullptr;
   } catch (...) {

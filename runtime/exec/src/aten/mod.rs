@@ -343,14 +343,14 @@ pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
     }
 }
 
-/// A number as a tensor operand, which is promoted as a number.
-/// `beside` is the dtype of the other operand, to avoid a conversion.
-pub fn number(number: Argument<'_>, beside: DType) -> Result<Tensor, AtenError> {
+/// A number as a tensor that torch promotes like a number ("wrapped number").
+/// `other_dtype` is the dtype of the other operand, to avoid a conversion.
+pub fn number(number: Argument<'_>, other_dtype: DType) -> Result<Tensor, AtenError> {
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
-    let beside = i32::try_from(dtype_number(beside)).unwrap_or(-1);
+    let other_dtype = i32::try_from(dtype_number(other_dtype)).unwrap_or(-1);
     // SAFETY: `Argument` has the layout of `raw::Value`; the returned tensor is owned by us.
     unsafe {
-        let made = raw::ag_number((&raw const number).cast(), beside, &raw mut failure);
+        let made = raw::ag_number((&raw const number).cast(), other_dtype, &raw mut failure);
         if made.is_null() { Err(failed(failure)) } else { Ok(Tensor::from_ptr(made)) }
     }
 }
@@ -417,8 +417,8 @@ pub fn load_cuda() -> bool {
     unsafe { raw::ag_load_cuda() }
 }
 
-/// The settings of torch on this thread that influence what an operator computes or records, as one number. If it is
-/// odd, modes, transforms or autocast are active, which are not part of it.
+/// The settings of torch on this thread that influence what an operator computes or records, as one number. An odd
+/// number means that modes, transforms or autocast are active; the number does not describe their state.
 pub fn ambient() -> u64 {
     // SAFETY: reads settings of this thread and of torch.
     unsafe { raw::ag_ambient() }

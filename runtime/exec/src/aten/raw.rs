@@ -82,7 +82,7 @@ unsafe extern "C" {
     pub(super) fn ag_mode_enter() -> *mut Mode;
     pub(super) fn ag_mode_leave(mode: *mut Mode);
     pub(super) fn ag_item(tensor: *const C_tensor, out: *mut Value, failure: *mut Failure) -> bool;
-    pub(super) fn ag_number(number: *const Value, beside: i32, failure: *mut Failure) -> *mut C_tensor;
+    pub(super) fn ag_number(number: *const Value, other_dtype: i32, failure: *mut Failure) -> *mut C_tensor;
     pub(super) fn ag_size(
         tensor: *const C_tensor,
         dimension: i64,

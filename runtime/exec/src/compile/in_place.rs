@@ -11,7 +11,7 @@ impl Compiler<'_> {
     /// Emits a step if the node is such an addition; otherwise returns `false`.
     pub(super) fn in_place(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled<bool> {
         let dies = |operand: &Operand| operand.value().is_some_and(|value| life.operands.contains(&value));
-        let tensor = |operand: &Operand| match self.places[operand.value()?.index()] {
+        let tensor = |operand: &Operand| match self.assigned[operand.value()?.index()] {
             Some(Register::Tensor(ten)) => Some(ten),
             _ => None,
         };

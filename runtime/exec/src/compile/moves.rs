@@ -13,40 +13,39 @@ impl Compiler<'_> {
     /// Moves operands to registers simultaneously. Values that die here are moved, others copied.
     pub(super) fn parallel_move(
         &mut self,
-        places: &[Register],
+        registers: &[Register],
         operands: &[Operand],
         dies: &[ir::Value],
     ) -> Compiled {
         let mut sources = self.sources(operands, dies)?;
         // `a, b = a, a`: a value that stays in its register must be copied from it.
-        for place in 0..sources.len().min(places.len()) {
-            if register(&sources[place]).is_some_and(|from| same(from, places[place])) {
-                sources.iter_mut().for_each(|source| copy(source, places[place]));
+        for index in 0..sources.len().min(registers.len()) {
+            if register_read_by(&sources[index]).is_some_and(|from| same(from, registers[index])) {
+                sources.iter_mut().for_each(|source| copy(source, registers[index]));
             }
         }
         let moves: Vec<(Source, Register)> = sources
             .into_iter()
-            .zip(places.iter().copied())
-            .filter(|(source, place)| !register(source).is_some_and(|from| same(from, *place)))
+            .zip(registers.iter().copied())
+            .filter(|(source, register)| !register_read_by(source).is_some_and(|from| same(from, *register)))
             .collect();
-        let clash = moves
-            .iter()
-            .enumerate()
-            .any(|(index, (_, place))| moves[index + 1..].iter().any(|(later, _)| reads(later, *place)));
+        let clash = moves.iter().enumerate().any(|(index, (_, register))| {
+            moves[index + 1..].iter().any(|(later, _)| reads(later, *register))
+        });
         if !clash {
-            moves.into_iter().for_each(|(source, place)| self.move_to(source, place));
+            moves.into_iter().for_each(|(source, register)| self.move_to(source, register));
             return Ok(());
         }
         // Cyclic moves go through temporaries, allocated while all sources are still in use.
         let temporaries: Vec<(Register, Register)> = moves
             .into_iter()
-            .map(|(source, place)| {
-                let between = self.fresh_for(place);
+            .map(|(source, register)| {
+                let between = self.fresh_for(register);
                 self.move_to(source, between);
-                (between, place)
+                (between, register)
             })
             .collect();
-        for (between, place) in temporaries {
+        for (between, register) in temporaries {
             let source = match between {
                 Register::Scalar(num, kind) => {
                     Source::Scalar(TypedScalar { input: ScalarInput::Register(num), kind })
@@ -54,29 +53,29 @@ impl Compiler<'_> {
                 Register::Tensor(ten) => Source::Tensor(ten, true),
                 Register::Object(any) => Source::Object(any, true),
             };
-            self.move_to(source, place);
+            self.move_to(source, register);
             self.registers.release(between);
         }
         Ok(())
     }
 
     /// A register of the same bank that has never been used: `sources` has already released those being read.
-    fn fresh_for(&mut self, place: Register) -> Register {
-        match place {
+    fn fresh_for(&mut self, register: Register) -> Register {
+        match register {
             Register::Scalar(_, kind) => Register::Scalar(self.registers.unused_scalar(), kind),
             Register::Tensor(_) => Register::Tensor(self.registers.unused_tensor()),
             Register::Object(_) => Register::Object(self.registers.unused_object()),
         }
     }
 
-    pub(super) fn move_to(&mut self, source: Source, place: Register) {
+    pub(super) fn move_to(&mut self, source: Source, register: Register) {
         let number = |value: &Value| match value {
             Value::Int(value) => Some((value.cast_unsigned(), Kind::Int)),
             Value::Float(value) => Some((value.to_bits(), Kind::Float)),
             Value::Bool(value) => Some((u64::from(*value), Kind::Bool)),
             _ => None,
         };
-        let step = match (&source, place) {
+        let step = match (&source, register) {
             (Source::Scalar(TypedScalar { input, kind }), Register::Scalar(out, wanted))
                 if *kind == wanted =>
             {
@@ -90,14 +89,14 @@ impl Compiler<'_> {
             _ => None,
         };
         let step = step.unwrap_or_else(|| {
-            let place = Slice::add(&mut self.plan.tables.places, Some(place)).start();
-            Step::Move { source: self.source_entry(source), place }
+            let register = Slice::add(&mut self.plan.tables.registers, Some(register)).start();
+            Step::Move { source: self.source_entry(source), register }
         });
         self.step(step);
     }
 }
 
-fn register(source: &Source) -> Option<Register> {
+fn register_read_by(source: &Source) -> Option<Register> {
     match source {
         Source::Scalar(TypedScalar { input: ScalarInput::Register(num), kind }) => {
             Some(Register::Scalar(*num, *kind))
@@ -109,18 +108,18 @@ fn register(source: &Source) -> Option<Register> {
 }
 
 /// Copies instead of moving out of this register.
-fn copy(source: &mut Source, place: Register) {
-    match (source, place) {
-        (Source::Tensor(from, is_taken), Register::Tensor(place)) if *from == place => *is_taken = false,
-        (Source::Object(from, is_taken), Register::Object(place)) if *from == place => *is_taken = false,
-        (Source::List(items), place) => items.iter_mut().for_each(|item| copy(item, place)),
+fn copy(source: &mut Source, register: Register) {
+    match (source, register) {
+        (Source::Tensor(from, is_taken), Register::Tensor(to)) if *from == to => *is_taken = false,
+        (Source::Object(from, is_taken), Register::Object(to)) if *from == to => *is_taken = false,
+        (Source::List(items), register) => items.iter_mut().for_each(|item| copy(item, register)),
         _ => {}
     }
 }
 
-fn reads(source: &Source, place: Register) -> bool {
+fn reads(source: &Source, register: Register) -> bool {
     match source {
-        Source::List(items) => items.iter().any(|item| reads(item, place)),
-        source => register(source).is_some_and(|from| same(from, place)),
+        Source::List(items) => items.iter().any(|item| reads(item, register)),
+        source => register_read_by(source).is_some_and(|from| same(from, register)),
     }
 }

@@ -1,5 +1,5 @@
-//! Native segments: a step that runs nodes natively, before the steps for the same nodes. These run if the native
-//! step does not: an input has another layout, or an operator raises.
+//! Native segments: a native step is followed by the libtorch steps of the same nodes. The libtorch steps run if the
+//! native step cannot: an input has a different layout, or an operator would raise.
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};
@@ -20,21 +20,20 @@ pub(super) struct Open {
 }
 
 impl Compiler<'_> {
-    /// Emits the native step if these nodes start with a native segment. Inside a native segment, there is no
-    /// other.
+    /// Emits a native step if a native segment starts at the first of these nodes. Segments are not nested.
     pub(super) fn native(&mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Open> {
         if self.is_native || self.tier == Tier::Torch {
             return None;
         }
         let fewest = if self.tier == Tier::Always { 0 } else { ag_native::FEWEST_OPERATORS };
         let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest)?;
-        let place = |value: &Value| self.places[value.index()];
-        let inputs = segment.inputs.iter().map(|(value, _)| place(value)).collect::<Option<Box<_>>>()?;
+        let register = |value: &Value| self.assigned[value.index()];
+        let inputs = segment.inputs.iter().map(|(value, _)| register(value)).collect::<Option<Box<_>>>()?;
         let mut dying = Vec::new();
         lives[..segment.nodes].iter().for_each(|life| last_uses(life, &mut dying));
         dying.sort_unstable();
         dying.dedup();
-        let dead = dying.iter().filter_map(|value| match place(value)? {
+        let dead = dying.iter().filter_map(|value| match register(value)? {
             Register::Scalar(..) => None,
             Register::Tensor(ten) => Some(Dead::Tensor(ten)),
             Register::Object(any) => Some(Dead::Object(any)),
@@ -69,10 +68,11 @@ impl Compiler<'_> {
         Some(Open { nodes: length, step, outputs })
     }
 
-    /// The steps of the segment end here; its outputs have registers now.
+    /// Ends the steps of the segment. Its outputs have registers now.
     pub(super) fn end_native(&mut self, open: Open) -> Compiled {
         let here = self.next();
-        let outputs = open.outputs.iter().map(|value| self.place(*value)).collect::<Compiled<Box<_>>>()?;
+        let outputs =
+            open.outputs.iter().map(|value| self.register_of(*value)).collect::<Compiled<Box<_>>>()?;
         if let Step::Native { native, to } = &mut self.plan.steps[open.step as usize] {
             *to = here;
             self.plan.tables.natives[*native as usize].outputs = outputs;

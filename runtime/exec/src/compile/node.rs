@@ -101,10 +101,10 @@ impl Compiler<'_> {
     }
 
     /// Assigns existing registers to values: a loop's parameters in each of its regions, and its results.
-    fn bind(&mut self, values: &[ir::Value], places: &[Register]) -> Compiled {
-        for (value, place) in values.iter().zip(places) {
+    fn bind(&mut self, values: &[ir::Value], registers: &[Register]) -> Compiled {
+        for (value, register) in values.iter().zip(registers) {
             let ty = self.function.ty(*value);
-            let fits = match place {
+            let fits = match register {
                 Register::Scalar(_, kind) => Kind::of(ty) == Some(*kind),
                 Register::Tensor(_) => ty.tensor().is_some(),
                 Register::Object(_) => !ty.is_scalar() && ty.tensor().is_none(),
@@ -112,7 +112,7 @@ impl Compiler<'_> {
             if !fits {
                 return Err(format!("{ty} does not match the type of the carried value"));
             }
-            self.places[value.index()] = Some(*place);
+            self.assigned[value.index()] = Some(*register);
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Compiler<'_> {
                 let Operand::Value(value) = operands[0] else {
                     return Err("expected a tensor operand".into());
                 };
-                let Register::Tensor(tensor) = self.place(value)? else {
+                let Register::Tensor(tensor) = self.register_of(value)? else {
                     return Err("the operand must be a tensor".into());
                 };
                 let Register::Scalar(out, kind) = self.define(node.outputs[0]) else {
@@ -137,7 +137,7 @@ impl Compiler<'_> {
                 let Operand::Value(value) = operands[0] else {
                     return Err("expected a tensor operand".into());
                 };
-                let Register::Tensor(tensor) = self.place(value)? else {
+                let Register::Tensor(tensor) = self.register_of(value)? else {
                     return Err("the operand must be a tensor".into());
                 };
                 let dimension = self.input(&operands[1])?;
@@ -150,7 +150,7 @@ impl Compiler<'_> {
                 let Operand::Value(after) = operands[1] else {
                     return Err("expected a tensor operand".into());
                 };
-                let Register::Tensor(a) = self.place(after)? else {
+                let Register::Tensor(a) = self.register_of(after)? else {
                     return Err("the operand must be a tensor".into());
                 };
                 let Register::Tensor(out) = self.define(node.outputs[0]) else {
@@ -181,7 +181,7 @@ impl Compiler<'_> {
                 let parts = self.source_slice(operands, &[])?;
                 let class = Slice::add(&mut self.plan.tables.classes, Some(class.clone())).start();
                 self.step_releasing(Step::Raise { class, parts }, dies);
-                // Unreachable from here, but the following steps need registers for the results.
+                // The following steps are unreachable, but they need registers for the results.
                 for output in &node.outputs {
                     self.define(*output);
                 }
@@ -267,7 +267,7 @@ impl Compiler<'_> {
     /// A list or a tuple, in a register.
     fn object_operand(&mut self, operand: &Operand) -> Compiled<ObjectReg> {
         if let Operand::Value(value) = operand {
-            return match self.place(*value)? {
+            return match self.register_of(*value)? {
                 Register::Object(any) => Ok(any),
                 _ => Err(format!("{} has no items", self.function.ty(*value))),
             };
@@ -316,7 +316,7 @@ impl Compiler<'_> {
             }
         };
         if let Step::Scalar { out, .. } | Step::Select { out, .. } | Step::CopyScalar { out, .. } = &step {
-            self.places[node.outputs[0].index()] = Some(Register::Scalar(*out, wanted));
+            self.assigned[node.outputs[0].index()] = Some(Register::Scalar(*out, wanted));
         }
         self.step(step);
         between.into_iter().for_each(|num| self.registers.release(Register::Scalar(num, Kind::Int)));

@@ -37,7 +37,7 @@ impl Compiler<'_> {
             Operand::Int(_) => Form::Int,
             Operand::Float(_) => Form::Float,
             Operand::Bool(_) => Form::Bool,
-            Operand::Value(value) => match self.places[value.index()] {
+            Operand::Value(value) => match self.assigned[value.index()] {
                 Some(Register::Tensor(_)) => Form::Tensor,
                 Some(Register::Scalar(_, Kind::Int)) => Form::Int,
                 Some(Register::Scalar(_, Kind::Float)) => Form::Float,
@@ -77,7 +77,7 @@ impl Compiler<'_> {
             }
             (Typed::Concat(f), _) => {
                 let dimension = self.input(&operands[1])?;
-                match operands[0].value().map(|list| self.place(list)).transpose()? {
+                match operands[0].value().map(|list| self.register_of(list)).transpose()? {
                     Some(Register::Object(list)) => Some(Step::ConcatList { f, out, list, dimension }),
                     _ if a.is_some() => {
                         let tensors = Slice::add(&mut self.plan.tables.tensors, tensors);
@@ -103,7 +103,7 @@ impl Compiler<'_> {
                 items.iter().try_for_each(|item| self.flatten(item, index, tensors, ints))
             }
             Operand::Value(value) => {
-                match self.place(*value)? {
+                match self.register_of(*value)? {
                     Register::Tensor(ten) => tensors.push(ten),
                     Register::Scalar(num, _) => ints.push(ScalarInput::Register(num)),
                     Register::Object(_) => {}
@@ -134,16 +134,16 @@ impl Compiler<'_> {
         operands: &[Operand],
     ) -> Compiled<Option<Step>> {
         let ty = self.function.type_of(&operands[0]);
-        let Some(beside) = ty.tensor().map(|tensor| tensor.dtype) else { return Ok(None) };
+        let Some(other_dtype) = ty.tensor().map(|tensor| tensor.dtype) else { return Ok(None) };
         let literal = match &operands[1] {
             Operand::Int(value) => Argument::int(*value),
             Operand::Float(value) => Argument::float(*value),
             operand => {
                 let number = TypedScalar { input: self.input(operand)?, kind: self.number_kind(operand) };
-                return Ok(Some(Step::WithScalar { f, out, a, number, beside }));
+                return Ok(Some(Step::WithScalar { f, out, a, number, other_dtype }));
             }
         };
-        let constant = aten::number(literal, beside).map_err(|error| error.message)?;
+        let constant = aten::number(literal, other_dtype).map_err(|error| error.message)?;
         let constant = Slice::add(&mut self.plan.tables.constants, Some(constant.into())).start();
         Ok(Some(Step::WithConst { f, out, a, constant }))
     }

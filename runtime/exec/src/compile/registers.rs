@@ -76,19 +76,19 @@ impl RegisterAllocator {
         ObjectReg(self.objects.unused(self.branches.len()))
     }
 
-    pub(super) fn release(&mut self, place: Register) {
-        if self.held.iter().any(|held| same(*held, place)) {
+    pub(super) fn release(&mut self, register: Register) {
+        if self.held.iter().any(|held| same(*held, register)) {
             return;
         }
-        let (bank, register) = match place {
+        let (bank, index) = match register {
             Register::Scalar(num, _) => (&mut self.scalars, num.0),
             Register::Tensor(ten) => (&mut self.tensors, ten.0),
             Register::Object(any) => (&mut self.objects, any.0),
         };
-        let is_from_outside = bank.depth[register as usize] < self.branches.len();
+        let is_from_outside = bank.depth[index as usize] < self.branches.len();
         match self.branches.last_mut() {
-            Some(released) if is_from_outside => released.push(place),
-            _ => bank.free.push(register),
+            Some(released) if is_from_outside => released.push(register),
+            _ => bank.free.push(index),
         }
     }
 
@@ -98,15 +98,15 @@ impl RegisterAllocator {
 
     pub(super) fn close_branches(&mut self) {
         let mut released = self.branches.pop().unwrap_or_default();
-        while let Some(place) = released.pop() {
-            if !released.iter().any(|other| same(*other, place)) {
-                self.release(place);
+        while let Some(register) = released.pop() {
+            if !released.iter().any(|other| same(*other, register)) {
+                self.release(register);
             }
         }
     }
 
-    pub(super) fn hold(&mut self, places: &[Register]) {
-        self.held.extend(places);
+    pub(super) fn hold(&mut self, registers: &[Register]) {
+        self.held.extend(registers);
     }
 
     /// Ends holding the last `count` registers.

@@ -31,10 +31,10 @@ impl Scratch {
             return false;
         }
         self.inputs.clear();
-        for (((_, input), place), [sizes, strides]) in
+        for (((_, input), register), [sizes, strides]) in
             native.segment.inputs.iter().zip(&native.inputs).zip(&native.input_sizes)
         {
-            let bits = match (input, place) {
+            let bits = match (input, register) {
                 (Input::Tensor(element, ..), Register::Tensor(reg)) => registers
                     .tensor(*reg)
                     .ok()
@@ -89,9 +89,10 @@ impl Scratch {
         let mut taken = 0;
         let mut views = self.views.drain(..);
         let mut tensors = self.tensors.drain(..);
-        for (place, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
-            match (place, output) {
-                // The tensors are in the order of the outputs; those that only views share are between them.
+        for (register, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
+            match (register, output) {
+                // The tensors are in the order of the outputs. Between them are tensors that are not outputs
+                // themselves, but have views that are.
                 (Register::Tensor(reg), Output::Tensor(index)) => {
                     *registers.tensor_mut(*reg) = tensors.nth(index - taken);
                     taken = index + 1;

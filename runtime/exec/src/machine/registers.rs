@@ -95,8 +95,8 @@ impl Registers {
         }
     }
 
-    pub(super) fn store(&mut self, place: Register, value: Value) -> Result<(), Fault> {
-        match (place, value) {
+    pub(super) fn store(&mut self, register: Register, value: Value) -> Result<(), Fault> {
+        match (register, value) {
             (Register::Object(any), value) => *self.object_mut(any) = value,
             (Register::Tensor(reg), Value::Tensor(tensor)) => *self.tensor_mut(reg) = Some(tensor.into()),
             (Register::Tensor(reg), Value::None) => *self.tensor_mut(reg) = None,
@@ -118,10 +118,10 @@ impl Registers {
         Ok(())
     }
 
-    pub(super) fn store_output(&mut self, place: Register, output: Output) -> Result<(), Fault> {
-        match (place, output) {
+    pub(super) fn store_output(&mut self, register: Register, output: Output) -> Result<(), Fault> {
+        match (register, output) {
             (Register::Tensor(reg), Output::Tensor(tensor)) => *self.tensor_mut(reg) = Some(tensor),
-            (place, output) => self.store(place, output.into())?,
+            (register, output) => self.store(register, output.into())?,
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use tch::{Device, Kind, Tensor};
 /// Below this number of multiplications, the overhead of other kernels is larger than their gain.
 pub(super) const SMALLEST: u64 = 1 << 17;
 
-/// From this number of multiplications on, a larger product has the same fastest kernel.
+/// All products with at least this number of multiplications are assumed to have the same fastest kernel.
 const LARGEST: u64 = 1 << 24;
 
-/// Fewer rows or columns are few.
+/// A product with fewer rows than this has few rows; the same limit applies to columns.
 pub(super) const FEW: u64 = 16;
 
 /// The number of sizes: powers of two between `SMALLEST` and `LARGEST`.

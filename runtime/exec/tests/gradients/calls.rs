@@ -7,7 +7,7 @@ use tch::Tensor;
 
 use crate::differences::compare;
 use crate::helpers::{NoFormulas, differentiated};
-use crate::slopes;
+use crate::squared_gradient;
 
 fn row(values: &[f64]) -> Value {
     Tensor::from_slice(values).into()
@@ -158,7 +158,7 @@ fn random_functions_have_no_second_derivative() {
           return %2
         }"#;
     differentiated(text, &[0], &mut NoFormulas).unwrap();
-    let error = slopes(text, &[0], &mut NoFormulas).unwrap_err();
+    let error = squared_gradient(text, &[0], &mut NoFormulas).unwrap_err();
     let message = "no second derivative: @noisy draws random numbers or calls back into Python";
     assert_eq!(error.message, message);
 }

@@ -7,7 +7,7 @@ use ag_graph::optimize::{Pass, optimize};
 use tch::{Kind, Tensor};
 
 use crate::helpers::{NoFormulas, gradients};
-use crate::slopes;
+use crate::squared_gradient;
 
 const STEP: f64 = 1e-5;
 const TOLERANCE: f64 = 2e-6;
@@ -23,26 +23,29 @@ pub(crate) fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(),
     let inputs: Vec<usize> = (0..arguments.len()).filter(|index| is_input(&parsed, *index)).collect();
     let function = match order {
         1 => parsed,
-        _ => slopes(text, &inputs, &mut NoFormulas).map_err(|error| error.to_string())?,
+        _ => squared_gradient(text, &inputs, &mut NoFormulas).map_err(|error| error.to_string())?,
     };
     let gradient =
         gradients(function.clone(), &inputs, &mut NoFormulas).map_err(|error| error.to_string())?;
-    let (value, slope) = (Program::new(function)?, Program::new(gradient)?);
-    let found = slope.run(arguments)?;
-    let mut optimized = slope.graph.clone();
+    let (value, gradient_program) = (Program::new(function)?, Program::new(gradient)?);
+    let found = gradient_program.run(arguments)?;
+    let mut optimized = gradient_program.graph.clone();
     optimize(&mut optimized, Pass::ALL);
     same(&found, &Program::new(optimized)?.run(arguments)?)?;
-    for (place, input) in inputs.iter().enumerate() {
+    for (index, input) in inputs.iter().enumerate() {
         let base = arguments[*input].tensor().ok_or("an input is not a tensor")?;
         let wanted = differences(base, |moved| {
             let mut arguments = arguments.to_vec();
             arguments[*input] = moved.into();
             number(&value.run(&arguments)?)
         })?;
-        let found = match found[place].tensor() {
+        let found = match found[index].tensor() {
             Some(found) if found.size() == base.size() && found.kind() == base.kind() => found.copy(),
             Some(found) => {
-                return Err(format!("the gradient of {base:?} is {found:?}\n{}", print(&slope.graph)));
+                return Err(format!(
+                    "the gradient of {base:?} is {found:?}\n{}",
+                    print(&gradient_program.graph)
+                ));
             }
             None => wanted.zeros_like(),
         };
@@ -51,7 +54,7 @@ pub(crate) fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(),
         if error.is_nan() || error > TOLERANCE {
             let (found, wanted) =
                 (found.to_string(60).unwrap_or_default(), wanted.to_string(60).unwrap_or_default());
-            return Err(format!("input {input}: {found}expected {wanted}{}", print(&slope.graph)));
+            return Err(format!("input {input}: {found}expected {wanted}{}", print(&gradient_program.graph)));
         }
     }
     Ok(())
@@ -111,14 +114,14 @@ fn differences(
 ) -> Result<Tensor, String> {
     let size = base.size();
     let flat = base.reshape([-1]);
-    let mut slopes = Vec::new();
+    let mut derivatives = Vec::new();
     for element in 0..flat.size()[0] {
         let mut side = |step: f64| {
             let moved = flat.copy();
             let _ = moved.get(element).fill_(flat.double_value(&[element]) + step);
             function(moved.reshape(&size))
         };
-        slopes.push((side(STEP)? - side(-STEP)?) / (2.0 * STEP));
+        derivatives.push((side(STEP)? - side(-STEP)?) / (2.0 * STEP));
     }
-    Ok(Tensor::from_slice(&slopes).to_kind(Kind::Double).reshape(&size))
+    Ok(Tensor::from_slice(&derivatives).to_kind(Kind::Double).reshape(&size))
 }

@@ -108,14 +108,14 @@ impl<'a> Writer<'a> {
             9..=10 => {
                 let (a, b, k) = (self.pick(scope, ROW), self.pick(scope, ROW), self.pick(scope, "int"));
                 let pair = self.node(scope, PAIR, &format!("tuple.new({a}, {k}, {b})"));
-                let place = self.among(&["0", "2"]);
-                self.node(scope, ROW, &format!("tuple.get {place}({pair})"));
+                let index = self.among(&["0", "2"]);
+                self.node(scope, ROW, &format!("tuple.get {index}({pair})"));
             }
             11..=14 => self.list(scope),
             _ if depth == 3 || self.statements == 0 => {}
             15..=16 => self.branch(scope, depth),
-            17..=18 => self.rounds(scope, depth),
-            _ => self.rounds_while(scope, depth),
+            17..=18 => self.for_loop(scope, depth),
+            _ => self.while_loop(scope, depth),
         }
     }
 
@@ -219,7 +219,7 @@ impl<'a> Writer<'a> {
         scope.extend(results);
     }
 
-    fn rounds(&mut self, scope: &mut Scope, depth: usize) {
+    fn for_loop(&mut self, scope: &mut Scope, depth: usize) {
         let types = self.types();
         let start: Vec<String> = types.iter().map(|ty| self.pick(scope, ty)).collect();
         let range = match self.random.u8(0..3) {
@@ -244,7 +244,7 @@ impl<'a> Writer<'a> {
         scope.extend(results);
     }
 
-    fn rounds_while(&mut self, scope: &mut Scope, depth: usize) {
+    fn while_loop(&mut self, scope: &mut Scope, depth: usize) {
         let types = self.types();
         let start: Vec<String> = types.iter().map(|ty| self.pick(scope, ty)).collect();
         let k = self.pick(scope, "int");
@@ -254,8 +254,8 @@ impl<'a> Writer<'a> {
         let _ = writeln!(self.text, "{} = while(0, {})", list(&results), start.join(", "));
         let params = self.declared(&carried);
         let _ = writeln!(self.text, "cond({}) {{", list(&params));
-        let goes_on = self.node(&mut Vec::new(), "bool", &format!("scalar.lt({}, {bound})", params[0].0));
-        let _ = writeln!(self.text, "yield {goes_on}\n}}");
+        let continues = self.node(&mut Vec::new(), "bool", &format!("scalar.lt({}, {bound})", params[0].0));
+        let _ = writeln!(self.text, "yield {continues}\n}}");
         let params = self.declared(&carried);
         let count = params[0].0.clone();
         self.region("body", params, scope, depth, &types, Some(&count));

@@ -18,7 +18,7 @@ use ag_graph::ir::{Graph, Op, Operand, Type};
 use self::helpers::extended;
 
 /// The graph that returns the sum of the squares of the gradient, which can be differentiated again.
-fn slopes(text: &str, inputs: &[usize], formulas: &mut dyn Formulas) -> Result<Graph, Error> {
+fn squared_gradient(text: &str, inputs: &[usize], formulas: &mut dyn Formulas) -> Result<Graph, Error> {
     extended(parse(text).unwrap(), inputs, false, formulas, |builder, gradients| {
         let typed = |gradient: Operand| (gradient.clone(), builder.type_of(&gradient));
         let gradients: Vec<(Operand, Type)> = gradients.into_iter().flatten().map(typed).collect();
