@@ -17,11 +17,11 @@ cycle; `runtime/tests/layers_test.py` checks both.
     operators      what converted code calls: control flow, calls, lists, variables
     capture        the state of a trace: tensors, numbers, sizes, views, Python objects
     conversion     converted functions and their source maps
-    errors         exceptions with a place in the user's code
+    errors         exceptions with a position in the user's source
     record         operations, types, values, nodes and regions as plain data
 
-A lower layer does not import a higher one that it needs. Instead, the higher layer registers itself: `operators` stores
-itself in `conversion.converter.OPERATORS`, and overloads of functions are registered in `operators.overloads`.
+If a lower layer calls a higher one, the higher layer registers itself: `operators` stores itself in
+`conversion.converter.OPERATORS`, and overloads of functions are registered in `operators.overloads`.
 """
 
 from .api.checkpoint import Checkpoint, RandomState, RestoreStatus

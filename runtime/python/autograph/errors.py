@@ -42,7 +42,7 @@ class StagingError(AutographError):
 
 
 class FallbackWarning(UserWarning):
-    """Python runs a call that was to run as a graph. The message has the reason, with its line."""
+    """Python runs a call because it cannot be staged. The message has the reason, with its line."""
 
 
 class VerificationError(AutographError):
@@ -54,7 +54,7 @@ class CheckpointError(AutographError):
 
 
 class Assumed(Exception):
-    """A run does not satisfy what tracing has assumed. Nothing has changed, so Python can run the call instead."""
+    """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead."""
 
 
 class Misfit(Exception):
@@ -74,8 +74,7 @@ class Signal(BaseException):
 
 
 class Eager(Signal):
-    """Python has to run this call: a trace cannot tell what it does. `reason` is the exception of the trace; Python need not
-    raise one."""
+    """This call has to run in Python. `reason` is the exception that ended the trace; the same call in Python may succeed."""
 
     def __init__(self, reason=None):
         super().__init__()
@@ -83,8 +82,8 @@ class Eager(Signal):
 
 
 class Decide(Signal):
-    """The trace has to start again, with the condition in this place decided for the arguments of the call: code that
-    depends on it cannot become part of a graph."""
+    """Restarts the trace, with the condition at this span decided for the arguments of the call, because code that depends
+    on the condition cannot become part of a graph."""
 
     def __init__(self, span):
         super().__init__()
@@ -92,7 +91,7 @@ class Decide(Signal):
 
 
 class Undecided(Signal):
-    """The trace has to start again without decisions: the function changes Python state or draws numbers."""
+    """Restarts the trace without decisions, because the function changes Python state or draws random numbers."""
 
 
 class Unreachable(BaseException):
@@ -113,7 +112,7 @@ class Drawn(Signal):
 
 
 class Unconverted(Signal):
-    """The trace has to start again, without the conversion of a function that reads its variables by name."""
+    """Restarts the trace without converting a function that reads its variables by name, as `locals()` does."""
 
 
 class Unroll(Signal):

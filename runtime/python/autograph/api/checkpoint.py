@@ -14,16 +14,16 @@ from ..errors import StagingError
 
 
 class Checkpoint:
-    """The state that is reachable from some objects, which are its attributes:
+    """Saves and restores the state of all objects that are reachable from its attributes:
 
         checkpoint = ag.Checkpoint(model=model, optimizer=optimizer, step=0)
         checkpoint.step += 1
         checkpoint.save("run/last.ckpt")
         checkpoint.restore("run/last.ckpt").assert_consumed()
 
-    Saved are modules, optimizers, schedulers, random number generators, objects with attributes, containers, tensors,
-    and plain values. A restore matches the objects by the names of attributes and the keys of containers, and changes
-    them in place."""
+    A checkpoint contains modules, optimizers, schedulers, random number generators, objects with attributes, containers,
+    tensors, and plain values. A restore matches the objects by the names of attributes and the keys of containers, and
+    changes them in place."""
 
     __slots__ = ("__dict__", "__weakref__", "_ag_restoring")
 
@@ -35,8 +35,8 @@ class Checkpoint:
         self.__dict__.update(sorted(roots.items()))  # the order does not matter, as in TensorFlow
 
     def save(self, path):
-        """Writes a file, and returns its path. It replaces a file of this name when it is complete, so a process that
-        is killed leaves one of them."""
+        """Writes a checkpoint file, and returns its path. The new file replaces an existing file only when it is
+        complete, so if the process is killed, one of the two files remains."""
         _refuse_staging("save")
         graph = collect(self, reads_states=True)
         if graph.unsaved:
@@ -46,7 +46,7 @@ class Checkpoint:
         return os.fspath(path)
 
     def restore(self, path):
-        """Restores the state from a file, and returns a status that tells what did not match. If it raises an
+        """Restores the state from a file, and returns a status that lists what did not match. If this method raises an
         exception, nothing has changed."""
         _refuse_staging("restore")
         restoring = Restoring(self, path)
@@ -57,8 +57,8 @@ class Checkpoint:
 
     @staticmethod
     def state_dict(path, name):
-        """What `state_dict()` of the saved module, optimizer or scheduler `name` returned, such as `"model.encoder"`;
-        for programs that do not use this package."""
+        """The result of `state_dict()` of the saved module, optimizer or scheduler with this path, such as
+        `"model.encoder"`. Programs without this package can load it."""
         return interchange.state_dict(files.read(path), name)
 
     def __repr__(self):

@@ -13,7 +13,7 @@ from .eager import functions_run_eagerly
 
 
 def convert(function=None, *, recursive=True):
-    """Converts a function. The arguments of each call determine which of its code is staged."""
+    """Converts a function. The arguments of each call determine which parts of its code are staged."""
     if function is None:
         return functools.partial(convert, recursive=recursive)
     if not callable(function):

@@ -1,4 +1,4 @@
-"""Calls of staged functions that Python runs: `@ag.function(fallback="eager")`, and the reasons that are counted."""
+"""`@ag.function(fallback="eager")`: calls that cannot be staged run in Python, and are counted by reason."""
 
 import threading
 import traceback
@@ -52,10 +52,10 @@ class Fallbacks:
         self.never = None if error is None else str(error)
         self.counts = {}  # reason -> number of calls
         self.refused = {}  # key of a call -> the reason why it cannot be staged
-        self.python_calls = {}  # code of functions that graphs call -> what is known about them
+        self.python_calls = {}  # code of a function that graphs call -> PythonCall
         self.in_a_row = 0
-        self._said = set()
-        self._unfit = set()  # code of functions that graphs cannot call
+        self._reported = set()
+        self._not_callable = set()  # code of functions that graphs cannot call
 
     def reason(self, key):
         """The reason why calls with this key are not staged; None if they are."""
@@ -70,26 +70,26 @@ class Fallbacks:
             self.in_a_row += 1
 
     def candidates(self, refused):
-        """The codes of functions that Python could call from a graph, so that the rest of it can be staged."""
+        """The code objects of functions that a graph could call in Python, so that the rest of the function is staged."""
         if refused is None or self.never or not isinstance(refused.reason, StagingError):
             return []
         codes = [function.__code__ for function in refused.reason.calls[:-1]]
-        return [code for code in codes if code not in self._unfit and code not in self.python_calls]
+        return [code for code in codes if code not in self._not_callable and code not in self.python_calls]
 
-    def learn(self, reason, candidates, kinds):
-        """Decides for the innermost possible function that Python calls it from the graph. `kinds` are those of the
-        results of the candidates, by their code."""
+    def select_python_call(self, reason, candidates, kinds):
+        """Selects the innermost candidate that a graph can call; the next trace records a call of Python for it. `kinds`
+        maps the code of each candidate to the kind of its results. Returns whether there was such a candidate."""
         for code in candidates:
             kind = kinds.get(code)
             if kind is not None:
                 self.python_calls[code] = PythonCall(kind, lambda: self.count(reason))
                 return True
             if code in kinds:
-                self._unfit.add(code)
+                self._not_callable.add(code)
         return False
 
-    def unfit(self, code):
-        self._unfit.add(code)
+    def refuse_python_call(self, code):
+        self._not_callable.add(code)
         self.python_calls.pop(code, None)
 
     def count(self, reason):
@@ -98,8 +98,8 @@ class Fallbacks:
     def note(self, name, reason, stacklevel):
         """Counts a call, and warns about each reason once."""
         self.count(reason)
-        if reason not in self._said:
-            self._said.add(reason)
+        if reason not in self._reported:
+            self._reported.add(reason)
             warnings.warn(f"a call of `{name}` runs in Python, which is slow: {reason}", FallbackWarning, stacklevel + 1)
 
 

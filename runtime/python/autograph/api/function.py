@@ -18,7 +18,7 @@ from ..operators import python_calls
 from ..shadow import check
 from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten
-from ..tracing.trace import TRACING, Trace, name_of, place_of
+from ..tracing.trace import TRACING, Trace, name_of, span_of
 from ..tracing.tracebacks import in_user_code
 from . import fallback as fallbacks
 from . import progress, saved
@@ -122,7 +122,7 @@ class Function(Callable):
                 reason = misfit
                 torch.set_rng_state(random)
                 self._without(misfit.code)
-        text = fallbacks.reason_of(reason, place_of(self.python_function))
+        text = fallbacks.reason_of(reason, span_of(self.python_function))
         is_certain = isinstance(reason, (str, AutographError, Assumed, Misfit))
         if is_certain:
             self._fallbacks.note(self.__name__, text, stacklevel=3)
@@ -133,16 +133,16 @@ class Function(Callable):
                     result = converted_calls.call(self.python_function, args, kwargs)
             else:
                 result = self.python_function(*args, **kwargs)
-        if refused is not None and not self._fallbacks.learn(text, candidates, kinds):
+        if refused is not None and not self._fallbacks.select_python_call(text, candidates, kinds):
             self._fallbacks.refuse(refused.key, text)
         if reason is not None and not is_certain:  # the trace raised an exception, and Python did not
             self._fallbacks.note(self.__name__, text, stacklevel=3)
         return result
 
     def _without(self, code):
-        """Forgets the graphs, because Python can no longer call the function with this code from them."""
+        """Discards all graphs, because they may call the function with this code, and may no longer do so."""
         with TRACING:
-            self._fallbacks.unfit(code)
+            self._fallbacks.refuse_python_call(code)
             self._traces.clear()
             self._families.clear()
 
@@ -278,7 +278,8 @@ class Function(Callable):
             except Restart as restart:
                 optimizers.append(restart.optimizer)
                 continue
-            # The first trace creates state. As in TensorFlow, the next one sees it; if that changes it too, it is kept.
+            # A trace that creates state is valid for one call. As in TensorFlow, the next trace uses that state, and is
+            # kept even if the same `init_scope` changes state again.
             trace.is_spent = bool(trace.lifted - self._lifted)
             self._lifted |= trace.lifted
             return trace
@@ -319,9 +320,9 @@ def function(python_function=None, *, input_signature=None, verify=None, fallbac
     With `verify=True`, or `AUTOGRAPH_VERIFY=1` in the environment, eager Python runs beside the graph, and a difference
     raises a `VerificationError`.
 
-    Code that cannot be staged is an error with its line. With `fallback="eager"`, Python runs such a call instead, or only
-    the called function that cannot be staged, if it shares no state with the rest. A `FallbackWarning` gives each reason
-    once; the attribute `fallbacks` of the function counts the calls by reason."""
+    Code that cannot be staged is an error at its line. With `fallback="eager"`, such a call runs in Python instead. If the
+    code is in a called function that shares no state with the rest, only that function runs in Python. A
+    `FallbackWarning` gives each reason once; the attribute `fallbacks` of the function counts the calls by reason."""
     fallbacks.checked(fallback)
     if python_function is None:
         return functools.partial(function, input_signature=input_signature, verify=verify, fallback=fallback)

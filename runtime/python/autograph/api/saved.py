@@ -7,8 +7,8 @@ from ..errors import AutographError
 
 
 def save(trace, folder):
-    """Saves the graph of a trace. Not supported are traces that read numbers from Python state, change Python state,
-    call Python, or write to tensors in place."""
+    """Saves the graph of a trace. Traces that read numbers from Python state, change Python state, call Python, or write
+    to tensors in place cannot be saved."""
     state = [str(capture.place) for capture in trace.captures if capture.is_number]
     state += [str(change.place) for change in trace.state]
     if state or trace.changed or trace.writes or trace.gradients or trace.staging.callbacks:

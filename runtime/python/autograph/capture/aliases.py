@@ -1,9 +1,9 @@
 """Views and in-place writes. The graph has neither: its values are immutable.
 
-Every storage has one *base*: the tensor that was created with it, and its current value. A view is a base and a
-chain of view operations. An in-place write computes a new value of the base by inverting the chain; a view that is read
-later is computed from it again. The bases that a region changes become results of the region: the *journal* records
-them with their values before the region.
+Every storage has one *base*, which holds the current value of the tensor that was created with the storage. A view is a
+base and a chain of view operations. An in-place write computes a new value of the base by inverting the chain; when a view
+is read later, it is computed again from the new value. The bases that a region changes become results of the region: the
+*journal* records them with their values before the region.
 
 A list of the graph holds values and does not alias tensors. So a tensor that a list *holds* must not be changed.
 """
@@ -24,8 +24,8 @@ _DETACH = torch.ops.aten.detach.default
 HELD = "this changes a tensor that a list of the graph holds; append a copy to the list: `.clone()`"
 
 DETACHED = (
-    "this changes a tensor from `detach()` in place by values that have a gradient; it is read after another change, or "
-    "through a view, and its gradient would be lost\nhelp: copy it: `.detach().clone()`"
+    "a tensor from `detach()` is changed in place by values that have a gradient, and read after another change or through "
+    "a view: its gradient would be lost\nhelp: copy it: `.detach().clone()`"
 )
 
 
@@ -60,7 +60,7 @@ class View:
         self.value = value
         self.version = base.version
 
-    def same_place(self, other):
+    def is_same_view(self, other):
         return self.base is other.base and self.chain == other.chain
 
 
@@ -144,8 +144,8 @@ class Aliases:
             view.value, view.version = own, view.base.version
 
     def _own_history(self, view, value):
-        """The value, if it gives a detached tensor a history: `y = x.detach(); y += w`. The tensor keeps this value
-        until its memory changes again."""
+        """The written value if the tensor is detached and the value has a history: `y = x.detach(); y += w`; otherwise
+        None. The tensor then has this value until its memory changes again."""
         detached = [step for step in view.chain if step.op is _DETACH]
         if not detached or not torch.is_grad_enabled() or not is_differentiable(value.type.dtype):
             return None

@@ -1,7 +1,7 @@
-"""Staged booleans that are computed from sizes: whether they usually hold.
+"""Staged booleans that are computed from sizes: whether they are true for the usual sizes.
 
-A boolean is computed from the answers for its operands, each of which is found once. A symbolic expression of it would
-have the condition of an `if` twice, and so grow exponentially in the depth of the conditions.
+The answer for a boolean is computed from the answers for its operands; each answer is computed once. A symbolic expression
+would contain the condition of each `if` twice, and so grow exponentially with the nesting depth of the conditions.
 """
 
 import operator
@@ -16,7 +16,7 @@ from ..record.ops import IF, SIZE
 from ..record.queries import solve
 from ..record.types import INT
 
-#: What computes a size from others.
+#: Operations that compute a size from other sizes.
 ARITHMETIC = {
     ops.ADD: operator.add, ops.SUB: operator.sub, ops.MUL: operator.mul, ops.FLOORDIV: operator.floordiv,
     ops.MOD: operator.mod, ops.MIN: torch.sym_min, ops.MAX: torch.sym_max,
@@ -28,7 +28,7 @@ _LOGIC = {ops.AND, ops.OR, ops.NOT}
 
 
 class Answer(NamedTuple):
-    """Whether a condition holds: for all sizes (`is_certain`), or usually."""
+    """Whether a condition holds, for all sizes if `is_certain`, otherwise for the usual sizes."""
 
     holds: bool
     is_certain: bool
@@ -41,7 +41,8 @@ class Conditions:
         self.from_sizes = {}  # value -> whether it is computed from sizes only
 
     def answer(self, value, any_integer):
-        """The answer for a staged boolean that depends on sizes only, or on `any_integer` too; otherwise None."""
+        """The answer for a staged boolean that is computed from sizes only (with `any_integer`: from any integers);
+        otherwise None."""
         answers = self.answers[any_integer]
         return solve(answers, value, _parts, lambda value: self._answer(value, answers, any_integer))
 
@@ -95,7 +96,7 @@ def _combined(op, parts):
         return Answer(chosen.holds, chosen.is_certain and is_certain)
     if op == ops.NOT:
         return parts[0]._replace(holds=not parts[0].holds)
-    decisive = op == ops.OR  # one operand with this value decides
+    decisive = op == ops.OR  # one operand with this value determines the result
     deciding = [part for part in parts if part.holds == decisive]
     if deciding:
         return Answer(decisive, any(part.is_certain for part in deciding))
@@ -107,9 +108,10 @@ def _literal(operand):
 
 
 def _operands(value):
-    """The operands of a logical operation. For a result of an `if`: its condition, and the results of its branches."""
+    """The operands of a logical operation. For a result of an `if` (such as whether a variable is bound after it): the
+    condition, and the results of the branches."""
     node = value.node
-    if node.op != IF:  # such as whether a variable has a value after an `if`
+    if node.op != IF:
         return node.args
     at = next(index for index, output in enumerate(node.outputs) if output is value)
     return [node.args[0], *(region.results[at] for region in node.regions)]

@@ -29,7 +29,7 @@ class Kind:
         return ()
 
     def memory(self, value):
-        """The start and the end of the memory of an object that tensors may share; None without such memory."""
+        """The start and the end of the memory that an object may share with tensors; None if it has no such memory."""
 
     def describe(self, value):
         return f"a `{type(value).__name__}`"
@@ -64,7 +64,7 @@ class Buffers(Kind):
 
 
 class Arrays(Kind):
-    """Arrays of NumPy. Larger ones are data, not state."""
+    """NumPy arrays. The contents of arrays with more than `LARGEST` bytes are data, not state."""
 
     LARGEST = 1 << 24
 

@@ -66,7 +66,7 @@ class Gradients:
         """The gradient as a Python value. If it exists on some paths only, the graph asserts that it exists."""
         found = self.of(base)
         if _is_maybe(found):
-            message = "whether a tensor has a gradient here is only known when the graph runs, and it has none"
+            message = "a tensor has a gradient on some paths only, and on the path of this run it has none"
             self.staging.require(self.staging.operand(found.flag), message)
             return found.value
         return found

@@ -24,7 +24,7 @@ DEFINITIONS = (
 
 
 class Rewritten(Exception):
-    """A change in `init_scope` of what the trace has changed before."""
+    """The code in an `init_scope` changes state that the trace has already changed."""
 
 
 class Mark(NamedTuple):
@@ -41,7 +41,7 @@ class Entry:
     __slots__ = ("state", "born", "is_outer")
 
     def refresh(self):
-        """The previous state if it has changed since, otherwise `_SAME`."""
+        """Updates the state. Returns the previous state if the state has changed, otherwise `_SAME`."""
         before, now = self.state, self.now()
         if now is _SAME:
             return _SAME
@@ -71,7 +71,7 @@ class Variable(Entry):
 
 
 class Attributes(Entry):
-    """The attributes of an object in its `__dict__`, without those that are `hidden`."""
+    """The attributes in the `__dict__` of an object, except for the names in `hidden`."""
 
     __slots__ = ("owner", "hidden", "places")
     place_of = Attribute
@@ -123,7 +123,7 @@ class ClassAttributes(Attributes):
 
 
 class ModuleVariables(Attributes):
-    """The variables of a module. Additions of an `import` during tracing remain: modules, classes and functions."""
+    """The variables of a module. Modules, classes and functions that an `import` adds during tracing remain."""
 
     __slots__ = ("names",)
 
@@ -250,7 +250,7 @@ class Heap:
         (self._slow if is_slow else self.entries)[key] = entry
 
     def compare_all(self):
-        """From now on, `sync` compares all entries. Returns whether one that it has omitted has changed."""
+        """Makes `sync` compare all entries. Returns whether an entry that it has omitted until now has changed."""
         omitted, self._slow = self._slow or {}, None
         self.entries.update(omitted)
         return any(entry.now() is not _SAME for entry in omitted.values())
@@ -277,7 +277,7 @@ class Heap:
         return has_changed
 
     def _rewrite(self, entry, before):
-        """Adds a change to the states in the log."""
+        """Applies a change to the logged states too, as if it had happened before the first mark."""
         found = {}
         entry.differences(before, found)
         for index, (logged, state) in enumerate(self.log):

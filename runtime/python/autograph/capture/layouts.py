@@ -8,7 +8,7 @@ import torch
 
 aten = torch.ops.aten
 
-#: Below autograd these require contiguous tensors, or save the layout of their operands.
+#: Operators that, below autograd, require contiguous tensors or save the layout of their operands.
 _NEED_CONTIGUOUS = {
     aten.native_group_norm.default,
     aten._weight_norm_interface.default,

@@ -40,12 +40,12 @@ class Objects:
         self.globals_read = {}  # (id of the scope, name) -> (scope, name)
         self.codes = []  # the user's code that the trace reaches
         self.existing = set()  # ids of objects that the function did not create
-        self.hidden = {}  # class -> names of attributes that are not its own
+        self.hidden = {}  # class -> names of attributes that the trace itself assigns
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
         self.named = None  # if not None, attributes with other names are not followed
         self.in_python = ()  # the codes of functions that Python calls when the graph runs
-        self.spoiled = {}  # id -> the place that was changed and cannot be restored
+        self.unrestorable = {}  # id -> the place that was changed and cannot be restored
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
@@ -216,13 +216,13 @@ class Objects:
     # Changes.
 
     def before_lifting(self):
-        """Called before code changes state that remains."""
+        """Called before the code of an `init_scope`, whose changes of state remain."""
         if self.heap.compare_all():
             raise Drawn
         self.heap.sync()
 
-    def adopt_lifted(self):
-        """Called after it. Returns whether state from outside of the function has changed."""
+    def after_lifting(self):
+        """Called after the code of an `init_scope`. Returns whether it has changed state from outside of the function."""
         try:
             return self.heap.adopt(lambda values: self._watch_all(values, 0))
         except heap.Rewritten as error:
@@ -246,10 +246,10 @@ class Objects:
         """Restores a state. A state that cannot be restored makes the trace invalid."""
         place.restore(state)
         if isinstance(place, Contents) and not place.state().same(state):
-            self.spoiled[id(place.object)] = place
+            self.unrestorable[id(place.object)] = place
 
-    def is_spoiled(self, place):
-        return place.key()[0] in self.spoiled
+    def is_unrestorable(self, place):
+        return place.key()[0] in self.unrestorable
 
 
 def attributes_of(value, state):
@@ -401,7 +401,7 @@ _OF_EVERY_MODULE = torch.nn.Module().__dict__.keys() - {"_parameters", "_buffers
 
 
 def _class(objects, kind, born):
-    """A class of the user: its attributes, without its methods."""
+    """A class of the user: its attributes other than methods."""
     if not _is_user_class(kind):
         return []
     entry = heap.ClassAttributes(kind, objects.hidden.get(kind, frozenset()))
@@ -479,7 +479,7 @@ def _watcher(kind):
     return _object if _is_user_class(kind) and (kind.__dictoffset__ or _slots(kind)) else None
 
 
-#: Objects that hold others that cannot be replaced.
+#: The watchers of objects in which a held list cannot be replaced.
 _FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
 
 #: Modules of libraries with objects that a step of training changes.

@@ -1,5 +1,5 @@
 """Changes that an abandoned trace could not undo: files, other processes, output, positions of iterators, and objects
-of other libraries. While a trace may be abandoned, each of them raises an error before it happens."""
+of other libraries. While a trace may be abandoned, an attempt to make such a change raises an error."""
 
 import contextlib
 import io
@@ -22,8 +22,8 @@ def are_refused():
 
 
 def refuse(what):
-    """Ends the trace because of a change that is about to happen. What happens when a module is imported stays, because
-    Python does not import it again."""
+    """Ends the trace because its next step would make such a change. Changes during an import are allowed, because Python
+    does not import a module twice."""
     if _is_import():
         return
     raise StagingError(f"{what}: a trace cannot undo this", spans.current())
@@ -54,7 +54,7 @@ def allowed():
 
 
 class _Output(io.TextIOBase):
-    """Stands for a standard stream. Other threads and warnings write to it."""
+    """Replaces a standard stream while output is refused. Other threads and warnings can still write."""
 
     def __init__(self, file):
         super().__init__()
@@ -89,7 +89,7 @@ def _logged(handle):
 
 
 def check_call(function):
-    """Refuses the method of an object that is not written in Python, unless the object cannot change or is watched."""
+    """Refuses a method call on an object whose class is not written in Python, unless the object is immutable or watched."""
     owner = function.__self__
     kind = type(owner)
     if isinstance(owner, (types.ModuleType, type, types.NoneType)) or hasattr(object, function.__name__):
@@ -110,7 +110,7 @@ _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locke
           "hexdigest", "throw"}  # fmt: skip
 
 
-# Events of Python, which files and processes raise.
+# Audit events of Python, for files and processes.
 
 _PREFIXES = ("os.", "shutil.", "socket.", "subprocess.", "sqlite3.", "mmap.", "fcntl.", "ftplib.", "smtplib.", "http.",
              "urllib.", "tempfile.", "builtins.input", "signal.", "pty.")  # fmt: skip

@@ -226,7 +226,7 @@ class Items:
 
 
 def items_of(container):
-    """The items of a container as a list or dictionary, whatever methods its class overrides."""
+    """The items of a container as a list or dictionary, even if its class overrides methods."""
     base = _base(container)
     if isinstance(container, dict):
         return dict(base.items(container))

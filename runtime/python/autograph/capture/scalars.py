@@ -1,7 +1,8 @@
 """Staged scalars: a `torch.SymInt`, `SymFloat` or `SymBool` whose node is a value of the record.
 
 Torch's argument parsers accept them. Arithmetic on them is recorded where it happens, with Python's semantics and
-without symbolic algebra. Code that needs the concrete number is an error at the user's line."""
+without symbolic algebra. Code that needs the concrete number gets the number of this call, and each run checks it; if that
+is not possible, it is an error at the user's line."""
 
 import operator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ _METHODS = {
 }  # fmt: skip
 _CLASSES = {INT: torch.SymInt, FLOAT: torch.SymFloat, BOOL: torch.SymBool}
 
-#: The result has this type, whatever the operands are.
+#: Operations whose result has the same type for all types of operands.
 _RESULTS = {
     **dict.fromkeys((ops.EQ, ops.NE, ops.LT, ops.LE, ops.GT, ops.GE), BOOL),
     **dict.fromkeys((ops.AND, ops.OR, ops.NOT, ops.TO_BOOL), BOOL),
@@ -179,7 +180,7 @@ class ScalarNode(_Node):
         self.kind = value.type
 
     def guard_bool(self, file="", line=0):
-        """Code that is not converted, such as that of torch, branches on it."""
+        """Called when code that is not converted, such as torch's, branches on the boolean."""
         answer = self.staging.decided(self.value) if self.kind == BOOL else None
         return super().guard_int() if answer is None else answer
 
@@ -219,7 +220,7 @@ def _record(op):
 
 def _in_python(function):
     def method(self, *others):
-        """Python computes it, for the arguments of this call."""
+        """Computes the result in Python, with the number for the arguments of this call."""
         number = function(*(node.guard_int() for node in (self, *others)))
         return Literal(self.staging, number, kind_of(number))
 
@@ -276,7 +277,7 @@ _METHODS_OF_PYTHON = [
 
 @contextmanager
 def python_numbers():
-    """Gives torch's symbolic numbers what they lack of Python's numbers: `f"{n}"`, `~n`, `{n: 1}`, `n.bit_count()`."""
+    """Adds operations of Python's numbers that torch's symbolic numbers lack: `f"{n}"`, `~n`, `{n: 1}`, `n.bit_count()`."""
     before = [kind.__dict__.get(name) for kind, name, _ in _METHODS_OF_PYTHON]
     for kind, name, method in _METHODS_OF_PYTHON:
         setattr(kind, name, method)

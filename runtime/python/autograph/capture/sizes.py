@@ -3,8 +3,8 @@
 Torch's shape functions use symbols of a `ShapeEnv`; the record uses integers. This module translates between
 them.
 
-Where torch's shape functions need to know whether sizes are equal, or how they compare, the answer is assumed: it is the
-usual one, and the graph checks it when it runs.
+Where torch's shape functions need to know whether sizes are equal, or how they compare, the usual answer is assumed, and
+the graph checks it when it runs.
 """
 
 import sympy
@@ -23,11 +23,11 @@ from ..record.queries import solve
 from ..record.types import BOOL, INT, TensorType
 from .conditions import ARITHMETIC, Conditions, is_integer
 
-#: The size that is assumed where nothing is known about a dimension: an ordinary one, neither empty nor broadcast.
+#: The assumed size of a dimension about which nothing is known: neither 0 (empty) nor 1 (broadcast).
 USUAL = 13
 
-#: The most operations in an expression of sizes. The result of more is a size of its own, which nothing is known about:
-#: an expression that uses another one twice has twice its operations.
+#: The maximum number of operations in an expression of sizes; a larger expression becomes a new symbol about which nothing
+#: is known. Without a limit, expressions grow exponentially: one that uses another expression twice is twice as large.
 LARGEST = 64
 
 
@@ -66,12 +66,12 @@ class Sizes:
         self.dimensions = {}  # (tensor value, dimension) -> its SymInt
         self.examples = {}  # symbol -> a size that this dimension has had
         self.usual = {}  # result of an `if` -> the dimensions that it usually has
-        self.earlier = {}  # value of a staged integer -> a number that it was before
+        self.earlier = {}  # staged integer that a loop carries -> its Python number before the loop
         self.weights = {}  # value of a staged integer -> the number of operations in its expression
         self.conditions = Conditions(self)
 
     def _new(self, origin):
-        # A cached result of a shape function would be used without the checks of what was assumed for it.
+        # With a cached result of a shape function, the graph would lack the checks of the assumptions of that function.
         self.staging.fake_mode.cache_enabled = False
         number = self.shape_env.create_unbacked_symint()
         _constrain_range_for_size(number)
@@ -105,7 +105,8 @@ class Sizes:
         return number
 
     def _computed(self, value):
-        """The size for a staged integer, whose operands have theirs, and how many operations its expression has."""
+        """The size for a staged integer, computed from the sizes for its operands; and the number of operations in its
+        expression."""
         node = value.node
         if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
             return self.dimensions[tuple(node.args)], 1
@@ -117,13 +118,13 @@ class Sizes:
             return ARITHMETIC[node.op](*operands), weight
 
     def like(self, tensor, earlier):
-        """Notes that the unknown dimensions of a tensor had the sizes of an earlier one."""
+        """Records the sizes of an earlier tensor as examples for the unknown dimensions of a tensor."""
         with torch._C.DisableTorchFunction():
             for number, example in zip(tensor.shape, earlier.shape):
                 self._note(number, example)
 
     def note_branches(self, flag, outputs, results):
-        """Notes the sizes that the results of an `if` have on the path that is usual for sizes."""
+        """Records as examples the sizes that the results of an `if` have on the usual path."""
         if not any(isinstance(output.type, TensorType) and None in output.type.dims for output in outputs):
             return
         answer = self.conditions.answer(flag, any_integer=False)
@@ -139,7 +140,7 @@ class Sizes:
             self.examples.setdefault(number.node.expr, example)
 
     def _example(self, expression):
-        """The value of an expression of sizes for their examples."""
+        """The value of an expression of sizes, evaluated with the examples of its symbols."""
         if not isinstance(expression, sympy.Basic):
             return expression
         return expression.xreplace({s: sympy.Integer(self.examples.get(s, USUAL)) for s in expression.free_symbols})
@@ -177,7 +178,7 @@ class Sizes:
         return True
 
     def _described(self, condition):
-        """A condition for a message, with the dimensions that it is about."""
+        """A condition for a message, with a description of each symbol."""
         names = {}
         for symbol in condition.free_symbols:
             origin = self.symbols[symbol]
@@ -187,8 +188,8 @@ class Sizes:
         return f"the sizes satisfy `{condition}` (where {about})"
 
     def decided(self, value, any_integer=False):
-        """The answer that is assumed for a staged boolean; None if it does not depend on sizes only. It
-        may depend on `any_integer` too."""
+        """The assumed answer for a staged boolean that is computed from sizes only (with `any_integer`: from any
+        integers); otherwise None. The graph checks the answer."""
         if isinstance(value, bool):
             return value
         answer = self.conditions.answer(value, any_integer)
@@ -208,7 +209,7 @@ class Sizes:
         return answer.holds
 
     def known(self, op, operands):
-        """The result of a comparison of sizes that is the same for all sizes; None if there is none."""
+        """The result of a comparison of sizes if it is the same for all sizes; otherwise None."""
         condition = self.conditions.comparison(op, operands, any_integer=False)
         if condition is None:
             return None

@@ -72,7 +72,7 @@ LIFTED = (
 )
 
 
-#: The most conditions that one trace decides for its arguments: each runs the graph so far.
+#: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
 MOST_PROBES = 100
 
 
@@ -119,7 +119,7 @@ class Staging:
         self.made_leaves = []  # values of the leaves that the function makes
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
         self.unwritten = {}  # base -> its value after a change that does not write to its memory
-        self.called = None  # the function of torch that was called last
+        self.called = None  # the last function of torch that was called
         self.keeps_detach = True  # False: gradients pass `detach`, so a captured derivative can be differentiated
         self.checks_values = None  # the message of an assertion, while an operator checks a value of its operands
         self.calls = 0  # the number of active calls of converted functions
@@ -130,17 +130,17 @@ class Staging:
         self.stepping = {}  # id of an optimizer that is stepping -> gradients to restore
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
-        self.assumptions = set()  # the messages of assertions about what tracing has assumed
+        self.assumptions = set()  # the messages of assertions that check assumptions
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
-        self.probe = lambda operand: None  # what a number is for the arguments of this call; None if that is unknown
+        self.probe = lambda operand: None  # computes a scalar for the arguments of this call; None if it cannot
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
-        self.numbers = {}  # value of the graph -> the number that it is for the arguments of the call
+        self.numbers = {}  # value of the graph -> its number for the arguments of the call
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
-        self.probes = 0  # how often that was asked for conditions that Python decides
-        self.python_calls = {}  # code of functions that the graph calls -> what is known about them
-        self.reached = []  # (such a function that was called, the objects that it can reach, the span of the call)
-        self.repeatable = set()  # the numbers of these functions among the callbacks
+        self.probes = 0  # the number of calls of `probe` for conditions that Python needs
+        self.python_calls = {}  # code of a function that the graph calls -> PythonCall
+        self.reached = []  # for each call of such a function: (function, the objects that it can reach, span)
+        self.repeatable = set()  # the indexes of such functions in `callbacks`
         self.has_unknown_sizes = False
         self.callbacks = []  # Python functions that the graph calls
         self.constants = []  # real tensors kept alive
@@ -161,7 +161,7 @@ class Staging:
 
     @contextmanager
     def attempt(self):
-        """What the code inside raises does not end the trace, if the caller handles it."""
+        """An exception that is raised in this block does not end the trace if the caller handles it."""
         count = len(self.raised)
         try:
             yield
@@ -212,7 +212,7 @@ class Staging:
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
-        """The fake tensor that stands for a tensor: itself if it is one, otherwise the fake tensor of its capture."""
+        """The fake tensor for a tensor: the tensor itself if it is fake, otherwise the fake tensor of its capture."""
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
@@ -282,7 +282,7 @@ class Staging:
 
     @contextmanager
     def quiet(self):
-        """Torch computes shapes only; nothing is recorded."""
+        """In this block, torch computes shapes only, and nothing is recorded."""
         with _disable_current_modes(), self.fake_mode:
             yield
 
@@ -352,26 +352,26 @@ class Staging:
         return self.scalar(memo[value])
 
     def assume(self, flag, message):
-        """Records an assertion of what tracing assumes."""
+        """Records an assertion that checks an assumption of the trace."""
         message = f"tracing has assumed that {message}"
         self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
 
     def require(self, flag, message):
-        """Records an assertion of what a graph needs and Python does not. With a fallback, Python runs the call if it
-        fails."""
+        """Records an assertion that the graph needs but Python does not. With a fallback, Python runs the call if the
+        assertion fails."""
         if permanent.are_refused():
             self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):
-        """Whether conditions can be decided here for the arguments of the call. The constant `True` is known wherever the
-        graph so far can run."""
+        """Whether conditions can be decided here for the arguments of the call: whether the graph recorded so far can run."""
         return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
-        """What a staged boolean is where Python has to know it: for the sizes that are usual, or for the arguments of
-        this call. Each run checks that. None if it is not known, below a staged condition or in a loop of the graph."""
+        """The Python boolean for a staged boolean, for code that needs it: the answer for the usual sizes, or for the
+        arguments of this call. Each run checks it. None if it is unknown: below a staged condition or in a loop of the
+        graph."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
         if answer is None:
             answer = self._probed(flag)
@@ -381,8 +381,8 @@ class Staging:
         return answer
 
     def decided_number(self, number):
-        """The same for a staged number. A zero is not decided if it may be negative, nor is NaN: `==` does not tell which
-        number it is."""
+        """The same for a staged number. Also None for a zero of type `float` and for NaN, because runs check the number with
+        `==`, which is true for -0.0 and 0.0 and false for NaN."""
         operand = number if isinstance(number, Value) else scalars.lower(self, number)
         if type(operand) in (int, float):
             return operand

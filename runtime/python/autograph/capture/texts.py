@@ -1,7 +1,7 @@
 """Strings with values that are only known when the graph runs: `f"loss {loss:.3f}"`.
 
-While staging, such a value is formatted as a mark. Where the string is printed or raised, the graph calls Python with
-the values, which formats them as the original code would.
+While a function is traced, such a value is formatted as a mark. Where the string is printed or raised, the graph calls a
+Python function with the values, and this function formats them as the original code would.
 """
 
 import operator
@@ -15,7 +15,7 @@ from ..record.nodes import Value
 from ..record.types import BOOL, FLOAT, INT, STR
 
 
-def noticed(staging, result):
+def as_text(staging, result):
     """Returns a result of Python's string functions, as a `Text` if it contains values of the graph."""
     if type(result) is str and staging is not None and marks.exist(result):
         return Text.of(staging, result)
@@ -39,7 +39,7 @@ def formatted(staging, value, spec):
 
 class Text(str):
     """A string with marks. It can be joined, printed, raised and returned. Comparisons are staged; all other operations
-    that depend on its characters are for the arguments of this call."""
+    that depend on its characters use the characters for the arguments of this call."""
 
     @classmethod
     def of(cls, staging, text):
@@ -64,7 +64,7 @@ class Text(str):
 
 
 def known(text):
-    """The string that a `Text` is for the arguments of this call. Each run checks the values in it."""
+    """The characters of a `Text` for the arguments of this call. Each run checks the values in it."""
     literals, indexes = marks.split(text)
     texts = [_known(text.staging, *text.staging.formatted[index]) for index in indexes]
     return "".join(a + b for a, b in zip(literals, [*texts, ""]))

@@ -58,7 +58,7 @@ def _scattered(operator):
 
 
 def _inverted_by(operator, arguments=0):
-    """The inverse is an operator on the value and the first arguments of the view."""
+    """An inverse that calls an operator with the value and the first `arguments` arguments of the view operation."""
     op = of_torch(operator)
 
     def inverse(staging, step, operand, value):

@@ -1,8 +1,8 @@
 """The graph of objects as JSON.
 
 A node is an object with its kind; `items` are the parts of a sequence, `edges` pairs of a name or key and a part. A
-part is `{"node": 3}`, a JSON value, or a number that JSON does not have: `{"float": "nan"}`. A document is validated
-when it is read: a graph has no edges to missing nodes, and no values of other kinds.
+part is `{"node": 3}`, a JSON value, or a number that JSON does not have: `{"float": "nan"}`. Reading validates the
+document: edges to missing nodes and values of other kinds are errors.
 """
 
 import base64
@@ -201,7 +201,7 @@ def _names(value):
 
 
 def _name(graph):
-    """Gives each node the path by which it is reached first."""
+    """Sets the path of each node: the path by which a breadth-first search reaches it."""
     seen, order, late = {0}, [graph.nodes[0]], []
     for node in order:
         if node.kind == OPTIMIZER:

@@ -40,7 +40,7 @@ _DEFINITIONS = (
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
-#: Attributes of every module that are not state: hooks, and what has edges of its own.
+#: Attributes of every module that are not state: hooks, and attributes whose contents have their own edges.
 _OF_MODULES = frozenset(vars(torch.nn.Module())) - {"training"}
 
 #: Classes of the standard library that consist of attributes.
@@ -114,7 +114,7 @@ def accessors(value):
 
 
 def is_variable(tensor):
-    """Whether a tensor is a parameter: the program makes it, and a checkpoint only gives it a value."""
+    """Whether a tensor is a parameter: the program creates it, and a checkpoint only sets its value."""
     return (
         isinstance(tensor, torch.nn.Parameter) or isinstance(tensor, UninitializedTensorMixin) or tensor.requires_grad
     )

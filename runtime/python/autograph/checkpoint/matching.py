@@ -1,9 +1,9 @@
-"""Which object of the program gets which saved value: greedily, along edges with equal names from the roots, the
-nearest objects first, as in TensorFlow.
+"""Matches saved values with objects of the program, as TensorFlow does: a greedy breadth-first search from the roots,
+along edges with equal names.
 
-The objects of the program that are not data (modules, parameters, objects with attributes) are made by the program.
-They are matched with one saved object each. Data (plain values, containers, tensors that are not parameters) becomes
-what was saved, with the same references.
+The program creates the objects that are not data (modules, parameters, objects with attributes). Each of them is
+matched with one saved object. Data (plain values, containers, tensors that are not parameters) is replaced by the saved
+data, with the same references.
 """
 
 import collections
@@ -55,9 +55,9 @@ class Rebuild:
 
 
 class Pair:
-    """A saved node and the node of the program that is matched with it; what happens to its parts, by key. If it is
-    `exact`, other parts are removed. `slots` are the outcomes for the states of an optimizer, each with its parameter
-    and its saved node."""
+    """A saved node and the node of the program that is matched with it. `outcomes` maps the key of each part to its
+    outcome; if the pair is `exact`, other parts are removed. `slots` are the outcomes for the states of an optimizer, each
+    with its parameter and its saved node."""
 
     def __init__(self, saved, current, exact):
         self.saved = saved
@@ -68,7 +68,7 @@ class Pair:
 
 
 class Matches:
-    """What is matched. It is kept after a restore, for parts that the program creates later."""
+    """The matches. They are kept after a restore, for parts that the program creates later."""
 
     def __init__(self):
         self.objects = {}  # saved node -> the object of the program
@@ -120,7 +120,7 @@ class Matching:
         while self._queue:
             self._expand(self._queue.popleft())
         for pair in self.pairs.values():
-            self._settle(pair)
+            self._finish(pair)
         return self
 
     def _visit(self, saved, current):
@@ -197,7 +197,7 @@ class Matching:
                 pair.outcomes[key] = Make(saved.id) if isinstance(saved, Ref) else Put(saved)
 
     def _follow(self, saved, current):
-        """Goes on below an edge that an earlier walk has restored: the program may have changed it since."""
+        """Continues below an edge that an earlier walk has restored: the program may have changed it since."""
         if not isinstance(saved, Ref) or not isinstance(current, Ref):
             return
         theirs, ours = self.saved.nodes[saved.id], self.program.nodes[current.id]
@@ -208,7 +208,7 @@ class Matching:
             self._enqueue(theirs, ours)
 
     def _match_parameters(self, pair):
-        """Parameters that are reached from the optimizer only: by their positions in its groups."""
+        """Matches parameters that are reachable only from the optimizer, by their positions in its groups."""
         for theirs, ours in zip(pair.saved.parameters, pair.current.parameters):
             for saved, current in zip(theirs, ours):
                 if saved is None or current is None or self.saved.has_name(saved) or self.program.has_name(current):
@@ -216,7 +216,7 @@ class Matching:
                 self._visit(Ref(saved), Ref(current))
 
     def _match_slots(self, pair):
-        """The states of an optimizer belong to parameters, wherever these are in its groups."""
+        """Matches the states of an optimizer by their parameters; the positions in its groups do not matter."""
         is_first = pair.saved.id not in self.matches.finished
         nodes = self.program.nodes
         found = [nodes[number].object for ids in pair.current.parameters for number in ids if number is not None]
@@ -234,8 +234,8 @@ class Matching:
         for key in members.keys() & current.keys() & self.matches.nodes.keys() if is_first else ():
             pair.slots.append((members[key], None, REMOVE))  # in the checkpoint, the optimizer has no state for it
 
-    def _settle(self, pair):
-        """What cannot be created is not matched."""
+    def _finish(self, pair):
+        """Ends the matching of a pair. Outcomes that need an object that cannot be created become `UNMATCHED`."""
         count = len(pair.current.edges)
         for key, outcome in list(pair.outcomes.items()):
             grows = pair.saved.kind == LIST and key not in pair.current.edges

@@ -60,7 +60,7 @@ class Node:
 
 
 class Graph:
-    """The nodes; the first is the root. `unsaved` are the places of values that cannot be saved."""
+    """The nodes; the first is the root. `unsaved` are paths and class names of values that cannot be saved."""
 
     def __init__(self):
         self.nodes = []
@@ -132,7 +132,7 @@ class Collector:
         return self.graph.finish()
 
     def refer(self, value, path, kind=None):
-        """The edge to a value, in a tuple; None if it is not saved."""
+        """The edge to a value, as the only item of a tuple; None if the value is not saved."""
         if kinds.is_plain(value):
             return (value,)
         node = self._ids.get(id(value))

@@ -1,5 +1,5 @@
-"""A restore. It goes on when the program creates objects: parameters, buffers and modules of a module are restored when
-they are registered, everything else by the next method of the status."""
+"""A restore. It continues when the program creates objects later: parameters, buffers and modules of a module are
+restored when they are registered, everything else by the next method call on the status."""
 
 import weakref
 
@@ -25,7 +25,7 @@ class Restoring:
             _ACTIVE.add(self)
 
     def update(self):
-        """Restores what was created since."""
+        """Restores objects that the program has created since the last update."""
         if self in _ACTIVE:
             self._restore(collect(self.root), [(0, 0)])
             if not self.unused():
@@ -33,11 +33,11 @@ class Restoring:
         return self
 
     def stop(self):
-        """A later restore replaces this one."""
+        """Stops restoring new objects, because a later restore replaces this one."""
         _ACTIVE.discard(self)
 
     def registered(self, module, name, value):
-        """A module gets a parameter, a buffer or a module."""
+        """Called when a parameter, buffer or module is registered in a module."""
         id_of_saved = self.matches.nodes.get(id(module))
         if id_of_saved is None or (id_of_saved, name) in self.matches.consumed:
             return

@@ -1,4 +1,4 @@
-"""What a restore has matched, and what not."""
+"""The result of a restore: the values that were matched, and the values that were not."""
 
 import sys
 import warnings
@@ -106,7 +106,7 @@ def unmatched(program, saved, matches):
 
 
 def _is_value(node):
-    """Whether a node that is not matched has a value. The options of a module without parameters are none."""
+    """Whether a node that is not matched has a value. The options of a module without parameters do not count."""
     return (
         node.kind in _VALUES
         or node.kind != MODULE
@@ -132,9 +132,9 @@ _identity = id
 class RestoreStatus:
     """The result of a restore. Its methods first restore what the program has created since.
 
-    `unused` are the paths of saved values that have no object in the program, `unmatched` those of objects and values
-    of the program that have no saved value, `conflicts` pairs of paths (in the program and in the checkpoint) where one
-    side has one object and the other has two."""
+    `unused` are the paths of saved values that have no object in the program. `unmatched` are the paths of objects and
+    values of the program that have no saved value. `conflicts` are pairs of a path in the program and a path in the
+    checkpoint, where one side has one object and the other side has two."""
 
     def __init__(self, restoring):
         self._restoring = restoring
@@ -196,7 +196,7 @@ def _report(restoring):
     conflicts = [f"{ours} (in the checkpoint: {theirs})" for ours, theirs in restoring.matches.conflicts]
     return "".join((
         _listed("not in the program", restoring.unused()), _listed("not in the checkpoint", restoring.unmatched()),
-        _listed("one object here, two there", conflicts),
+        _listed("one object on one side, two on the other", conflicts),
     ))  # fmt: skip
 
 

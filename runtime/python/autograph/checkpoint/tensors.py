@@ -79,7 +79,7 @@ def _store_shared(file, entries, group):
 
 
 def _range(tensor):
-    """The bytes of its memory that a tensor uses."""
+    """The range of bytes that a tensor uses in its storage."""
     low = tensor.storage_offset() * tensor.itemsize
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
     return low, low + (last + 1) * tensor.itemsize

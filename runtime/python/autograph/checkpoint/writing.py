@@ -1,5 +1,5 @@
-"""Writes what was matched to the objects of a program. Everything that can fail is checked before the first write, or
-undone."""
+"""Writes the matched values to the objects of a program. Errors are detected before the first write; otherwise the writes
+are undone."""
 
 import copy
 
@@ -19,7 +19,7 @@ _MOST_SHOWN = 10
 
 
 def check(matching, saved):
-    """Raises an error, unless all tensors can be written."""
+    """Raises an error if a tensor cannot be written."""
     problems, targets = [], {}
     for theirs, ours in matching.new:
         if theirs.kind != TENSOR:
@@ -181,11 +181,11 @@ class Writer:
             if outcome is REMOVE:
                 yield place, MISSING
             elif isinstance(outcome, Make):
-                self._place_on(state, parameter)
+                self._choose_devices(state, parameter)
                 yield place, self.creator.value(Ref(state))
 
-    def _place_on(self, state, parameter):
-        """The tensors of a state are on the device of their parameter, if they were."""
+    def _choose_devices(self, state, parameter):
+        """Creates the tensors of a state on the device of their parameter if they were saved on the same device as it."""
         graph, saved = self.saved.graph, self.matching.matches.nodes[id(parameter)]
         seen, stack = set(), [state]
         while stack:
@@ -197,7 +197,7 @@ class Writer:
                     self.creator.devices[node.id] = parameter.device
 
     def _result(self, outcome):
-        """The value for an outcome, in a tuple; empty if it stays as it is."""
+        """The new value for an outcome, in a tuple; an empty tuple if the value does not change."""
         if outcome is KEEP or outcome is UNMATCHED:
             return ()
         if isinstance(outcome, Put):
@@ -242,7 +242,8 @@ def _place(kind, owner, key):
 
 
 def _like(value, template):
-    """A saved state with the classes of containers, and the functions, of the current state."""
+    """Adapts a saved state to the current state: its containers get the classes of the current containers, and functions,
+    which are not saved, are taken from the current state."""
     if value is OMITTED:
         return template
     if isinstance(value, dict) and isinstance(template, dict):

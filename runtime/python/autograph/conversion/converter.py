@@ -59,7 +59,7 @@ def is_converted(function):
 
 
 def is_cache(function, name):
-    """Whether a variable of a function of the standard library is a cache: that of `functools.singledispatch`."""
+    """Whether a variable of a function of the standard library is the cache of `functools.singledispatch`."""
     return name in ("dispatch_cache", "cache_token") and function.__code__.co_filename == functools.__file__
 
 
@@ -127,7 +127,7 @@ _OF_TORCH = tuple(
 
 
 def is_of_torch(function):
-    """Whether a function is code of torch, whose state is that of its arguments."""
+    """Whether a function is code of torch. Such code has no state except for its arguments."""
     return _is_torchs_file(function.__code__.co_filename)
 
 
@@ -184,7 +184,7 @@ def _convert(function):
 
 
 def _names(code):
-    """The names in a code object and in those nested in it."""
+    """The names in a code object and in the code objects nested in it."""
     return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))
 
 

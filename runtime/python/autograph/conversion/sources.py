@@ -40,7 +40,7 @@ def _codes(text, path):
     """The code objects of a text."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python has shown them at the import
+            warnings.simplefilter("ignore")  # Python has shown the same warnings during the import
             pending = [compile(text, path, "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
         return frozenset()

@@ -70,7 +70,7 @@ def report(status, error):
 
 @contextlib.contextmanager
 def users_code():
-    """Wraps exceptions of the user's code, whose tracebacks get frames of the user's code only."""
+    """Wraps exceptions of the user's code in `Raised`. Their tracebacks keep only frames of the user's code."""
     try:
         yield
     except AutographError:

@@ -1,2 +1,2 @@
 """Interception of torch while a function is traced: of Python functions (`functions`), of the dispatcher (`dispatch`),
-and of the places where torch calls back (`patches`)."""
+and of torch's own Python code (`patches`)."""

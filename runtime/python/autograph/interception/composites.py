@@ -35,7 +35,8 @@ def quantile(staging, func, args, kwargs):
 
 
 def equal(staging, func, args, kwargs):
-    """`TORCH_CHECK(at::is_scalar_tensor_true(…))` in the implementation of an operator."""
+    """A comparison of two tensors in C++. If a torch operator uses it to check its arguments, the graph asserts that the
+    tensors are equal. Any other comparison is an error, because its result is only known when the graph runs."""
     if staging.checks_values is None:
         raise StagingError(
             "torch needs to know whether two tensors are equal, which is only known when the graph runs",
@@ -61,14 +62,14 @@ def embedding_bag(staging, func, args, kwargs):
 
 
 def ctc_loss(staging, func, args, kwargs):
-    """Torch makes tensors of the lengths in C++, which then have no data."""
+    """Converts the lengths to tensors, because torch would convert them in C++ to tensors without data."""
     args = schemas.in_order(func, args, kwargs)
     lengths = [torch.tensor(lengths, dtype=torch.int64) for lengths in args[2:4]]
     return aten.ctc_loss.Tensor(*args[:2], *lengths, *args[4:])
 
 
 def rrelu_with_noise(staging, func, args, kwargs):
-    """Torch's derivative of the operator without writes reads the slopes before they are drawn. Here they are constants."""
+    """Torch's derivative of the functional operator reads the slopes before they are drawn. Here they are constants."""
     x, noise, lower, upper, training, generator = schemas.in_order(func, args, kwargs)
     if training:
         with torch.no_grad():

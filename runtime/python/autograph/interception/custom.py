@@ -58,8 +58,8 @@ def apply(cls, *args):
 
 
 def differentiable(name, backward, context, outputs, inputs):
-    """The outputs, with this derivative by the inputs. It becomes part of the graph; if it changes Python state, or needs
-    the data of a tensor, the graph calls it."""
+    """The outputs, with `backward` as their derivative with respect to the inputs. The derivative becomes part of the
+    graph; if it changes Python state or needs the data of a tensor, the graph calls it."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
     attributes = {key: value for key, value in vars(context).items() if isinstance(value, torch.Tensor)}
@@ -82,7 +82,7 @@ class _Derivative:
         self.called = None  # the operator that calls it when the graph runs
 
     def operator(self, name):
-        """An operator that copies its first operands, and has this derivative by its second."""
+        """An operator that copies `outputs`, and has this derivative with respect to `inputs`."""
         _LIBRARY.define(f"{name}(Tensor[] outputs, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
         _LIBRARY.impl(name, lambda outputs, inputs, saved: [o.clone() for o in outputs], "CompositeExplicitAutograd")
         _LIBRARY.define(f"{name}_backward(Tensor[] gradients, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
@@ -111,7 +111,7 @@ class _Derivative:
         try:
             with current().attempt():
                 found = self._gradients(gradients, saved)
-        except Exception:  # the run raises it, unless it is one of tensors without data
+        except Exception:  # if the exception does not come from the missing data, the run raises it again
             found = None
         changed = objects.changed(before)
         for place, state in changed.items():

@@ -144,7 +144,7 @@ def compute(staging, func, args):
                     raise
                 return decomposition_table[func](*positional, **named)
     except _UNKNOWN_SHAPE as error:
-        message = f"the shape of what `{func.overloadpacket.__name__}` returns cannot be computed while tracing"
+        message = f"the shape of the result of `{func.overloadpacket.__name__}` cannot be computed while tracing"
         help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
         raise StagingError(f"{message}: {str(error).splitlines()[0]}\nhelp: {help}", spans.current()) from None
 
@@ -362,7 +362,7 @@ def _grouped_mm(staging, func, args, kwargs):
 
 
 def _ctc_loss(staging, func, args, kwargs):
-    """Torch has no shape function: a size of the second result is that of the longest target."""
+    """Torch has no shape function, because a size of the second result depends on the length of the longest target."""
     fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in schemas.in_order(func, args, kwargs)]
     time, batch, _ = fakes[0].shape
     with staging.quiet():

@@ -43,8 +43,8 @@ class Interception(TorchFunctionMode):
 
 
 def _in_transform(func, args, kwargs):
-    """Calls a function inside a transform of `torch.func`. `vmap` decomposes it; transforms that differentiate need
-    autograd, which is bypassed."""
+    """Calls a function inside a transform of `torch.func`. `vmap` decomposes the function. Transforms that differentiate
+    are errors, because they need autograd, which is bypassed."""
     kind = torch._C._functorch.peek_interpreter_stack().key()
     if kind != torch._C._functorch.TransformType.Vmap:
         raise StagingError(f"the transform {kind.name} of torch.func cannot be staged", spans.current())
@@ -123,7 +123,7 @@ def _repr(staging, func, tensor, **_):
 
 
 def _truth(staging, func, tensor):
-    """Python branches on a tensor, in code that is not converted."""
+    """Called when code that is not converted branches on a tensor."""
     answer = staging.decided(condition(staging, tensor, "`bool`"))
     return _needs_data("Python needs to know whether a tensor is true")(staging, func, tensor) if answer is None else answer
 
@@ -194,7 +194,7 @@ def _requires_grad_(staging, func, tensor, requires_grad=True):
     if not requires_grad and not is_leaf and gradients.has_history(staging, tensor):
         raise RuntimeError("you can only change requires_grad flags of leaf variables.")
     if base.depth < staging.depth:
-        message = "`requires_grad` of a tensor from outside of this staged branch or loop cannot be changed in it"
+        message = "in a staged branch or loop, `requires_grad` of a tensor from outside of it cannot be changed"
         raise StagingError(f"{message}\nhelp: change it before", spans.current())
     gradients.set_leaf(staging, base, requires_grad)
     return tensor
@@ -225,7 +225,7 @@ def _get_grad(staging, func, tensor, *_):
     node = view.base.value.node
     if staging.retained and view.base not in staging.retained and node is not None and node.regions:
         message = "whether this tensor retains its gradient is only known when the graph runs"
-        raise StagingError(f"{message}\nhelp: give the tensor that a branch or loop makes another name", spans.current())
+        raise StagingError(f"{message}\nhelp: give another name to the tensor that the branch or loop creates", spans.current())
     with torch._C.DisableTorchFunctionSubclass():
         return staging.gradients.read(gradients.owner(staging, tensor))
 

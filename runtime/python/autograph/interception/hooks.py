@@ -33,7 +33,7 @@ def register_hook(staging, func, tensor, hook):
 
 
 class Handle:
-    """What `register_hook` returns."""
+    """The handle that `register_hook` returns."""
 
     def remove(self):
         raise StagingError("a hook that is registered in staged code cannot be removed", spans.current())

@@ -89,7 +89,7 @@ def assign(staging, target, value):
 def copy(staging, target, source):
     """`target.copy_(source)`, `target[…] = source`."""
     fake, new = staging.fake_of(target), staging.fake_of(source)
-    if staging.view_of(target).same_place(staging.view_of(source)):
+    if staging.view_of(target).is_same_view(staging.view_of(source)):
         return target
     if new.dtype != fake.dtype or new.device != fake.device:
         new = new.to(device=fake.device, dtype=fake.dtype)

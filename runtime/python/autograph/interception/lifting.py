@@ -12,7 +12,7 @@ from .functions import Interception
 
 _T = torch.Tensor
 
-#: What tracing knows about a staged tensor.
+#: Properties of a staged tensor that are known while tracing.
 _METADATA = {
     _T.shape.__get__, _T.dtype.__get__, _T.device.__get__, _T.ndim.__get__, _T.layout.__get__, _T.size, _T.dim,
     _T.numel, _T.ndimension, _T.nelement, _T.is_floating_point, _T.is_complex,
@@ -20,7 +20,7 @@ _METADATA = {
 
 
 class Lifted(TorchFunctionMode):
-    """Refuses the staged tensors of a trace. All other code runs as outside of the trace."""
+    """Refuses the staged tensors of a trace. All other code runs as if no trace were active."""
 
     def __init__(self, staging):
         super().__init__()
@@ -72,11 +72,11 @@ class InitScope:
         _popped_modes()
         for mode in self._modes:
             torch._C._push_on_torch_function_stack(mode)
-        if staging.objects.adopt_lifted():
+        if staging.objects.after_lifting():
             staging.lifted.add(spans.current())
 
 
 def _popped_modes():
-    """Removes the modes of torch functions; the outermost comes first."""
+    """Removes the active `TorchFunctionMode`s, and returns them, the outermost first."""
     count = torch._C._len_torch_function_stack()
     return [torch._C._pop_torch_function_stack() for _ in range(count)][::-1]

@@ -23,14 +23,14 @@ register_optimizer_step_post_hook(after_step)
 
 @contextmanager
 def recording(staging):
-    """Torch operations are recorded."""
+    """Records torch operations in a block."""
     with staging_of(staging), Recorder(staging), Interception(staging):
         yield
 
 
 def _no_cache(enabled):
-    """Disables the cache of autocast, which keeps casts of parameters. A cast from a trace has no data, and eager code
-    must not find it, nor must another staged branch."""
+    """Disables the cache of autocast, which keeps casts of parameters. A cast from a trace has no data, so neither
+    eager code nor another staged branch may find it."""
 
 
 @contextmanager

@@ -215,8 +215,8 @@ _EXAMPLES = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 def isinstance_(value, types):
-    """Staged numbers are instances of `int`, `float` or `bool`, fake tensors of `Tensor` (not of `FakeTensor`, which
-    libraries ask for), and those of parameters of `Parameter`."""
+    """`isinstance` with the classes that values have when the graph runs. Staged numbers are instances of `int`, `float` or
+    `bool`; fake tensors are instances of `Tensor` or `Parameter`, but not of `FakeTensor`, which libraries test for."""
     if is_staged_tensor(value):
         view = value.__dict__["_ag_view"]
         is_parameter = not view.chain and view.base.source is not None and view.base.source.is_parameter

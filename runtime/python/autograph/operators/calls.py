@@ -21,7 +21,7 @@ _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTION
 #: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
 _DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
 
-#: The code of a function with `@functools.singledispatch`, which calls the one for the class of its argument.
+#: The code of a function with `@functools.singledispatch`, which calls the implementation for the class of its argument.
 _DISPATCHER = functools.singledispatch(lambda _: None).__code__
 
 
@@ -44,8 +44,8 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
 
 
 def _leave_as_it_is(f, args, scope):
-    """Starts the trace again without converting the calling function, if `f` reads its variables and it is converted
-    for traces only."""
+    """Restarts the trace without converting the calling function, if `f` reads the variables of its caller (`locals()`)
+    and the caller was converted for traces only."""
     reads_variables = bool(args) == (f in (eval, exec))
     if reads_variables and converter.leave_as_it_is(_frame_of(scope, innermost=False).f_code):
         raise Unconverted
@@ -82,7 +82,7 @@ def call(f, args, keywords):
     if isinstance(f, torch.nn.Module):
         return module(f, args, keywords)
     if isinstance(f, type):
-        return texts.noticed(current(), _instance(f, args, keywords))
+        return texts.as_text(current(), _instance(f, args, keywords))
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
         if f.__name__ == "format" and type(f.__self__) is str:
             return formats.formatted(f.__self__, args, keywords)
@@ -91,7 +91,7 @@ def call(f, args, keywords):
             permanent.check_arguments(args, keywords)
         args, keywords = _readable(f, args, keywords)
         try:
-            return texts.noticed(current(), f(*args, **keywords))
+            return texts.as_text(current(), f(*args, **keywords))
         except TypeError:
             if not any(isinstance(a, torch.SymBool) for a in (*args, *keywords.values())):
                 raise
@@ -118,7 +118,7 @@ def _readable(f, args, keywords):
 
 
 def _decided(argument):
-    """What is assumed for a staged boolean that depends on sizes: functions of torch need a Python boolean."""
+    """The assumed value of a staged boolean that depends on sizes, because functions of torch need a Python boolean."""
     if not isinstance(argument, torch.SymBool):
         return argument
     flag = scalars.lower(current(), argument)

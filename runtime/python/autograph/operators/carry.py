@@ -1,6 +1,6 @@
 """The state that a staged loop carries from one iteration to the next.
 
-A fixpoint iteration determines it. At first, every number and tensor that the loop assigns is assumed to change, and
+A fixpoint iteration determines this state. At first, every number and tensor that the loop assigns is assumed to change, and
 all other values to be constant. The assumption is corrected and the body is traced again until the state has the same
 types at the start and at the end of an iteration. Tensors and lists that are changed in place are carried too.
 """
@@ -97,7 +97,7 @@ class Carry:
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
 
     def _fix_flags(self):
-        """Assumes that booleans of Python stay what they are (`is_first = False`). Returns whether that is new."""
+        """Assumes that Python booleans do not change (`is_first = False`). Returns whether this is a new assumption."""
         flags = [i for i, spec in enumerate(self.specs) if isinstance(spec, specs.Number) and type(self.init[i]) is bool]
         flags = [i for i in flags if i not in self.fixed]
         self.fixed.update(flags)
@@ -136,7 +136,7 @@ class Carry:
             return True
         self.specs[index] = merged
         if was_absent and isinstance(merged, specs.Optional):
-            # It was not read before it was assigned, so the iteration is still valid.
+            # The variable was not read before it was assigned, so the iteration is still valid.
             self.params[index] = [block.region.param(type) for type in merged.types]
             return True
         return False

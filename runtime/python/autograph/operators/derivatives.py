@@ -46,7 +46,7 @@ def grad_and_value(function, argnums=0, has_aux=False):
 
 @_staged
 def jacrev(function, argnums=0, has_aux=False, *, chunk_size=None):
-    """One gradient for each element of the outputs."""
+    """The Jacobian in reverse mode: computes one gradient for each element of the outputs."""
 
     def derived(*args, **kwargs):
         point = _Point(function, args, kwargs, argnums, has_aux)

@@ -105,7 +105,7 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
         set_state(init)
         if must:
             raise
-        if staging.objects.spoiled:
+        if staging.objects.unrestorable:
             raise Unroll(body.__code__) from None
         _rewind(staging, mark)
         return 1 if peeled else 0
@@ -123,7 +123,7 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
 
 
 def _rewind(staging, mark):
-    """Removes what was recorded in the current region, and raised, since the mark."""
+    """Removes the nodes that were recorded in the current region since the mark, and the errors that were raised."""
     del staging.record.region.nodes[mark[0] :]
     staging.record.region.memo = mark[1]
     del staging.raised[mark[2] :]

@@ -18,12 +18,12 @@ from .overloads import OVERLOADS
 
 def joined(*parts):
     """An f-string of these parts."""
-    return texts.noticed(current(), "".join(parts))
+    return texts.as_text(current(), "".join(parts))
 
 
 def text(value, conversion):
     """`f"{value!r}"`, and the same with `!s` and `!a`."""
-    return texts.noticed(current(), _CONVERSIONS[conversion](value))
+    return texts.as_text(current(), _CONVERSIONS[conversion](value))
 
 
 def ascii_(value):
@@ -44,7 +44,7 @@ def percent(left, right):
     values = right if isinstance(right, tuple) else right.values() if isinstance(right, dict) else (right,)
     if current() is None or not isinstance(left, str) or all(map(_is_known, values)):
         return left % right
-    return texts.noticed(current(), "".join(_percent(texts.plain(current(), left), right)))
+    return texts.as_text(current(), "".join(_percent(texts.plain(current(), left), right)))
 
 
 def _is_known(value):
@@ -119,7 +119,7 @@ def formatted(template, args, keywords):
     """`template.format(*args, **keywords)`."""
     if current() is None or all(map(_is_known, (*args, *keywords.values()))):
         return template.format(*args, **keywords)
-    return texts.noticed(current(), _Formatter().vformat(template, args, keywords))
+    return texts.as_text(current(), _Formatter().vformat(template, args, keywords))
 
 
 OVERLOADS[ascii] = ascii_

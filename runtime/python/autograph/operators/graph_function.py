@@ -49,8 +49,8 @@ class GraphFunction:
     # Calls.
 
     def admits(self, arguments, widened):
-        """Whether this function can be called with these arguments from its body. If that needs wider parameter types,
-        the pass is restarted with them."""
+        """Whether the body of this function can call the function with these arguments. If the call needs wider parameter
+        types, the pass is restarted with these types."""
         try:
             spec = self._with(self.spec, arguments, widened)
         except specs.Mismatch:
@@ -118,10 +118,10 @@ class GraphFunction:
             except _Retry as retry:
                 if retry.function is not self:
                     raise
-        raise StagingError(f"the types of the arguments and results of `{self.name}` change in every pass", self._place)
+        raise StagingError(f"the types of the arguments and results of `{self.name}` change in every pass", self._span)
 
     @property
-    def _place(self):
+    def _span(self):
         return self.recursive or spans.current()
 
     def _pass(self):
@@ -191,7 +191,7 @@ class GraphFunction:
                 return after
             return specs.merge(*map(specs.returned, (before, after)))
         except specs.Mismatch as mismatch:
-            raise StagingError(f"`{self.name}` {what} in different kinds: {mismatch}", self._place) from None
+            raise StagingError(f"`{self.name}` {what} in different kinds: {mismatch}", self._span) from None
 
     def _check_arguments(self, initial):
         """Checks that an argument that differs between calls, which is passed by value, is not changed in place."""
@@ -199,7 +199,7 @@ class GraphFunction:
             if _contents(leaf) != before:
                 what = {List: "a list", dict: "a dictionary"}.get(type(leaf), "a tensor")
                 message = f"the recursive function `{self.name}` changes in place {what} that differs between calls"
-                raise StagingError(message, self._place)
+                raise StagingError(message, self._span)
 
 
 def _constant_spec(arguments):

@@ -31,9 +31,9 @@ def new_list(iterable=None):
 
 
 def _needs_copy(target):
-    """Whether a write copies a list, because a list of another scope can grow in a region only as a `List`. All other
-    lists are changed in place: objects that are reachable from outside the region are watched, so that the change is
-    undone."""
+    """Whether a write must first copy a list of another scope into a `List`, because only a `List` can grow in a region.
+    All other lists are changed in place: objects that are reachable from outside the region are watched, so that the
+    change is undone."""
     staging = current()
     if staging is None or staging.depth == 0 or type(target) is not list:
         return False

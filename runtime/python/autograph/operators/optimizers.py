@@ -48,14 +48,15 @@ def before_step(optimizer, args, kwargs):
     missing = staging.depth and any(not optimizer.state.get(p) for p in _parameters(optimizer) if p.requires_grad)
     if missing and id(optimizer) in staging.outside and id(optimizer) not in staging.prepared and _is_lazy(optimizer):
         raise Restart(optimizer)
-    hidden = None if len(args) > 1 or kwargs.get("closure") else _step_at_times(staging, optimizer)
+    hidden = None if len(args) > 1 or kwargs.get("closure") else _conditional_step(staging, optimizer)
     if hidden:
         staging.stepping[id(optimizer)] = hidden
 
 
-def _step_at_times(staging, optimizer):
+def _conditional_step(staging, optimizer):
     """Updates the parameters that have a gradient only on some paths. On other paths they must not change, even by
-    momentum. The next step handles the other parameters. Returns the gradients to restore after it."""
+    momentum. Hides the gradients of these parameters from the optimizer's step, which updates the others. Returns all
+    gradients, to restore them after the step; None if there are no such parameters."""
     gradients = staging.gradients
     bases = [staging.view_of(parameter).base for parameter in _parameters(optimizer)]
     before = {base: gradients.of(base) for base in bases}

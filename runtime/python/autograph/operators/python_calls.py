@@ -1,9 +1,9 @@
 """Calls of functions that cannot be staged, from a graph: Python runs the function each time the graph runs.
 
-The kinds of its results are those of an earlier call, which was *observed*. A function is called in this way only if it
-shares no state with the rest of the trace, so that its place in the order of the run does not matter for it. A run in which
-its results are of another kind ends with a `Misfit`. Then Python runs the whole call, and gets the results of the calls
-that were made from their *log*, so that nothing happens twice.
+An earlier call was *observed*, which gave the kinds of the results. The function must share no state with the rest of the
+trace, because a run of the graph changes other Python state only at its end. If the results of a call are of another kind,
+the run ends with a `Misfit`. Then the whole call runs in Python; calls that the run has already made are not repeated, but
+get their results from the *log*.
 """
 
 import builtins
@@ -102,7 +102,7 @@ def observed(codes):
     def event(frame, name, result):
         try:
             observe(frame, name, result)
-        except Exception:  # the program must not see it, so nothing is known about these functions
+        except Exception:  # the program must not see this error; these functions count as not observed
             sys.setprofile(None)
             kinds.clear()
 
@@ -135,7 +135,7 @@ def observed(codes):
 
 
 class PythonCall:
-    """What is known about a function that Python calls. `counted` is called for each call."""
+    """A function that a graph calls: the kind of its results, and a function `counted` that is called for each call."""
 
     __slots__ = ("kind", "counted")
 
@@ -197,7 +197,7 @@ def _recorded(run, inputs, types, has_history):
 
 
 def _reach(staging, function, held):
-    """Notes the state that a function can reach, and refuses a function that reaches parameters."""
+    """Records the state that a function can reach. Refuses a function that reaches a tensor that requires a gradient."""
     objects = _reachable([function], held)
     for entry in objects.entries.values():
         for value in _children(entry, objects):
@@ -209,7 +209,7 @@ def _reach(staging, function, held):
 def _reachable(functions, values, in_python=()):
     """The state that functions can reach by the names in their code."""
     named = None
-    for _ in range(2):  # the first time, to find the names
+    for _ in range(2):  # the first iteration finds the names
         objects = Objects()
         objects.named, objects.in_python = named, in_python
         with permanent.allowed():
@@ -229,7 +229,7 @@ def _children(entry, objects):
 
 
 def check(staging, python_function, changed):
-    """Refuses functions that share state with the rest of a trace, at its end."""
+    """Called at the end of a trace. Refuses functions that share state with the rest of the trace."""
     if not staging.reached:
         return
     is_drawn = any(isinstance(place, Contents) and place.kind.is_drawn for place in changed)  # applied after the run
@@ -249,8 +249,8 @@ def check(staging, python_function, changed):
 
 
 def _is_fixed(entry, objects, rest):
-    """Whether an entry that a function shares with the rest is no shared state: a variable that none of them assigns, or
-    an object of which they use other attributes."""
+    """Whether the function and the rest of the trace can share an entry: a variable that neither assigns, or an object of
+    which they use different attributes."""
     if isinstance(entry, heap.Variable):
         return not _assigned([*objects.codes, *rest.codes]) & {entry.place.name, _ANY}
     if isinstance(entry, heap.Attributes):
@@ -330,7 +330,7 @@ class Run:
 
 
 def counted_print(*objects, **keywords):
-    """Replaces `print` during a run, which prints by it."""
+    """Replaces `print` during a run, and counts the calls."""
     run = getattr(_LOCAL, "run", None)
     if run is not None and not run.is_paused:
         run.printed += 1
@@ -341,7 +341,7 @@ _PRINT = builtins.print
 
 
 def was_printed():
-    """Whether the run that is repeated has made this call of `print`."""
+    """Whether the run of the surrounding `repeating` block has already made this call of `print`."""
     run = getattr(_LOCAL, "repeated", None)
     if run is None or not run.printed:
         return False
@@ -355,7 +355,7 @@ def current_run():
 
 @contextmanager
 def running():
-    """A run that may call Python functions. Yields what it has done."""
+    """Yields a `Run`, which records the calls that a graph makes in this block."""
     before, _LOCAL.run, builtins.print = (getattr(_LOCAL, "run", None), builtins.print), Run(), counted_print
     try:
         yield _LOCAL.run
@@ -365,8 +365,8 @@ def running():
 
 @contextmanager
 def repeating(run):
-    """In this block, converted code gets the results of the calls of a run instead of making them again, and does not
-    print again what the run has printed."""
+    """In this block, converted code does not repeat the effects of a run: calls that the run has made get the logged
+    results, and calls of `print` that the run has made print nothing."""
     before, _LOCAL.repeated = getattr(_LOCAL, "repeated", None), run
     try:
         yield
@@ -376,7 +376,7 @@ def repeating(run):
 
 @contextmanager
 def recomputing(run):
-    """In this block, a graph computes values of a run again: its calls have the results that they had."""
+    """In this block, a graph recomputes values of a run: its calls of Python get the logged results."""
     before, _LOCAL.recomputed = getattr(_LOCAL, "recomputed", None), iter(list(run.log))
     try:
         yield
@@ -385,13 +385,13 @@ def recomputing(run):
 
 
 def _recomputed():
-    """The next call in such a block; None outside of it."""
+    """The next logged call of the surrounding `recomputing` block; None outside of such a block."""
     calls = getattr(_LOCAL, "recomputed", None)
     return None if calls is None else next(calls)
 
 
 def repeated(function):
-    """The logged call of a function in such a block; None if there is none."""
+    """The logged call of a function in the surrounding `repeating` block; None if there is none."""
     run = getattr(_LOCAL, "repeated", None)
     if run is None or not run.log or run.log[0].code is not function.__code__:
         return None

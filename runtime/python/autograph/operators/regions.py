@@ -75,7 +75,7 @@ def _traced(staging, body, get_state, set_state, values, install):
 
 @contextmanager
 def at_end(staging, block):
-    """Appends to the region of a block, with the state at the end of the block."""
+    """In this block, nodes are appended to the region of a traced block, and the state is that at its end."""
     before = {cell: cell_state(cell) for cell in block.changed}
     with staging.record.reopened(block.region):
         for cell, state in block.changed.items():
@@ -168,7 +168,7 @@ def same_object(a, b):
     if a is b:
         return True
     if is_staged_tensor(a) and is_staged_tensor(b):
-        return a.__dict__["_ag_view"].same_place(b.__dict__["_ag_view"])
+        return a.__dict__["_ag_view"].is_same_view(b.__dict__["_ag_view"])
     return False
 
 
@@ -253,8 +253,8 @@ def raise_unless(staging, flag, parts, kind):
 
 @contextmanager
 def decided_if_refused(staging):
-    """Where the condition or loop inside cannot be staged, starts the trace again, with this place decided for the arguments
-    of the call. The error stays where that is not possible: below a staged condition or in a loop of the graph."""
+    """If the condition or loop in this block cannot be staged, restarts the trace with the condition decided for the
+    arguments of the call. Below a staged condition or in a loop of the graph, that is not possible: the error is raised."""
     try:
         yield
     except StagingError:

@@ -10,7 +10,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.types import is_differentiable
 
-#: The dispatch keys outside of graphs. A graph runs below autograd, but its callbacks must not.
+#: The dispatch keys outside of graphs. A graph runs below autograd, but its callbacks must run with autograd.
 _OUTSIDE = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")

@@ -58,13 +58,13 @@ def returned(value):
 
 
 def on_every_path(staging, maybe, name):
-    """The return value of a function for staged code, which cannot continue with a value on some paths and None on
-    others: the one that is usual for sizes, or that of this call."""
+    """The return value of a function that returns a value on some paths and None on others. Staged code cannot continue
+    with both, so one is assumed: the result for the usual sizes, or for the arguments of this call."""
     flag = scalars.lower(staging, maybe.flag)
     has_value = staging.sizes.decided(flag, any_integer=True)
     if has_value is None:
         has_value = staging.probe(flag)
-        if has_value is None:  # below a condition or in a loop: as it was in an earlier call
+        if has_value is None:  # below a condition or in a loop: the assumption for the last call of the function
             has_value = staging.answers.get(name, True)
         if has_value:
             staging.assume(flag, f"`{name}` returns a value")

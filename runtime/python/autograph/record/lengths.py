@@ -12,8 +12,8 @@ def known(value):
 
 def _derivation(value, found):
     """The list from which this list was derived, and the number of items added since then. The base is None for a list
-    that was created empty, and `_UNKNOWN` if it cannot be determined. `found` has the results of regions, because both
-    branches of an `if` may continue the list of the `if` before."""
+    that was created in the graph, and `_UNKNOWN` if it cannot be determined. `found` caches the derivations of results of
+    regions: without it, the time would be exponential in the number of consecutive `if`s that extend the list."""
     count = 0
     while True:
         node = value.node

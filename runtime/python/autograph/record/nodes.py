@@ -79,7 +79,7 @@ class Record:
 
     @contextmanager
     def reopened(self, region):
-        """Makes a region that was left current again; nodes are appended to it."""
+        """In this block, a region that was already closed is the current region again, and nodes are appended to it."""
         with self._at(region):
             yield region
 

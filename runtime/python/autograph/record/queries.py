@@ -68,8 +68,8 @@ def _nodes(region, seen):
 
 
 def solve(found, value, parts, compute):
-    """Adds `found[value] = compute(value)`, after the values for the parts of `value`: each once, without recursion,
-    however often they are used."""
+    """Adds `found[value] = compute(value)`. The entries for the parts of `value` are added first, each once, and without
+    recursion."""
     pending = [value]
     while pending:
         missing = [part for part in parts(pending[-1]) if part not in found]

@@ -1,6 +1,6 @@
 """Shadow mode: eager Python runs beside a staged function, on copies, and the effects of both are compared.
 
-    copies       copies of all Python state that a call can reach, put in place while eager Python runs
+    copies       copies of all Python state that a call can reach; eager Python uses them instead of the originals
     tensors      copies of tensors that keep shared memory, hooks and gradients
     comparison   the first difference between two values, with its path
     gradients    the gradients of both results with respect to all tensors that require one

@@ -125,7 +125,7 @@ def _compare(eager, copies, result, arguments, printed):
 
 def _compare_gradients(graph, eager, number, copies):
     tensor = copies.tensors.leaves[number][0]
-    path = f"the gradient of the result with respect to {_place_of(tensor, copies)}"
+    path = f"the gradient of the result with respect to {_description_of(tensor, copies)}"
     if eager is None and graph is not None and not tensor.is_leaf and not graph.any():
         return  # the tensor is an intermediate result whose gradient is zero
     if (graph is None) != (eager is None):
@@ -134,7 +134,7 @@ def _compare_gradients(graph, eager, number, copies):
     Comparison((), {}).compare(graph, eager, path)
 
 
-def _place_of(tensor, copies):
+def _description_of(tensor, copies):
     for owner in copies.kept:
         if isinstance(owner, torch.nn.Module):
             for name, parameter in owner.named_parameters():

@@ -158,7 +158,7 @@ def _reduced(graph, eager, path):
     """The state of an object whose class is written in C: an iterator, an array, a generator of random numbers."""
     try:
         first, second = graph.__reduce_ex__(4), eager.__reduce_ex__(4)
-    except Exception:  # its state cannot be read, whatever the object raises
+    except Exception:  # any exception means that the state cannot be read
         return
     if isinstance(first, str) or isinstance(second, str):
         return

@@ -192,7 +192,7 @@ class Copies:
             return value if isinstance(reduced, str) else self._rebuilt(value, *reduced)
         except NotCopied:
             raise
-        except Exception:  # it cannot be copied, whatever the object raises
+        except Exception:  # any exception means that the object cannot be copied
             if hasattr(kind, "__next__") or hasattr(kind, "send"):
                 raise NotCopied(f"a `{kind.__name__}`, which a run consumes") from None
             self.shared.append(f"a `{kind.__module__}.{kind.__name__}`")

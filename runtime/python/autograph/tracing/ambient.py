@@ -26,8 +26,8 @@ def key():
 
 @contextmanager
 def kept():
-    """Restores the settings and the generator of random numbers at the end of a block. A trace that changes a setting
-    for good is refused, since its runs would not."""
+    """Restores the settings and the random number generator at the end of a block. A trace that leaves a setting changed
+    is refused, because runs of its graph would not change the setting."""
     before, grad, dtype = key(), torch.is_grad_enabled(), torch.get_default_dtype()
     try:
         with torch.random.fork_rng():

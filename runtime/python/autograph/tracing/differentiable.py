@@ -55,9 +55,9 @@ class Differentiable(torch.autograd.Function):
         ctx.unused = [index for index, flag in trace.uses if outputs[flag] is False]
         leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
         if trace.overwrites:
-            leaves = _apart(leaves)
+            leaves = _as_distinct_tensors(leaves)
         structure.append(ctx.structure)
-        ctx.set_materialize_grads(False)  # the outputs without a gradient determine the inputs without one
+        ctx.set_materialize_grads(False)  # `backward` must see which outputs have no gradient
         ctx.kinds = [(t.shape, t.dtype, t.device) if isinstance(t, torch.Tensor) else None for t in leaves]
         flags = trace.gradient(differentiable_outputs, ctx.needed)
         has = []
@@ -122,7 +122,7 @@ def with_history(outputs, indexes):
     return outputs
 
 
-def _apart(leaves):
+def _as_distinct_tensors(leaves):
     """The outputs, as different tensors. A tensor and its detached copy share memory, but each has its own history."""
     seen, found = set(), []
     for leaf in leaves:
@@ -160,7 +160,7 @@ def _without_seeds(trace, needed):
 
 
 def _used(gradients, unused):
-    """The gradients, without those of inputs on which no result with a gradient depends."""
+    """The gradients, with None for the unused inputs."""
     for index in unused:
         gradients[index] = None
     return gradients
@@ -173,7 +173,8 @@ class _Inputs:
 
     def __init__(self, trace, tensors):
         self._name = trace.staging.name
-        # A tensor that is written gets a history that leads here, so it must not be kept.
+        # The run writes to some of the tensors, so their histories refer to this run: keeping the tensors would create
+        # a reference cycle.
         self._tensors = None if trace.writes else tensors
         self._versions = [t._version if isinstance(t, torch.Tensor) else None for t in tensors]
         drawn = trace.staging.drawn.values()

@@ -28,8 +28,9 @@ def gradient_graph(staging, results, outputs, inputs, omits_prints):
 
 
 def derivative_graph(staging, operands, captures, steps):
-    """The graph that returns a derivative, of the order `len(steps)`. Also the exceptions that it raises, the indexes of
-    the operands that the first order differentiates, and for each input of the last order whether it has a gradient."""
+    """The graph that returns a derivative, of the order `len(steps)`. Also returns the exceptions that it raises, the
+    indexes of the operands that the first order differentiates, and for each input of the last order whether it has a
+    gradient."""
     lowering = _entry(staging, omits_prints=True)
     types = [capture.param.type for capture in captures]
     params = [lowering.operand(capture.param) for capture in captures]

@@ -1,8 +1,8 @@
 """Guards: the Python state that a trace depends on. A trace is valid as long as its guards hold.
 
-A trace depends on what its code names: attributes, globals, variables of enclosing functions, and the contents of
-lists, tuples and dictionaries found there; for a module of torch, on its whole state. A tensor found in such a place
-is looked up by each run, so replacing it by a similar tensor does not invalidate the trace."""
+A trace depends on the state that its code names: attributes, globals, variables of enclosing functions, and the contents
+of lists, tuples and dictionaries that these contain. It depends on the whole state of modules of torch. Each run looks up
+the tensors in this state, so replacing a tensor by a similar one does not invalidate the trace."""
 
 from itertools import chain
 from operator import is_

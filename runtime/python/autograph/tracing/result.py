@@ -1,7 +1,7 @@
 """Builds the return value of a staged function, and the values that it assigns outside, from the results of its graph.
 
-Every object that leaves the trace is walked. Each stand-in is replaced by the result that it stands for, in new objects
-of the same classes; an object that cannot be recreated is an error.
+All objects that leave the trace are traversed. Each stand-in is replaced by a result of the graph, in new objects of the
+same classes; an object that cannot be recreated is an error.
 """
 
 import collections

@@ -28,7 +28,7 @@ from .guards import Guards
 from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
-from .tracebacks import at_places
+from .tracebacks import with_source_traceback
 
 #: Tracing temporarily changes global and user state, so only one thread traces at a time.
 TRACING = threading.RLock()
@@ -38,8 +38,8 @@ class Trace:
     """One graph of a function. It can be run in place of the function."""
 
     def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None):
-        """If `python_calls` is not None, Python runs the call if this raises an error, so that nothing may remain of it. It
-        has the functions that Python calls when the graph runs, by their code."""
+        """`python_calls` maps the code of functions that the graph calls to their `PythonCall`. If it is not None, the
+        function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no effects."""
         self.is_trial = python_calls is not None
         recursive, unrolled, draws, decisions = {}, set(), False, set()
         while True:
@@ -97,7 +97,7 @@ class Trace:
                 if not isinstance(error, AutographError):
                     _raise_caught(staging)
                 if staging.assumptions and not isinstance(error, AutographError):
-                    raise Eager(error) from None  # unless this call contradicts what was assumed, Python raises it too
+                    raise Eager(error) from None  # Python raises it too, unless this call contradicts an assumption
                 raise
             _check_draws(staging)
             _raise_caught(staging)
@@ -112,12 +112,12 @@ class Trace:
         if message is not None:
             span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
-            raise StagingError(message, span or place_of(python_function))
+            raise StagingError(message, span or span_of(python_function))
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, self.guards)
         self.guards.read()
-        self.place = place_of(python_function)
-        self._finish(result, self.place)
+        self.span = span_of(python_function)
+        self._finish(result, self.span)
         self.guards.done()
         #: The `init_scope` whose code has changed Python state. The trace is then valid for this call only.
         self.lifted = staging.lifted
@@ -164,9 +164,9 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
-        #: Whether a run that does not satisfy an assumption leaves everything as it was.
+        #: Whether a run that contradicts an assumption has no effects, so that Python can run the call instead.
         self.may_run_in_python = checks_first(staging.record.entry, staging.assumptions)
-        #: Whether such a run has to put back the state of the generator of random numbers.
+        #: Whether the state of the random number generator must be restored after such a run.
         self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
         if self.restores_random and torch.cuda.is_available():
             self.restores_random = self.may_run_in_python = False
@@ -207,7 +207,7 @@ class Trace:
         """The inputs of the graph. Raises an error if it cannot run on them."""
         tensors = [self._input(capture, leaves) for capture in self.captures]
         if self.writes:
-            overlap.check(self.staging.name, self.place, self.captures, tensors, self.writes)
+            overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
         return tensors
 
     def run(self, leaves, args, kwargs):
@@ -225,7 +225,7 @@ class Trace:
                 if random is not None:
                     torch.set_rng_state(random)
                 raise Assumed(str(error)) from None
-            raise at_places(error) from error.__cause__
+            raise with_source_traceback(error) from error.__cause__
         if self.histories:
             outputs = differentiable.with_history(outputs, self.histories)
         outputs = iter(outputs)
@@ -266,14 +266,14 @@ class Trace:
 
 @contextmanager
 def trial():
-    """A trace that leaves nothing behind, apart from the objects that it restores itself."""
+    """In this block, code that changes anything that a trace cannot restore raises an error."""
     with permanent.refused(), ambient.kept():
         yield
 
 
 def _probed(staging, flag):
-    """What a number of the trace is for the arguments of this call, by running the graph so far; None if that is not
-    possible: inside a region, or if running it has effects. Random numbers are those that the run will draw."""
+    """A scalar of the trace for the arguments of this call, computed by running the graph recorded so far. None if that is
+    not possible: inside a region, or if the graph has effects. Random numbers are those that the run will draw."""
     entry = staging.record.entry
     if staging.record.region is not entry or has_effects(entry):
         return None
@@ -294,7 +294,8 @@ def _probed(staging, flag):
 
 
 def _check_draws(staging):
-    """Compares the random number generators, at the end of a trace. If it had regions, it has to start again."""
+    """Compares the random number generators, at the end of a trace. If one has changed and the trace had regions,
+    the trace starts again."""
     heap = staging.objects.heap
     if heap.compare_all() and heap.clock > 1:
         raise Drawn
@@ -309,7 +310,7 @@ def _raise_caught(staging):
 def _restore(staging, before):
     """Undoes the changes of a trace to Python state."""
     heap = staging.objects.heap
-    heap.compare_all()  # a trace that starts again has not done so
+    heap.compare_all()  # a trace that ended early has not compared all entries
     for place, state in staging.objects.changed_outside(before).items():
         staging.objects.restore(place, state)
     heap.sync()
@@ -322,10 +323,10 @@ def _unrepeatable(staging, contents):
         tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
         if share_memory(place.kind, place.object, tensors):
             return f"this changes {place}, which shares memory with a tensor; make the tensor with `torch.tensor`"
-        if staging.objects.is_spoiled(place):
+        if staging.objects.is_unrestorable(place):
             message = f"this changes {place} from outside the function, which cannot be repeated in each run"
             return f"{message}; take the value outside and pass it as an argument"
-        if id(place.object) in staging.drawn:  # the graph draws after the trace has
+        if id(place.object) in staging.drawn:  # the graph would draw again, after the trace
             message = f"this changes {place}, from which the function also draws numbers"
             return f"{message}; draw this value outside and pass it as an argument"
     return None
@@ -344,7 +345,7 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
         attributes.remove(staging)
 
 
-def place_of(function):
+def span_of(function):
     """The span of the first line of a function; None if it has no code."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)

@@ -52,10 +52,10 @@ def line_outside(frame=None):
     return None
 
 
-def at_places(error):
+def with_source_traceback(error):
     """An error of a run, with a traceback of the user's lines that led to it."""
     chain = None
-    for function, file, line, *_ in getattr(error, "places", ()):
+    for function, file, line, *_ in getattr(error, "locations", ()):
         entry = _entry_at(file, line, function.partition(".")[0])
         chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(chain)
