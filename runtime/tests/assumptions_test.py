@@ -1,4 +1,4 @@
-"""What tracing assumes and a run checks: a call that contradicts it runs in Python."""
+"""Assumptions of traces, which each run checks: a call that contradicts an assumption runs in Python."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def _masked_sum(x):
 
 
 @pytest.mark.parametrize("first", [t(1, 2, 3), t(1, -2, 3)])
-def test_none_or_a_value_is_what_the_first_call_returns(first):
+def test_the_first_call_decides_whether_a_function_returns_none(first):
     staged = ag.function(_masked_sum)
     assert staged(first) == _masked_sum(first)
     assert len(staged.traces) == 1
@@ -93,7 +93,7 @@ def test_staged_tensors_are_not_fake_for_libraries():
     assert f(torch.zeros(())) == 2
 
 
-def test_a_flag_of_python_stays_known_in_a_loop():
+def test_a_python_boolean_stays_constant_in_a_loop():
     @ag.function
     def f(x):
         is_warm = finished = False
@@ -108,7 +108,7 @@ def test_a_flag_of_python_stays_known_in_a_loop():
     assert torch.equal(f(t(1, 1)), f.python_function(t(1, 1)))
 
 
-def test_a_function_with_locals_is_converted_unless_it_is_reached():
+def test_a_function_that_calls_locals_is_converted_unless_a_trace_reaches_the_call():
     def f(x, names):
         if names:
             return x + len(locals())

@@ -1,4 +1,4 @@
-"""Derivatives and hooks that users write: those that change Python state or need data are called by the graph."""
+"""Derivatives and hooks that users write. The graph calls those that change Python state or need the data of tensors."""
 
 import torch
 from oracle import refusal, t
@@ -39,7 +39,7 @@ class Branching(torch.autograd.Function):
 
 
 def gradients(function, xs):
-    """The gradients of calls in turn, and what was noted."""
+    """The gradients of consecutive calls, and the norms that `_note` recorded."""
     NORMS.clear()
     found = []
     for x in xs:

@@ -28,11 +28,11 @@ class Pair(collections.namedtuple("Pair", "left right")):
 
 
 def program(shape, data, has_data):
-    """The objects and parameters of a program are those of `shape`, its data is that of `data`."""
+    """A program whose objects are drawn from the random generator `shape`, and its data from `data`."""
     objects = [shape.choice([Plain, Slots, torch.nn.Module])() for _ in range(shape.randint(2, 7))]
     parameters = [torch.nn.Parameter(_tensor(data)) for _ in range(3)]
     pool = []
-    for index in range(1, len(objects)):  # every object can be reached
+    for index in range(1, len(objects)):  # makes every object reachable
         free = [(owner, name) for owner in objects[:index] for name in "abcd" if not hasattr(owner, name)]
         setattr(*shape.choice(free), objects[index])
     for owner in objects:

@@ -1,5 +1,5 @@
 """Checkpoints restore what `tf.train.Checkpoint` restores, in random programs with added, renamed, removed, shared and
-late attributes. `checkpoint_oracle/record.py` has recorded what TensorFlow does."""
+late attributes. `checkpoint_oracle/record.py` recorded the results of TensorFlow."""
 
 import json
 import pathlib
@@ -53,7 +53,7 @@ def restored(seed, cls, path):
     found = {"values": values(changed, after)}
     for owner, name, target in late:
         setattr(after[owner] if owner else checkpoint, name, after[target])
-        if cls is Plain or not owner:  # modules tell it themselves
+        if cls is Plain or not owner:  # a module restores new attributes when they are registered
             status.update()
     found["late"] = values(changed, after)
     found["conflicts"] = bool(status.conflicts)

@@ -1,5 +1,5 @@
-"""Checkpoints: what is restored and what is reported; errors change nothing; interrupted programs go on bitwise
-equal."""
+"""Checkpoints: restored values, reported differences, and errors, which change nothing. A program that is resumed from a
+checkpoint has bitwise the same results as one that was not interrupted."""
 
 import collections
 import gc
@@ -124,7 +124,7 @@ SCHEDULERS = {
 
 @pytest.mark.parametrize("wrap", ["", "ag.function"])
 @pytest.mark.parametrize("optimizer, scheduler", list(zip([*OPTIMIZERS, "adam"], SCHEDULERS)))
-def test_killed_training_goes_on_bitwise_equal(tmp_path, wrap, optimizer, scheduler):
+def test_a_killed_training_continues_bitwise_equal(tmp_path, wrap, optimizer, scheduler):
     program = tmp_path / "train.py"
     text = TRAINING.replace("{optimizer}", OPTIMIZERS[optimizer]).replace("{scheduler}", SCHEDULERS[scheduler])
     program.write_text(textwrap.dedent(text.replace("{wrap}", wrap)))
@@ -393,7 +393,7 @@ def test_conflicting_references_are_reported(path):
     checkpoint = ag.Checkpoint(a=nn.Parameter(torch.zeros(2)), b=nn.Parameter(torch.zeros(2)))
     status = checkpoint.restore(path)
     assert status.conflicts == [("b", "a")] and checkpoint.a.tolist() == [1, 1] and checkpoint.b.tolist() == [0, 0]
-    with pytest.raises(AssertionError, match="one object here, two there"):
+    with pytest.raises(AssertionError, match="one object on one side, two on the other"):
         status.assert_consumed()
     saved(path, a=nn.Parameter(torch.ones(2)), b=nn.Parameter(torch.full((2,), 2.0)))
     checkpoint = ag.Checkpoint(a=shared, b=shared)
@@ -409,7 +409,7 @@ def test_the_nearest_object_is_matched_first(path):
     assert (near.item(), far.item()) == (1, 0) and status.conflicts == [("b.inner.x", "a.x")]
 
 
-def test_data_becomes_what_was_saved(path):
+def test_data_is_replaced_by_the_saved_data(path):
     history = [1, 2, 3]
     saved(
         path,

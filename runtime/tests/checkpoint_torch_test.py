@@ -1,5 +1,5 @@
-"""All optimizers, schedulers and kinds of modules of torch: a program that restores a checkpoint goes on bitwise
-equal."""
+"""All optimizers, schedulers and kinds of modules of torch: after a restore, a program has bitwise the same results as the
+program that saved the checkpoint."""
 
 import inspect
 import warnings

@@ -262,7 +262,7 @@ def test_print_as_python_does(capsys):
 
 def test_incompatible_branch_types_are_named():
     def f(x):
-        print()  # nothing is decided for this call
+        print()  # no condition is decided after output
         y = x
         while x.sum() < 9:
             if x.sum() > 0:

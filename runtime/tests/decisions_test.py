@@ -1,5 +1,5 @@
-"""Conditions that Python decides: for the arguments of the call, because what depends on them cannot be in a graph. Each
-run checks them; a call that contradicts is run by Python."""
+"""Conditions that are decided for the arguments of the call, because code that depends on them cannot be part of a graph.
+Each run checks the decisions; a call that contradicts one runs in Python."""
 
 import functools
 import warnings
@@ -30,7 +30,7 @@ def _asserted(x):
         assert x.sum() > 0, "not positive"
         torch._assert(x[0] < 4, "too large")
     except AssertionError as error:
-        return x * 2, str(error)[:12]  # the rest is of pytest
+        return x * 2, str(error)[:12]  # without the explanation that pytest adds
     return x, ""
 
 
@@ -112,7 +112,7 @@ def _dispatched(x):
 
 
 def _after_a_decision(x):
-    """What is staged after a decision remains staged."""
+    """Code after a decision is still staged."""
     text = "small"
     if x.sum() > 5:
         text = None

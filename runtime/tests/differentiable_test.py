@@ -60,7 +60,7 @@ def test_twice_over_one_graph():
 
 
 def test_results_may_be_changed_in_place():
-    """The backward pass does not read the tensors that the caller has."""
+    """The backward pass does not read the returned tensors, because the caller may change them."""
 
     @ag.function
     def f(x):

@@ -11,7 +11,7 @@ import autograph as ag
 from oracle import assert_equal, assert_same, refusal, t
 
 
-def test_place_of_an_error():
+def test_an_error_has_the_line_of_the_user():
     def f(x):
         y = x + 1
         return y.numpy() + 2  # here
@@ -27,7 +27,7 @@ def test_python_condition_in_library_code():
         return 1 if x.sum() > 0 else 2
 
     def f(x):
-        print()  # nothing is decided for this call
+        print()  # no condition is decided after output
         while x < 9:
             x = x + unconverted(x)  # the call
         return x
@@ -283,7 +283,7 @@ def test_an_error_of_the_trace_that_the_users_code_catches_ends_it(f):
 
 
 def test_a_loop_that_is_tried_as_a_loop_of_the_graph_first():
-    """The error of that attempt is not the user's, so a `try` around it does not matter."""
+    """An error of that attempt does not come from the user's code, so a `try` around the loop has no effect on it."""
 
     def f(x):
         names = "abcdefghijklmnopqrstuvwxyz"

@@ -89,7 +89,7 @@ READ = {
 
 
 def plain(value):
-    """The leaves as they print."""
+    """The printed forms of the leaves."""
     return [repr(leaf) for leaf in torch.utils._pytree.tree_leaves(value)]
 
 

@@ -1,4 +1,4 @@
-"""The programs in `tests/examples/staged` print the same staged and eagerly; their graphs contain loops."""
+"""The programs in `tests/examples/staged` print the same text staged and in eager Python; their graphs contain loops."""
 
 import contextlib
 import importlib.util

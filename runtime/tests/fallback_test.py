@@ -1,4 +1,4 @@
-"""`@ag.function(fallback="eager")`: Python runs what cannot be staged, with the same effects as eager Python.
+"""`@ag.function(fallback="eager")`: calls that cannot be staged run in Python, with the same effects as eager Python.
 
 `PROGRAMS=100 FIRST=0` in the environment sets the number of random programs and the first seed. A failure names its seed.
 `oracle.refusal` runs each refused program of the other tests with a fallback.
@@ -25,7 +25,7 @@ from random_programs_test import CHUNK, COUNT, FIRST, load, run
 
 @pytest.fixture(autouse=True)
 def deterministic_kernels():
-    """Texts show each digit, so the graphs run with libtorch's kernels."""
+    """Runs graphs with libtorch's kernels, because printed numbers are compared digit by digit."""
     ag.use_deterministic_kernels(True)
     yield
     ag.use_deterministic_kernels(False)
@@ -145,7 +145,7 @@ def effects(module, function, args):
     return outcome, copy.deepcopy(module.state()), module.planted_state(), numbers, printed.getvalue()
 
 
-def test_each_reason_is_said_once_and_counted():
+def test_each_reason_is_reported_once_and_counted():
     @ag.function(fallback="eager")
     def f(x):
         if x.shape[0] > 2:

@@ -37,7 +37,7 @@ def test_one_trace_per_argument_type():
     assert traces(f) == 3
 
 
-def test_second_shape_leaves_the_dimension_open():
+def test_a_second_shape_makes_the_dimension_unknown():
     @ag.function
     def f(x, w):
         rows = []
@@ -274,12 +274,12 @@ def test_decorators_in_either_order():
 
 @ag.function
 def documented(x, k=2):
-    """What it is for."""
+    """Multiplies by `k`."""
     return x * k
 
 
 def test_a_function_keeps_its_name_and_docstring():
-    assert (documented.__name__, documented.__doc__) == ("documented", "What it is for.")
+    assert (documented.__name__, documented.__doc__) == ("documented", "Multiplies by `k`.")
     assert str(inspect.signature(documented)) == "(x, k=2)"
     assert pickle.loads(pickle.dumps(documented)) is documented
     assert_equal(copy.deepcopy(documented)(t(1)), t(2))

@@ -1,4 +1,4 @@
-"""Gradients that are computed in staged code or through it equal those of torch's autograd."""
+"""Gradients that are computed in staged code, or propagated through it, equal those of torch's autograd."""
 
 import pytest
 import torch
@@ -222,7 +222,7 @@ def test_changes_that_torch_does_not_record(change):
 
 
 def accumulate(model, optimizer, x, rounds):
-    """`.grad` after a loop in which possibly no iteration adds to it."""
+    """`.grad` after a loop that may have no iteration."""
     optimizer.zero_grad()
     for i in range(rounds):
         loss = (model(x) * (i + 1)).square().mean()
@@ -231,7 +231,7 @@ def accumulate(model, optimizer, x, rounds):
     return loss
 
 
-def step_at_times(model, optimizer, x, rounds):
+def step_in_some_iterations(model, optimizer, x, rounds):
     for i in range(rounds):
         loss = (model(x) * (i + 1)).square().mean()
         if loss > 0.3:
@@ -248,7 +248,7 @@ def leave_gradients(model, optimizer, x, rounds):
     return loss
 
 
-@pytest.mark.parametrize("program", [accumulate, step_at_times, leave_gradients])
+@pytest.mark.parametrize("program", [accumulate, step_in_some_iterations, leave_gradients])
 @pytest.mark.parametrize(
     "kind, settings",
     [
@@ -287,7 +287,7 @@ def test_dot_grad_and_first_steps_under_conditions(program, kind, settings):
     ],
 )
 def test_steps_without_a_gradient_on_a_path(kind, settings):
-    """An optimizer skips a parameter without a gradient: it does not move, even by momentum."""
+    """An optimizer skips parameters without a gradient: their values do not change, even by momentum."""
 
     def trained(staged):
         torch.manual_seed(0)
@@ -329,7 +329,7 @@ def test_a_gradient_that_exists_on_a_path():
 
     assert f(torch.ones(1, 2)).tolist() == [[2, 2]]
     layer.zero_grad()
-    with pytest.raises(AssertionError, match="whether a tensor has a gradient here is only known"):
+    with pytest.raises(AssertionError, match="a tensor has a gradient on some paths only"):
         f(-torch.ones(1, 2))
 
 
@@ -430,7 +430,7 @@ def test_requires_grad_is_read():
 
 @pytest.mark.parametrize("inplace", [False, True])
 def test_rrelu(inplace):
-    """Each run draws the slopes; the gradient has them."""
+    """Each run draws the slopes, and the gradient uses the same slopes."""
 
     def f(x):
         torch.manual_seed(1)

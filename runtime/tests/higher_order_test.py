@@ -268,7 +268,7 @@ def test_freezing_persists():
 
     @ag.function
     def at_times(x):
-        print()  # nothing is decided for this call
+        print()  # no condition is decided after output
         while x.sum() < 9:
             if x.sum() > 0:
                 layer.weight.requires_grad_(False)
@@ -412,7 +412,7 @@ def test_a_python_function_is_called_once_and_may_differentiate():
         assert f(x).item() == 10
 
 
-def test_a_python_function_runs_under_the_autocast_of_its_place():
+def test_a_python_function_runs_under_the_autocast_of_its_call():
     layer = torch.nn.Linear(2, 2)
 
     @ag.function

@@ -1,4 +1,4 @@
-"""`ag.init_scope`: code in Python while the function around it is traced."""
+"""`ag.init_scope`: code that runs in Python while the function around it is traced."""
 
 import linecache
 import random
@@ -70,7 +70,7 @@ def test_tensors_are_constants():
     def function(x):
         with ag.init_scope():
             mask = torch.arange(4) % 2 == 0
-            total = int(mask.sum())  # Python knows it
+            total = int(mask.sum())  # a Python number
             listed = [total] * total
         return torch.where(mask, x, 0) + len(listed)
 
@@ -117,7 +117,7 @@ def test_other_staged_functions_can_be_called():
     assert text == "0.0" and result.tolist() == [128, 128]
 
 
-def test_counters_do_not_trace_again_and_again():
+def test_a_counter_does_not_cause_a_trace_in_each_call():
     model = Model()
 
     @ag.function
@@ -210,7 +210,7 @@ def test_staged_values_are_refused(use):
     assert "a staged value is used in `ag.init_scope()`" in message and f"y = {use}" in message
 
 
-def test_what_the_function_has_changed_before_is_refused():
+def test_a_change_of_state_that_the_trace_has_already_changed_is_refused():
     model = Model()
 
     def function(x):

@@ -138,7 +138,7 @@ def test_changed_in_every_iteration():
         return torch.stack(out)
 
     def printing(x, n):
-        print()  # nothing is decided for this call
+        print()  # no condition is decided after output
         return f(x, n)
 
     refused(printing, t(1, 2), torch.tensor(2))

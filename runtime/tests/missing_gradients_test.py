@@ -1,5 +1,5 @@
-"""Leaves that no result with a gradient depends on have no gradient, as in eager torch: a gradient of zeros would move
-them by momentum and weight decay. A detached tensor that requires a gradient is itself a leaf."""
+"""A leaf has no gradient if no result with a gradient depends on it, as in eager torch: with a gradient of zeros, momentum
+and weight decay would change the leaf. A detached tensor that requires a gradient is itself a leaf."""
 
 import pytest
 import torch

@@ -1,4 +1,5 @@
-"""The native tier: the same results as libtorch, for every operator that it has, in each layout and with NaN and infinities."""
+"""The native tier has the same results as libtorch for every operator that it supports, in each layout, and with NaN and
+infinities."""
 
 import importlib.util
 import math
@@ -18,7 +19,7 @@ from samples import name_of, operators, samples
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-#: Operators of torch's table that the native tier has, with names as in the table.
+#: Operators of torch's table that the native tier supports, with their names in the table.
 NATIVE = set(
     """abs add all amax amin any argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
     clamp_min clone cos div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 floor floor_divide full full_like ge
@@ -65,7 +66,7 @@ def test_every_native_operator():
     assert not NATIVE - native, f"these do not run natively: {sorted(NATIVE - native)}"
 
 
-#: The numbers that functions are checked with: the whole range, its ends, NaN, infinities and subnormal numbers.
+#: Arguments for checks of functions: numbers from the whole range, its ends, NaN, infinities and subnormal numbers.
 NUMBERS = torch.cat([
     torch.linspace(-110, 110, 4001), torch.logspace(-44, 38, 2000), -torch.logspace(-44, 38, 2000),
     torch.tensor([0.0, -0.0, math.nan, math.inf, -math.inf, 1e-45, -1e-45, 3.4e38, -3.4e38]),
@@ -82,7 +83,7 @@ def test_functions_are_rounded_almost_correctly(name):
     found = torch.cat([staged(part) for part in numbers.split(1000)])[: len(NUMBERS)]
     assert "native" in listing(staged, numbers[:1000])
     exact = function(NUMBERS.double()).float()
-    # As bits, floats of one sign are in order.
+    # Floats of one sign have the same order as their bits.
     distance = (found.view(torch.int32).long() - exact.view(torch.int32).long()).abs()
     distance[(found == exact) | (found.isnan() & exact.isnan())] = 0
     assert int(distance.max()) <= 1, (name, NUMBERS[distance.argmax()], found[distance.argmax()])
@@ -261,7 +262,7 @@ def test_indices_may_be_negative_but_not_out_of_range():
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 7, 8, 9, 16, 17, 30])
 def test_products_with_few_rows_or_columns(rows):
-    """Within the bound of a sum of products in any order; the rest of a vector of columns is not written."""
+    """The error is within the bound for a sum of products in any order, also where the last vector of columns is masked."""
     staged = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b), a @ b + 1.0))
     transposed = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))
     for inner, columns in [(1, 9), (3, 10), (40, 15), (40, 16), (129, 17), (7, 31), (200, 32), (60, 33), (300, 100)]:
@@ -272,8 +273,8 @@ def test_products_with_few_rows_or_columns(rows):
             assert ((found - (exact + added)).abs() <= bound + 1e-6).all(), (inner, columns)
 
 
-def test_passes_fire_on_the_programs_in_their_documentation():
-    """What `runtime/README.md` says about the passes of the native tier."""
+def test_each_pass_applies_to_its_example_in_the_documentation():
+    """The examples of passes in `runtime/README.md`."""
 
     def program(q, rate, n):
         directions = []
@@ -300,7 +301,7 @@ a = b.expand(4, 80)[i % 4] * c - a; c = a; a = (l[0].view(8, 10) * 0.5).t().resh
 
 
 def random_program(seed):
-    """Loops over lists whose items are read, changed, moved and used after that."""
+    """Loops over lists whose items are read, changed and moved, and used afterwards."""
     dice = random.Random(seed)
     lines = ["import torch", "def program(a, b, c, n):", "    l, m = [a, b, c], [b * 2.0, c, a, b]", "    for i in range(n):"]
 

@@ -1,4 +1,5 @@
-"""Numbers of the graph where Python needs a number: they are decided for the arguments of the call, and each run checks that."""
+"""Staged numbers in code that needs a Python number: they are decided for the arguments of the call, and each run checks
+them."""
 
 import collections
 import math
@@ -47,7 +48,7 @@ def test_state_with_numbers_as_keys():
 
 
 def test_zero_and_nan():
-    """`==` tells neither the sign of a zero nor whether a number is NaN, so these are not decided."""
+    """Runs check a decided number with `==`, which ignores the sign of zero and is false for NaN, so neither is decided."""
 
     def f(x):
         return {x[0].item(): 1}

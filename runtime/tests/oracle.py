@@ -64,8 +64,8 @@ def refusal(function, *args):
 
 
 def assert_falls_back(function, *args, prepare=lambda: None):
-    """Asserts that with `fallback="eager"`, calls of a function that cannot be staged agree with eager Python in
-    everything. Each side has a process of its own, so that it finds the same state; `prepare` restores what processes
+    """Asserts that with `fallback="eager"`, calls of a function that cannot be staged have the same effects as in eager
+    Python. Each side runs in its own process, so both start from the same state; `prepare` restores state that processes
     share."""
     if torch.get_default_device().type != "cpu":
         return  # CUDA does not work in a child process
@@ -85,7 +85,7 @@ def _fallback(function):
 
 
 def _in_a_process(compute):
-    """What a function computes in a copy of this process."""
+    """The result of a function that runs in a fork of this process."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -347,7 +347,7 @@ FOUND, STEPS, UNIQUE = [], [], set()
 
 '''
 
-#: Statements that a graph cannot hold, or only if Python calls the function for it.
+#: Statements that cannot be staged, or only if the graph calls a function in Python.
 PLANTED = (
     "b = torch.from_numpy(numpy.tanh(b.detach().numpy()))", "s = s + len(str(float(s)))", "UNIQUE.add(round(float(s), 3))",
     "k = int(str(k % 7))", "s = s + next(NUMBERS)", "DIGEST.update(b'x')", "a = a + torch.randn(3, generator=GENERATOR)",
@@ -360,7 +360,7 @@ PLANTED = (
 
 
 class PlantedProgram(StateProgram):
-    """A program with statements that cannot be staged at random places."""
+    """A program into which statements that cannot be staged are inserted at random."""
 
     def __init__(self, seed):
         super().__init__(seed)

@@ -51,7 +51,8 @@ def test_programs(first, compare, tmp_path):
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
 def test_programs_with_state(first, tmp_path):
-    """Programs with Python state agree, or are rejected with one of their lines. A rejected call changes no state."""
+    """Programs with Python state have the same results as eager Python, or are rejected at one of their lines. A rejected
+    call changes no state."""
     seeds = range(first, min(first + CHUNK, FIRST + COUNT))
     path = tmp_path / f"state_{first}.py"
     module = load(path, programs.module_text(seeds, programs.StateProgram))

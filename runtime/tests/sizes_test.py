@@ -1,4 +1,4 @@
-"""Dimensions that are only known when the graph runs: tensors that grow in a loop, ranges, what is assumed of sizes."""
+"""Dimensions that are only known when the graph runs: tensors that grow in a loop, ranges, and assumptions about sizes."""
 
 import sys
 
@@ -87,7 +87,7 @@ def test_a_wrong_assumption_is_an_error_when_the_graph_runs():
 
 
 def _calls_to_trace(make, depth):
-    """The number of calls in Python while a function is traced, which grows as what tracing does."""
+    """The number of Python calls while a function is traced, as a measure of the work of tracing."""
     count = 0
 
     def profile(frame, event, arg):

@@ -124,7 +124,7 @@ def test_nothing_changes_when_staging_fails():
 
 
 def test_inputs_that_share_memory():
-    """An in-place write to one of them is visible in the other."""
+    """An in-place write to one of two inputs that share memory would be visible in the other."""
 
     @ag.function
     def f(x, y):
@@ -188,7 +188,7 @@ def test_each_call_reads_the_current_state():
 
 
 def test_state_that_changes_between_calls_does_not_retrace():
-    """The new value of a tensor or number is read from its place, in tuples and dictionaries as well."""
+    """Each run reads the new value of a tensor or number, also in tuples and dictionaries."""
 
     class Cell:
         def __init__(self):
