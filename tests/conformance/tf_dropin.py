@@ -31,7 +31,7 @@ from tensorflow.python.autograph.pyct import cache, errors, inspect_utils, loade
 HERE = Path(__file__).resolve().parent
 
 
-def _beside(name):
+def _converter_module(name):
     spec = importlib.util.spec_from_file_location(name, HERE / "converter" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -39,7 +39,7 @@ def _beside(name):
     return module
 
 
-SourceMap = _beside("tracebacks").SourceMap
+SourceMap = _converter_module("tracebacks").SourceMap
 
 # The features that affect the converted text. The others (name scopes, control dependencies) are options of operators.
 TEXTUAL_FEATURES = (

@@ -77,7 +77,7 @@ def drawn_names(seed):
 
 
 def listed_names(path):
-    """The names in a file; the output of an earlier draw is such a file."""
+    """The names in a file, which may be the output of an earlier draw."""
     return [line.split()[0] for line in path.read_text().splitlines() if line.strip()]
 
 

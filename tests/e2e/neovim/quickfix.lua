@@ -1,4 +1,4 @@
--- A quick fix is offered anywhere on the line of the finding and, chosen, changes the text.
+-- A quick fix is offered anywhere on the line of the finding; choosing it changes the text.
 local editor = require('editor')
 
 local buffer = editor.open('model.py')

@@ -26,7 +26,7 @@ class Outcome:
         self.unconverted = warnings.unconverted()
 
     def agrees(self, other):
-        """Whether the outcomes are equal, and no function is unconverted that the other run converted."""
+        """Whether the outcomes are equal, and this run converted every function that the other run converted."""
         same = (self.value, self.error, self.changed) == (other.value, other.error, other.changed)
         return same and set(self.unconverted) <= set(other.unconverted)
 

@@ -51,7 +51,7 @@ class Rewriter(ast.NodeTransformer):
             return None
         return self.sites.number((*position, construct, self.enclosing[-1] if self.enclosing else None))
 
-    def asked(self, node, value, construct, kind=TEST):
+    def probed(self, node, value, construct, kind=TEST):
         number = self.place(node, construct)
         if number is None or not self.enclosing:
             return value
@@ -134,7 +134,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_If(self, node, construct="if"):
         node = self.generic_visit(node)
-        node.test = self.asked(node, node.test, construct)
+        node.test = self.probed(node, node.test, construct)
         return node
 
     def visit_While(self, node):
@@ -148,25 +148,25 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node):
         node = self.generic_visit(node)
-        node.iter = self.asked(node, node.iter, "for", ITERATION)
+        node.iter = self.probed(node, node.iter, "for", ITERATION)
         return node
 
     def visit_comprehension(self, node):
         node = self.generic_visit(node)
-        node.ifs = [self.asked(test, test, "comprehension_if") for test in node.ifs]
+        node.ifs = [self.probed(test, test, "comprehension_if") for test in node.ifs]
         return node
 
     def visit_BoolOp(self, node):
-        # The last operand is the value of the expression. Nothing is decided on it here.
+        # The last operand is the value of the expression, and is not tested by it.
         node = self.generic_visit(node)
         construct = type(node.op).__name__.lower()
-        node.values[:-1] = [self.asked(node, value, construct) for value in node.values[:-1]]
+        node.values[:-1] = [self.probed(node, value, construct) for value in node.values[:-1]]
         return node
 
     def visit_UnaryOp(self, node):
         node = self.generic_visit(node)
         if type(node.op).__name__ == "Not":
-            node.operand = self.asked(node, node.operand, "not")
+            node.operand = self.probed(node, node.operand, "not")
         return node
 
     # Annotations and patterns are not run in the order of the text, or not at all.

@@ -114,8 +114,8 @@ def calls(name, *arguments):
 class GastRewriter(Rewriter):
     """Sets the origin of every new node, which AutoGraph's passes require."""
 
-    def asked(self, node, value, construct, kind="test"):
-        return with_origin(super().asked(node, value, construct, kind), value)
+    def probed(self, node, value, construct, kind="test"):
+        return with_origin(super().probed(node, value, construct, kind), value)
 
     def block(self, statements):
         statements = super().block(statements)
