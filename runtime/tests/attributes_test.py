@@ -66,7 +66,7 @@ def read_where_it_may_not_exist(x):
     return c.h * 2
 
 
-def tested_with_hasattr(x):
+def checked_with_hasattr(x):
     c = Holder()
     if x.sum() > 0:
         c.put(x * 1)
@@ -86,7 +86,7 @@ def outcome(function, x):
 
 @pytest.mark.parametrize(
     "function",
-    [starts_from_the_class, set_in_a_loop, set_in_both_branches, read_where_it_may_not_exist, tested_with_hasattr],
+    [starts_from_the_class, set_in_a_loop, set_in_both_branches, read_where_it_may_not_exist, checked_with_hasattr],
 )
 @pytest.mark.parametrize("verify", [False, True])
 def test_attributes_of_new_objects(function, verify):
