@@ -189,9 +189,9 @@ impl PyGraph {
     }
 
     /// Appends the gradient of outputs with respect to inputs to the innermost region; `None` for an input
-    /// that no output depends on. A seed of `None` means one. `formula(operator, args, types, result
-    /// types)` returns the graph of the derivative of an operator without a rule, as a function of its tensors and
-    /// the gradients of its results. With `create_graph`, the gradient can be differentiated again.
+    /// that no output depends on. A seed of `None` means one. For an operator without a rule, `formula(operator, args,
+    /// types, result types)` returns a graph that computes its derivative from its tensors and the gradients of its
+    /// results. With `create_graph`, the gradient can be differentiated again.
     #[pyo3(signature = (outputs, seeds, inputs, formula, span = None, create_graph = false))]
     #[expect(clippy::too_many_arguments, reason = "they are the arguments of torch.autograd.grad")]
     fn gradient<'py>(

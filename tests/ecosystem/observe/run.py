@@ -28,8 +28,8 @@ import tensorflow_environment  # noqa: E402
 
 CACHE = ROOT / "target/observe"
 SECONDS, QUICK_SECONDS = 120, 30
-# Limits as multiples of the time limit: on CPU time including imports and a last long test, and on wall time, because
-# the machine may be under other load.
+# Two limits as multiples of the option `--seconds`. The limit on CPU time includes imports and a last long test; the
+# limit on wall time is higher, because other programs may use the machine.
 WITH_IMPORTS, WAITING = 3, 20
 # Small packages, installed on top of the environments of other tests.
 QUICK = ("equinox", "dm-sonnet", "normflows")

@@ -10,7 +10,7 @@ from . import files, status, writing
 from .matching import Matches, Matching
 from .objects import Ref, collect
 
-#: The restores with saved values that the program did not have.
+#: The restores with saved values for which the program has no objects yet.
 _ACTIVE = weakref.WeakSet()
 
 
@@ -71,8 +71,8 @@ def _registered(module, name, value):
             restoring.registered(module, name, value)
 
 
-# Registered once: staged code may create modules, which reads the hooks of torch; these must be the same in the next
-# call.
+# These hooks are registered once and never removed. Creating a module in staged code reads torch's list of hooks, so a
+# change of the list would cause another trace.
 hooks.register_module_parameter_registration_hook(_registered)
 hooks.register_module_buffer_registration_hook(_registered)
 hooks.register_module_module_registration_hook(_registered)

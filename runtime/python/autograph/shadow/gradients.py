@@ -27,9 +27,8 @@ def of_results(graph, eager, leaves):
 
 
 def _by_originals(gradients, edges):
-    """The gradients of eager Python with respect to the caller's tensors. The copies are independent of each other. But
-    a tensor of the caller may be computed from another one; then its gradient contributes to the gradient of the other
-    one."""
+    """The gradients of eager Python with respect to the caller's tensors. If the caller computed a tensor `b` from a
+    tensor `a`, the gradient of `b` is propagated to `a`, because the copies of both do not depend on each other."""
     if all(isinstance(edge, torch.Tensor) for edge in edges):
         return gradients
     known = [(edge, gradient) for edge, gradient in zip(edges, gradients) if gradient is not None]
