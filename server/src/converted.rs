@@ -5,7 +5,7 @@ mod output;
 mod side_by_side;
 mod source_map;
 
-use ag_convert::{Characters, Converter, Place, Reason, SourceMap};
+use ag_convert::{Characters, Converter, FunctionInfo, Reason, SourceMap};
 pub(crate) use output::Output;
 use ruff_source_file::LineIndex;
 
@@ -55,7 +55,7 @@ pub(crate) fn of(
     if format == Format::Json {
         let mut functions = converter.functions();
         if let Some(qualname) = qualname {
-            functions.retain(|function| function.place.qualname == qualname);
+            functions.retain(|function| function.info.qualname == qualname);
             if functions.is_empty() {
                 return Err(unknown(qualname));
             }
@@ -72,12 +72,12 @@ pub(crate) fn of(
         converted.entries = String::from_utf8(entries).map_err(|error| error.to_string())?;
         return Ok(converted);
     }
-    let places: Vec<(Place, Option<Reason>)> = match qualname {
+    let infos: Vec<(FunctionInfo, Option<Reason>)> = match qualname {
         Some(qualname) => {
             let found = converter.function_in_place(qualname).ok_or_else(|| unknown(qualname))?;
-            let (place, reason, text, map) = found;
+            let (info, reason, text, map) = found;
             (converted.text, converted.map) = (text, map);
-            vec![(place, reason)]
+            vec![(info, reason)]
         }
         None => {
             let module = converter.module();
@@ -85,11 +85,11 @@ pub(crate) fn of(
             module.functions
         }
     };
-    converted.messages = places
+    converted.messages = infos
         .iter()
-        .filter_map(|(place, reason)| {
-            let line = lines.line_index(place.name_range.start());
-            Some(format!("{file}:{line}: `{}` is not converted: {}", place.qualname, reason.as_ref()?))
+        .filter_map(|(info, reason)| {
+            let line = lines.line_index(info.name_range.start());
+            Some(format!("{file}:{line}: `{}` is not converted: {}", info.qualname, reason.as_ref()?))
         })
         .collect();
     if format == Format::SideBySide {

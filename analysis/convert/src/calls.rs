@@ -4,8 +4,8 @@
 //! f(x, *xs, k=1, **rest)  =>  ag__.converted_call(f, (x, *xs), dict(k=1, **rest), fscope)
 //! ```
 //!
-//! Calls that inspect their own frame (`super()`, `locals()`, `breakpoint()`) are not rewritten (`locals()` is with the
-//! feature `SCOPES`), nor is `print` unless the feature `BUILTIN_FUNCTIONS` is enabled.
+//! Calls that inspect their own frame (`super()`, `locals()`, `breakpoint()`) are not rewritten, except for `locals()`
+//! if the feature `SCOPES` is enabled. `print` is rewritten only if the feature `BUILTIN_FUNCTIONS` is enabled.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};

@@ -230,7 +230,7 @@ impl Emitter<'_, '_> {
         };
         if let Some(facts) = &facts {
             let variables =
-                facts.state.iter().filter(|variable| variable.maybe_undefined && variable.place.is_none());
+                facts.state.iter().filter(|variable| variable.maybe_undefined && variable.path.is_none());
             let names = variables.map(|variable| variable.name.clone());
             self.ctx.maybe_undefined.borrow_mut().extend(names);
         }

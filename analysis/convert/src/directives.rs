@@ -26,9 +26,9 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
             Stmt::For(node) => (&mut node.node_index, &mut node.body),
             _ => continue,
         };
-        let place = block.iter().position(|statement| directive(statement, "set_loop_options").is_some());
-        let Some(place) = place else { continue };
-        let removed = block.remove(place);
+        let position = block.iter().position(|statement| directive(statement, "set_loop_options").is_some());
+        let Some(position) = position else { continue };
+        let removed = block.remove(position);
         let Some(call) = directive(&removed, "set_loop_options") else { continue };
         let positional = LOOP_OPTIONS.iter().zip(&call.arguments.args);
         let mut options: Vec<ast::Keyword> =

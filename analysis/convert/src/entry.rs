@@ -21,7 +21,7 @@ pub enum Kind {
 
 /// A function, method or lambda of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FunctionInfo {
     /// The enclosing classes and functions and its name, joined with dots; a lambda is `<lambda>`.
     pub qualname: String,
     pub kind: Kind,
@@ -35,9 +35,9 @@ pub struct Place {
     pub free_variables: Vec<Name>,
 }
 
-/// A [`Place`] with its syntax node.
+/// A [`FunctionInfo`] with its syntax node.
 pub(super) struct Entry<'t> {
-    pub(super) place: Place,
+    pub(super) info: FunctionInfo,
     pub(super) node: Node<'t>,
     /// The innermost enclosing class, directly or through functions.
     pub(super) class: Option<Name>,
@@ -64,7 +64,7 @@ impl Node<'_> {
 pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
     let mut collector = Collector { text, mentions_class: mentions_class(text), ..Collector::default() };
     collector.visit_body(body);
-    collector.entries.sort_by_key(|entry| entry.place.range.start());
+    collector.entries.sort_by_key(|entry| entry.info.range.start());
     collector.entries
 }
 
@@ -114,7 +114,7 @@ impl<'t> Collector<'t> {
             Node::Lambda(lambda) => lambda.start(),
         };
         self.entries.push(Entry {
-            place: Place { qualname, kind, range, start, name_range, free_variables: free },
+            info: FunctionInfo { qualname, kind, range, start, name_range, free_variables: free },
             node,
             class: self.class.clone(),
             is_outermost: self.enclosing.is_empty(),

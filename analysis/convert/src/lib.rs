@@ -47,7 +47,7 @@ mod tree;
 mod variables;
 
 pub use characters::Characters;
-pub use entry::{Kind, Place};
+pub use entry::{FunctionInfo, Kind};
 pub use map::{SourceMap, Span, SpanKind};
 pub use module::Module;
 pub use options::{Dialect, Features, Options, Pass, View};

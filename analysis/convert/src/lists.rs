@@ -75,8 +75,8 @@ fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)>
     }
 }
 
-/// Moves the pops of an expression before the statement, in evaluation order. Returns false once an
-/// expression has been passed that a later pop must not be moved before.
+/// Moves the pops of an expression before the statement, in evaluation order. Returns whether a pop in a later
+/// expression may be moved, too: not past an operation or call, which is evaluated first.
 fn hoist_pops(
     ctx: &LoweringContext,
     own: &FxHashSet<Name>,
@@ -170,20 +170,20 @@ fn is_name_or_attribute(expression: &Expr) -> bool {
 }
 
 /// Whether the expression may hold a list and this function can assign to it.
-fn is_list(own: &FxHashSet<Name>, place: &Expr) -> bool {
-    match place {
+fn is_list(own: &FxHashSet<Name>, target: &Expr) -> bool {
+    match target {
         Expr::Name(node) => own.contains(&node.id),
-        _ => is_name_or_attribute(place),
+        _ => is_name_or_attribute(target),
     }
 }
 
-fn with_context(mut place: Expr, context: ExprContext) -> Expr {
-    match &mut place {
+fn with_context(mut target: Expr, context: ExprContext) -> Expr {
+    match &mut target {
         Expr::Name(node) => node.ctx = context,
         Expr::Attribute(node) => node.ctx = context,
         _ => {}
     }
-    place
+    target
 }
 
 fn element_type(ctx: &LoweringContext, list: &Expr, origin: TextRange) -> (Expr, Expr) {

@@ -51,7 +51,7 @@ fn without_redundant(spans: Vec<Span>) -> Vec<Span> {
 }
 
 impl SourceMap {
-    /// The map of a text with another text of this length before it.
+    /// The same map after a text of length `by` is inserted before the converted text.
     #[must_use]
     pub fn shifted(mut self, by: TextSize) -> Self {
         for span in &mut self.spans {
@@ -66,7 +66,7 @@ impl SourceMap {
         spans.sort_by_key(|span| {
             u64::from(span.generated.start().to_u32()) << 32 | u64::from(!span.generated.end().to_u32())
         });
-        // Text copied after text from later in the source has moved.
+        // Copied text that follows text from a later part of the source has moved.
         let mut furthest = TextSize::default();
         for span in &mut spans {
             if span.kind == SpanKind::Verbatim {

@@ -6,7 +6,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::Converter;
 use super::build::{self, OPERATORS};
-use super::entry::{self, Entry, Node, Place};
+use super::entry::{self, Entry, FunctionInfo, Node};
 use super::functions;
 use super::map::{SourceMap, Span, SpanKind};
 use super::options::{Dialect, View};
@@ -20,7 +20,7 @@ pub struct Module {
     pub text: String,
     pub map: SourceMap,
     /// The outermost functions, each with the reason if it was not converted.
-    pub functions: Vec<(Place, Option<Reason>)>,
+    pub functions: Vec<(FunctionInfo, Option<Reason>)>,
 }
 
 impl Converter<'_> {
@@ -32,40 +32,43 @@ impl Converter<'_> {
         let mut imported = self.options.view == View::Simplified;
         let mut functions = Vec::new();
         for entry in entry::collect(self.text, self.parsed.suite()) {
-            if !entry.is_outermost || entry.place.range.start() < copier.at {
+            if !entry.is_outermost || entry.info.range.start() < copier.at {
                 continue;
             }
             let reason = self.reason(&entry);
             if reason.is_none() {
-                if !imported && import <= entry.place.range.start() {
+                if !imported && import <= entry.info.range.start() {
                     imported = true;
                     copier.copy_to(import);
                     copier.out.push_str(&self.import());
                 }
                 self.replace(&entry, &mut copier);
             }
-            functions.push((entry.place, reason));
+            functions.push((entry.info, reason));
         }
         copier.copy_to(TextSize::of(self.text));
         Module { text: copier.out, map: SourceMap::new(copier.spans), functions }
     }
 
     /// One function as in the converted file, including its decorators, without indentation.
-    pub fn function_in_place(&self, qualname: &str) -> Option<(Place, Option<Reason>, String, SourceMap)> {
+    pub fn function_in_place(
+        &self,
+        qualname: &str,
+    ) -> Option<(FunctionInfo, Option<Reason>, String, SourceMap)> {
         let entry = entry::collect(self.text, self.parsed.suite())
             .into_iter()
-            .find(|entry| entry.place.qualname == qualname)?;
+            .find(|entry| entry.info.qualname == qualname)?;
         let reason = self.reason(&entry);
         let printed = match (&reason, entry.node) {
             (None, Node::Function(def)) => self.in_place(def, &entry, ""),
             (None, Node::Lambda(lambda)) => self.lambda_in_place(lambda, &entry),
-            (Some(_), _) => Printer::new(&self.source).source_text(entry.place.range),
+            (Some(_), _) => Printer::new(&self.source).source_text(entry.info.range),
         };
-        Some((entry.place, reason, printed.text, printed.map))
+        Some((entry.info, reason, printed.text, printed.map))
     }
 
     pub(super) fn reason(&self, entry: &Entry<'_>) -> Option<Reason> {
-        self.error_in(entry.place.range).or_else(|| match entry.node {
+        self.error_in(entry.info.range).or_else(|| match entry.node {
             Node::Function(def) => reason::of_function(def, self.options.features),
             Node::Lambda(lambda) => reason::of_lambda(lambda, self.options.features),
         })

@@ -67,8 +67,8 @@ pub struct Features {
     pub builtins: bool,
     pub equality: bool,
     pub lists: bool,
-    /// Functions that call `locals()` are converted: the operators detect the call when it is reached. Not a feature
-    /// of TensorFlow.
+    /// Whether functions that call `locals()` are converted; the operators detect the call at run time. TensorFlow has
+    /// no such feature.
     pub scopes: bool,
 }
 

@@ -5,8 +5,8 @@
 //! x[i]            =>  ag__.get_item(x, i, opts=ag__.GetItemOpts(element_dtype=None))
 //! ```
 //!
-//! Slices and tuples of indices are not converted. Nor is an assignment to an element of a variable of another
-//! scope, since an assignment to the variable would make it local.
+//! Slices and tuples of indices are not converted. Assignments to elements of variables of other scopes are not
+//! converted either: the assignment to the variable would make it local.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};

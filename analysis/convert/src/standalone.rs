@@ -7,7 +7,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::Converter;
 use super::build;
-use super::entry::{self, Entry, Node, Place};
+use super::entry::{self, Entry, FunctionInfo, Node};
 use super::functions;
 use super::lowering::{Context, LoweringContext};
 use super::map::SourceMap;
@@ -21,7 +21,7 @@ use super::tree::synthesized;
 /// A function, converted if possible.
 #[derive(Clone, Debug)]
 pub struct Function {
-    pub place: Place,
+    pub info: FunctionInfo,
     /// Why the function is not converted, in which case `text` is the original.
     pub reason: Option<Reason>,
     pub text: String,
@@ -38,14 +38,14 @@ impl Converter<'_> {
     fn function(&self, entry: &Entry<'_>) -> Function {
         let reason = self.reason(entry);
         let printed = if reason.is_some() {
-            Printer::new(&self.source).source_text(entry.place.range)
+            Printer::new(&self.source).source_text(entry.info.range)
         } else {
             match entry.node {
                 Node::Function(def) => self.standalone_function(def, entry),
                 Node::Lambda(lambda) => self.standalone_lambda(lambda, entry),
             }
         };
-        Function { place: entry.place.clone(), reason, text: printed.text, map: printed.map }
+        Function { info: entry.info.clone(), reason, text: printed.text, map: printed.map }
     }
 
     fn standalone_function(&self, def: &ast::StmtFunctionDef, entry: &Entry<'_>) -> Printed {

@@ -20,7 +20,7 @@ pub(super) struct Variable {
     /// The source text, such as `x` or `self.n`.
     pub(super) name: Name,
     /// The attribute or item, if it is one.
-    pub(super) place: Option<Expr>,
+    pub(super) path: Option<Expr>,
     /// Whether it may be unbound when the state is read.
     pub(super) maybe_undefined: bool,
 }
@@ -57,19 +57,19 @@ pub(super) fn facts(ctx: &LoweringContext, flow: &Flow, stmt: StmtId, statement:
     let undefined = flow.maybe_undefined(stmt);
     let variable = |name: &QName| Variable {
         name: name.root_name().clone(),
-        place: None,
+        path: None,
         maybe_undefined: undefined.contains(name),
     };
     let mut state: Vec<Variable> = outputs.iter().map(variable).collect();
     let mut seen = FxHashSet::default();
-    for place in places(statement) {
-        let name = Name::new(&ctx.source[place.range()]);
+    for path in assigned_paths(statement) {
+        let name = Name::new(&ctx.source[path.range()]);
         let is_live = |root: &Name| {
             let root = QName::from(root);
             live_in.contains(&root) || flow.is_defined_before_blocks(stmt, &root)
         };
-        if root(place).is_some_and(is_live) && seen.insert(name.clone()) {
-            state.push(Variable { name, place: Some(place.clone()), maybe_undefined: true });
+        if root(path).is_some_and(is_live) && seen.insert(name.clone()) {
+            state.push(Variable { name, path: Some(path.clone()), maybe_undefined: true });
         }
     }
     state.sort_by(|a, b| a.name.cmp(&b.name));
@@ -90,7 +90,7 @@ pub(super) fn names(set: &NameSet<'_>) -> Vec<Name> {
 }
 
 /// The attributes and items that a statement assigns at any depth, in source order.
-fn places(statement: &Stmt) -> Vec<&Expr> {
+fn assigned_paths(statement: &Stmt) -> Vec<&Expr> {
     let mut found = Vec::new();
     for statement in blocks::statements(std::slice::from_ref(statement)) {
         match statement {
@@ -119,15 +119,15 @@ fn targets<'a>(target: &'a Expr, found: &mut Vec<&'a Expr>) {
 }
 
 /// The variable at the root of an attribute or item: `self` in `self.a['k'].n`.
-fn root(mut place: &Expr) -> Option<&Name> {
+fn root(mut path: &Expr) -> Option<&Name> {
     loop {
-        match place {
+        match path {
             Expr::Name(node) => return Some(&node.id),
-            Expr::Attribute(node) => place = &node.value,
+            Expr::Attribute(node) => path = &node.value,
             Expr::Subscript(node)
                 if matches!(&*node.slice, Expr::StringLiteral(_) | Expr::NumberLiteral(_)) =>
             {
-                place = &node.value;
+                path = &node.value;
             }
             _ => return None,
         }

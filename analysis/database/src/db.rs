@@ -1,7 +1,7 @@
 //! The salsa database of ruff's files and of the queries of this workspace's crates.
 //!
-//! Cloning a [`Database`] gives a snapshot that another thread may query. Setting an input waits
-//! until every snapshot is dropped or has unwound, so never keep one where inputs are set.
+//! Cloning a [`Database`] gives a snapshot that another thread may query. Setting an input waits until every snapshot
+//! is dropped or has unwound. So the thread that sets inputs must not keep a snapshot.
 
 use std::panic::RefUnwindSafe;
 use std::sync::{Arc, LazyLock};

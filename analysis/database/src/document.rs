@@ -17,7 +17,7 @@ use crate::Db;
 pub struct Document {
     #[returns(copy)]
     pub file: File,
-    /// It is open in an editor: edits and requests are expected.
+    /// Whether it is open in an editor, so that edits and requests are expected.
     #[returns(copy)]
     pub open: bool,
 }
@@ -35,7 +35,8 @@ impl Document {
 pub struct Project {
     #[returns(ref)]
     pub root: SystemPathBuf,
-    /// The folders to which module names are relative; the first one that contains a file determines its name.
+    /// The folders to which module names are relative. The first folder that contains a file determines its module
+    /// name.
     #[returns(ref)]
     pub import_roots: Arc<[SystemPathBuf]>,
     #[returns(ref)]

@@ -142,8 +142,8 @@ enum Item<'a> {
     },
     Interpolation(&'a ast::InterpolatedStringElement, bool),
     Statement(&'a Stmt),
-    /// The end of a part that may be skipped. Names bound in it, those after the given length of
-    /// [`Walker::bound`], are not definitely bound from here on.
+    /// The end of a part that may be skipped. The names bound in that part are not definitely bound afterwards. They
+    /// are the names in [`Walker::bound`] from this index on.
     EndOptional(usize),
 }
 

@@ -32,8 +32,8 @@ impl Flow {
         self.cfg.block(stmt, kind).map_or_else(|| self.no_names(), |block| self.bound_in(block))
     }
 
-    /// Returns the names that the steps of a statement selected by `selects` bind or delete, without those of
-    /// its blocks.
+    /// Returns the names that the selected steps of a statement bind or delete. The blocks of the statement are
+    /// excluded.
     pub fn bound_by(&self, stmt: StmtId, selects: impl Fn(NodeKind) -> bool) -> NameSet<'_> {
         let mut names = self.no_names();
         self.add_bound_by(stmt, selects, &mut names);

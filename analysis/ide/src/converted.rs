@@ -28,27 +28,26 @@ pub struct Kept {
     pub message: String,
 }
 
-/// Converts a document; `None` if it has no such function, or is nested too deeply.
+/// Converts a document, or only `function`. `None` if the document has no such function or is nested too deeply.
 pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: View) -> Option<Converted> {
     let source = text(db, document);
     let options = Options { view, dialect: dialect(db, document, function), ..Options::default() };
     let converter = Converter::new(source.as_str(), source_type(db, document), &options).ok()?;
-    let kept = |place: ag_convert::Place, reason: Option<ag_convert::Reason>| {
+    let kept = |info: ag_convert::FunctionInfo, reason: Option<ag_convert::Reason>| {
         reason.map(|reason| Kept {
-            qualname: place.qualname,
-            range: place.name_range,
+            qualname: info.qualname,
+            range: info.name_range,
             message: reason.to_string(),
         })
     };
     let converted = match function {
         Some(qualname) => {
-            let (place, reason, text, map) = converter.function_in_place(qualname)?;
-            Converted { text, map, kept: kept(place, reason).into_iter().collect() }
+            let (info, reason, text, map) = converter.function_in_place(qualname)?;
+            Converted { text, map, kept: kept(info, reason).into_iter().collect() }
         }
         None => {
             let module = converter.module();
-            let kept =
-                module.functions.into_iter().filter_map(|(place, reason)| kept(place, reason)).collect();
+            let kept = module.functions.into_iter().filter_map(|(info, reason)| kept(info, reason)).collect();
             Converted { text: module.text, map: module.map, kept }
         }
     };

@@ -33,8 +33,8 @@ pub fn is_scalar_literal(expression: &Expr) -> bool {
     }
 }
 
-/// The values of an option of a call, which may be written as several values, one or none: the elements of a list,
-/// tuple or set, nothing for `None`, and any other expression itself.
+/// The values that a call passes for an option: the elements of a list, tuple or set, no values for `None`, and
+/// otherwise the expression itself.
 pub fn elements(value: &Expr) -> &[Expr] {
     match value {
         Expr::List(list) => &list.elts,

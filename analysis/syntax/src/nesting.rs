@@ -10,7 +10,7 @@ use ruff_python_parser::{Mode, lexer};
 /// contains chains of a few thousand operators.
 const LIMIT: usize = 2_000;
 
-/// The weight of an `and` or `or`: type inference takes seconds for a condition with three hundred.
+/// The weight of an `and` or `or`. Type inference takes seconds for a condition with three hundred of them.
 const CONDITION: usize = 12;
 
 /// The nesting limits of CPython for blocks and brackets. CPython does not compile deeper nesting.

@@ -30,7 +30,7 @@ pub(super) fn convert<'py>(
     let (lines, original) = (LineIndex::from_source_text(source), Characters::new(source));
     let list = PyList::empty(py);
     for function in converter.functions() {
-        let start = lines.source_location(function.place.start, source, PositionEncoding::Utf32);
+        let start = lines.source_location(function.info.start, source, PositionEncoding::Utf32);
         let generated = Characters::new(&function.text);
         let map: Vec<(usize, usize, usize, usize, &str)> = function
             .map
@@ -43,15 +43,15 @@ pub(super) fn convert<'py>(
             })
             .collect();
         let entry = PyDict::new(py);
-        entry.set_item("qualname", &function.place.qualname)?;
-        entry.set_item("kind", kind(function.place.kind))?;
+        entry.set_item("qualname", &function.info.qualname)?;
+        entry.set_item("kind", kind(function.info.kind))?;
         entry.set_item("line", start.line.get())?;
         entry.set_item("column", start.character_offset.to_zero_indexed())?;
         entry.set_item("converted", function.reason.is_none())?;
         entry.set_item("reason", function.reason.map(|reason| reason.to_string()))?;
         entry.set_item("text", &function.text)?;
         entry.set_item("map", map)?;
-        let free: Vec<String> = function.place.free_variables.iter().map(ToString::to_string).collect();
+        let free: Vec<String> = function.info.free_variables.iter().map(ToString::to_string).collect();
         entry.set_item("free_variables", free)?;
         list.append(entry)?;
     }

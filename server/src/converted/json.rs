@@ -38,8 +38,8 @@ impl Function {
         lines: &LineIndex,
         function: convert::Function,
     ) -> Self {
-        let convert::Function { place, reason, text, map } = function;
-        let start = lines.source_location(place.start, source, ruff_source_file::PositionEncoding::Utf32);
+        let convert::Function { info, reason, text, map } = function;
+        let start = lines.source_location(info.start, source, ruff_source_file::PositionEncoding::Utf32);
         let generated = Characters::new(&text);
         let spans = map.spans().iter().map(|span| Span {
             generated: generated.range(span.generated),
@@ -48,14 +48,14 @@ impl Function {
         });
         Self {
             file: file.to_owned(),
-            qualname: place.qualname,
-            kind: place.kind,
+            qualname: info.qualname,
+            kind: info.kind,
             line: start.line.get(),
             column: start.character_offset.to_zero_indexed(),
             converted: reason.is_none(),
             reason: reason.map(|reason| reason.to_string()),
             map: spans.collect(),
-            free_variables: place.free_variables.iter().map(ToString::to_string).collect(),
+            free_variables: info.free_variables.iter().map(ToString::to_string).collect(),
             text,
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn write(
 ) -> String {
     let converted: Vec<&str> = text.lines().collect();
     let converted_lines = LineIndex::from_source_text(text);
-    // For each converted line the source line of the first text copied into it.
+    // For each converted line, the source line of the first text that is copied into it.
     let mut origin: Vec<Option<usize>> = vec![None; converted.len()];
     for span in map.spans().iter().filter(|span| span.kind != SpanKind::Synthesized) {
         let blanks = text[span.generated].len() - text[span.generated].trim_start().len();

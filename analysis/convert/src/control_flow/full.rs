@@ -33,11 +33,11 @@ fn state_accessors(
     let mut body = ast::Suite::new();
     let parameter = values_parameter(emitter);
     if !state.is_empty() {
-        let simple = state.iter().filter(|variable| variable.place.is_none());
+        let simple = state.iter().filter(|variable| variable.path.is_none());
         let simple: Vec<_> = simple.map(|variable| variable.name.clone()).collect();
         emitter.declare(&simple, &mut body);
-        let targets = state.iter().map(|variable| match &variable.place {
-            Some(place) => place.clone(),
+        let targets = state.iter().map(|variable| match &variable.path {
+            Some(path) => path.clone(),
             None => build::name(&variable.name, origin),
         });
         let mut target = build::tuple(targets.collect(), origin);
@@ -66,8 +66,8 @@ fn values_parameter(emitter: &Emitter<'_, '_>) -> ast::name::Name {
 
 /// `x`, or `ag__.ldu(lambda: x, 'x')` where it may be unbound.
 fn value(variable: &Variable, origin: TextRange) -> Expr {
-    let load = match &variable.place {
-        Some(place) => place.clone(),
+    let load = match &variable.path {
+        Some(path) => path.clone(),
         None => build::name(&variable.name, origin),
     };
     if !variable.maybe_undefined {

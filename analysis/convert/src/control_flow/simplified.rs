@@ -18,7 +18,7 @@ use super::{Emitter, StatementInfo, non_empty, not_stopped, orelse};
 
 /// The variables of a state that are plain names.
 fn names(state: &[Variable]) -> Vec<&Name> {
-    state.iter().filter(|variable| variable.place.is_none()).map(|variable| &variable.name).collect()
+    state.iter().filter(|variable| variable.path.is_none()).map(|variable| &variable.name).collect()
 }
 
 fn values(names: &[&Name], origin: TextRange) -> Option<Expr> {

@@ -338,7 +338,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// The precedence just below `precedence`, at which such an operand needs no brackets.
+/// The next lower precedence. An operand of `precedence` needs no brackets within it.
 fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
     use OperatorPrecedence as P;
     match precedence {

@@ -90,10 +90,10 @@ fn attributes_share_the_definitions_of_their_root_in_large_functions() {
     let source = format!("def f(a):\n{pairs}    return a.b0\n");
     let flow = build(source.clone());
     assert!(!flow.is_opaque());
-    let place = TextSize::try_from(source.len() - 5).unwrap();
+    let offset = TextSize::try_from(source.len() - 5).unwrap();
     let parsed = ruff_python_parser::parse_expression("a.b0").unwrap();
     let name = QName::from_expr(parsed.expr()).unwrap();
-    let definitions = flow.definitions_of(TextRange::empty(place), &name);
+    let definitions = flow.definitions_of(TextRange::empty(offset), &name);
     assert_eq!(definitions.iter().map(|def| def.name.to_string()).collect::<Vec<_>>(), ["a"]);
 }
 
