@@ -2,7 +2,7 @@
 
 use ruff_text_size::{TextRange, TextSize};
 
-use super::function::StagedHere;
+use super::function::FunctionAnalysis;
 use super::words;
 use ag_db::Db;
 use ag_db::{Document, Project};
@@ -20,38 +20,38 @@ pub struct Caller {
     pub name_range: TextRange,
 }
 
-/// A function and the ranges of calls: in its own code for a caller, in the requesting function's for a callee.
+/// A caller or callee of a function, with the ranges of the calls in the caller's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
     pub function: Caller,
-    pub places: Vec<TextRange>,
+    pub ranges: Vec<TextRange>,
 }
 
 /// The staged function around an offset.
 pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<Caller> {
-    Some(caller(document, &StagedHere::at(db, document, offset)?))
+    Some(caller(document, &FunctionAnalysis::at(db, document, offset)?))
 }
 
-fn caller(document: Document, here: &StagedHere) -> Caller {
+fn caller(document: Document, function: &FunctionAnalysis) -> Caller {
     Caller {
         document,
-        path: here.entry.path.clone(),
-        detail: words::stage(here.stage),
-        range: here.entry.range,
-        name_range: here.entry.name_range,
+        path: function.entry.path.clone(),
+        detail: words::stage(function.stage),
+        range: function.entry.range,
+        name_range: function.entry.name_range,
     }
 }
 
-/// The functions of the project that a staged function calls, and thereby stages.
+/// The functions of the project that a staged function calls. These calls stage them.
 pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
     let mut calls: Vec<Calls> = Vec::new();
-    for (document, path, place) in targets(db, from.document, &from.path) {
+    for (document, path, range) in targets(db, from.document, &from.path) {
         if let Some(known) =
             calls.iter_mut().find(|it| it.function.document == document && it.function.path == path)
         {
-            known.places.push(place);
-        } else if let Some(here) = staged(db, document, &path) {
-            calls.push(Calls { function: caller(document, &here), places: vec![place] });
+            known.ranges.push(range);
+        } else if let Some(function) = staged(db, document, &path) {
+            calls.push(Calls { function: caller(document, &function), ranges: vec![range] });
         }
     }
     calls
@@ -64,24 +64,24 @@ pub fn incoming(db: &dyn Db, to: &Caller) -> Vec<Calls> {
     documents.sort_by(|a, b| a.file(db).path(db).as_str().cmp(b.file(db).path(db).as_str()));
     let mut calls = Vec::new();
     for document in documents {
-        for here in StagedHere::all(db, document) {
-            let places: Vec<TextRange> = targets(db, document, &here.entry.path)
+        for function in FunctionAnalysis::all(db, document) {
+            let ranges: Vec<TextRange> = targets(db, document, &function.entry.path)
                 .into_iter()
                 .filter(|(target, path, _)| *target == to.document && *path == to.path)
-                .map(|(.., place)| place)
+                .map(|(.., range)| range)
                 .collect();
-            if !places.is_empty() {
-                calls.push(Calls { function: caller(document, &here), places });
+            if !ranges.is_empty() {
+                calls.push(Calls { function: caller(document, &function), ranges });
             }
         }
     }
     calls
 }
 
-fn staged<'db>(db: &'db dyn Db, document: Document, path: &FunctionPath) -> Option<StagedHere<'db>> {
+fn staged<'db>(db: &'db dyn Db, document: Document, path: &FunctionPath) -> Option<FunctionAnalysis<'db>> {
     let (_, entry) = file_index(db, document).definitions.find(path)?;
-    let here = StagedHere::at(db, document, entry.name_range.start())?;
-    (here.entry.path == *path).then_some(here)
+    let function = FunctionAnalysis::at(db, document, entry.name_range.start())?;
+    (function.entry.path == *path).then_some(function)
 }
 
 /// The targets of the calls in a staged function, with the range of each call in the file.
@@ -91,7 +91,9 @@ fn targets(db: &dyn Db, document: Document, path: &FunctionPath) -> Vec<(Documen
     types
         .calls
         .iter()
-        .flat_map(|call| call.targets.iter().map(|target| (target, call.place.range + entry.range.start())))
-        .map(|(target, place)| (target.document, target.path.clone(), place))
+        .flat_map(|call| {
+            call.targets.iter().map(|target| (target, call.location.range + entry.range.start()))
+        })
+        .map(|(target, range)| (target.document, target.path.clone(), range))
         .collect()
 }

@@ -19,7 +19,7 @@ use ag_staging::{queries, reached_from};
 use ag_syntax::expressions;
 
 /// A staged function of a document.
-pub struct StagedHere<'db> {
+pub struct FunctionAnalysis<'db> {
     db: &'db dyn Db,
     document: Document,
     function: FunctionId<'db>,
@@ -28,7 +28,7 @@ pub struct StagedHere<'db> {
     pub stage: &'db Stage,
 }
 
-impl<'db> StagedHere<'db> {
+impl<'db> FunctionAnalysis<'db> {
     /// The innermost function around an offset, if it is staged.
     pub fn at(db: &'db dyn Db, document: Document, offset: TextSize) -> Option<Self> {
         let index = file_index(db, document);

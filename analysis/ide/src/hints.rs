@@ -2,7 +2,7 @@
 
 use ruff_text_size::{TextRange, TextSize};
 
-use super::function::StagedHere;
+use super::function::FunctionAnalysis;
 use super::words;
 use ag_db::Db;
 use ag_db::Document;
@@ -42,21 +42,21 @@ pub fn hints(
     wanted: &dyn Fn(HintKind) -> bool,
 ) -> Vec<Hint> {
     let mut hints = Vec::new();
-    for here in StagedHere::all(db, document) {
-        if here.entry.range.intersect(range).is_none() {
+    for function in FunctionAnalysis::all(db, document) {
+        if function.entry.range.intersect(range).is_none() {
             continue;
         }
         if wanted(HintKind::Assumed) {
-            hints.extend(parameters(&here));
+            hints.extend(parameters(&function));
         }
-        hints.extend(decisions(&here).filter(|hint| wanted(hint.kind)));
+        hints.extend(decisions(&function).filter(|hint| wanted(hint.kind)));
     }
     hints.retain(|hint| range.contains_inclusive(hint.offset));
     hints.sort_by_key(|hint| hint.offset);
     hints
 }
 
-fn parameters(here: &StagedHere) -> Vec<Hint> {
+fn parameters(function: &FunctionAnalysis) -> Vec<Hint> {
     let assumed =
         |(syntax, parameter): (&ag_index::index::ParameterSyntax, &ag_index::assumptions::Parameter)| {
             let is_inferred =
@@ -67,15 +67,15 @@ fn parameters(here: &StagedHere) -> Vec<Hint> {
                 kind: HintKind::Assumed,
                 label: format!(": {}", cut(shown)),
                 summary: format!("`{}: {shown}` is assumed", parameter.name),
-                why: here.notes(&parameter.why),
+                why: function.notes(&parameter.why),
             })
         };
-    here.signature.parameters.iter().zip(&here.stage.parameters).filter_map(assumed).collect()
+    function.signature.parameters.iter().zip(&function.stage.parameters).filter_map(assumed).collect()
 }
 
 /// Statements and conditional expressions; operators in their tests would repeat the same hint.
-fn decisions(here: &StagedHere) -> impl Iterator<Item = Hint> {
-    here.constructs().iter().filter_map(|construct| {
+fn decisions(function: &FunctionAnalysis) -> impl Iterator<Item = Hint> {
+    function.constructs().iter().filter_map(|construct| {
         match construct.kind {
             ConstructKind::And | ConstructKind::Or | ConstructKind::Not | ConstructKind::CompareChain => {
                 return None;
@@ -88,11 +88,11 @@ fn decisions(here: &StagedHere) -> impl Iterator<Item = Hint> {
             Binding::Unknown => return None,
         };
         Some(Hint {
-            offset: construct.test_range.end() + here.base(),
+            offset: construct.test_range.end() + function.base(),
             kind,
-            label: words::binding(construct.binding, here.stage).to_owned(),
-            summary: words::decision(construct, here.stage),
-            why: here.notes(&construct.why),
+            label: words::binding(construct.binding, function.stage).to_owned(),
+            summary: words::decision(construct, function.stage),
+            why: function.notes(&construct.why),
         })
     })
 }

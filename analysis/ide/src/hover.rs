@@ -4,7 +4,7 @@ use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
 
 use super::converted::converted;
-use super::function::StagedHere;
+use super::function::FunctionAnalysis;
 use super::{library, words};
 use ag_convert::View;
 use ag_db::Db;
@@ -42,66 +42,66 @@ pub fn hover(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover>
     if let Some(hover) = suppression(db, document, offset) {
         return Some(hover);
     }
-    let here = StagedHere::at(db, document, offset)?;
-    if here.entry.name_range.contains_inclusive(offset) {
-        let mut paragraphs = function(&here);
-        paragraphs.extend(code(db, document, &here));
-        return Some(Hover { range: here.entry.name_range, paragraphs });
+    let function = FunctionAnalysis::at(db, document, offset)?;
+    if function.entry.name_range.contains_inclusive(offset) {
+        let mut paragraphs = function_summary(&function);
+        paragraphs.extend(code(db, document, &function));
+        return Some(Hover { range: function.entry.name_range, paragraphs });
     }
-    if let Some(hover) = parameter(&here, offset) {
+    if let Some(hover) = parameter(&function, offset) {
         return Some(hover);
     }
-    let offset = offset.checked_sub(here.base())?;
-    let decision = decision_at(&here, offset);
-    let expression = here.expression_at(offset);
+    let offset = offset.checked_sub(function.base())?;
+    let decision = decision_at(&function, offset);
+    let expression = function.expression_at(offset);
     let mut paragraphs = Vec::new();
     let mut range = None;
     if let Some(expression) = expression
-        && let Some(mut about) = value(&here, expression, offset)
+        && let Some(mut about) = value(&function, expression, offset)
     {
         paragraphs.append(&mut about);
         range = Some(expression.range());
     }
     if let Some(decision) = decision {
-        paragraphs.push(Paragraph::Text(words::decision(decision, here.stage)));
-        let why = Paragraph::Why(here.notes(&decision.why));
+        paragraphs.push(Paragraph::Text(words::decision(decision, function.stage)));
+        let why = Paragraph::Why(function.notes(&decision.why));
         if !paragraphs.contains(&why) {
             paragraphs.push(why);
         }
         range = range.or(Some(decision.test_range));
     }
-    Some(Hover { range: range? + here.base(), paragraphs })
+    Some(Hover { range: range? + function.base(), paragraphs })
 }
 
 /// The explanation of a whole function: how it is staged, and every decision with its why-chain.
 pub fn explanation(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
-    let here = StagedHere::at(db, document, offset)?;
-    let mut paragraphs = function(&here);
-    for construct in here.constructs() {
-        let test = one_line(here.text(construct.test_range));
-        let decision = words::decision(construct, here.stage);
+    let function = FunctionAnalysis::at(db, document, offset)?;
+    let mut paragraphs = function_summary(&function);
+    for construct in function.constructs() {
+        let test = one_line(function.text(construct.test_range));
+        let decision = words::decision(construct, function.stage);
         paragraphs.push(Paragraph::Text(format!("`{} {test}` — {decision}", construct.kind.as_str())));
-        paragraphs.push(Paragraph::Why(here.notes(&construct.why)));
+        paragraphs.push(Paragraph::Why(function.notes(&construct.why)));
     }
-    Some(Hover { range: here.entry.name_range, paragraphs })
+    Some(Hover { range: function.entry.name_range, paragraphs })
 }
 
-fn function(here: &StagedHere) -> Vec<Paragraph> {
-    let name = &here.entry.path.qualname;
-    let stage = words::stage(here.stage);
-    let conversion = words::conversion(here.stage);
+fn function_summary(function: &FunctionAnalysis) -> Vec<Paragraph> {
+    let name = &function.entry.path.qualname;
+    let stage = words::stage(function.stage);
+    let conversion = words::conversion(function.stage);
     let mut paragraphs = vec![Paragraph::Text(format!("`{name}` is {stage}. {conversion}"))];
-    let count = |binding| here.constructs().iter().filter(|it| it.binding == binding).count();
+    let count = |binding| function.constructs().iter().filter(|it| it.binding == binding).count();
     let counts: Vec<String> = [Binding::Staged, Binding::Python, Binding::Mixed, Binding::Unknown]
         .into_iter()
         .map(|binding| (binding, count(binding)))
         .filter(|(_, count)| *count > 0)
-        .map(|(binding, count)| format!("{count} {}", words::binding(binding, here.stage)))
+        .map(|(binding, count)| format!("{count} {}", words::binding(binding, function.stage)))
         .collect();
     if !counts.is_empty() {
         paragraphs.push(Paragraph::Text(format!("Decisions: {}.", counts.join(", "))));
     }
-    let parameters: Vec<String> = here
+    let parameters: Vec<String> = function
         .stage
         .parameters
         .iter()
@@ -110,16 +110,16 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
             Some(format!(
                 "- `{}: {shown}` — {}",
                 parameter.name,
-                words::binding(parameter.binding, here.stage)
+                words::binding(parameter.binding, function.stage)
             ))
         })
         .collect();
     if !parameters.is_empty() {
         paragraphs.push(Paragraph::Text(parameters.join("\n")));
     }
-    if let Some(location) = here.cause() {
-        let message = match here.stage.root {
-            Some(_) if here.stage.dialect.converts() => "staged here".to_owned(),
+    if let Some(location) = function.cause() {
+        let message = match function.stage.root {
+            Some(_) if function.stage.dialect.converts() => "staged here".to_owned(),
             Some(_) => "traced here".to_owned(),
             None => "called here".to_owned(),
         };
@@ -129,11 +129,11 @@ fn function(here: &StagedHere) -> Vec<Paragraph> {
 }
 
 /// The simplified converted code of a function that is converted.
-fn code(db: &dyn Db, document: Document, here: &StagedHere) -> Option<Paragraph> {
-    if !here.stage.converts {
+fn code(db: &dyn Db, document: Document, function: &FunctionAnalysis) -> Option<Paragraph> {
+    if !function.stage.converts {
         return None;
     }
-    let converted = converted(db, document, Some(&here.entry.path.qualname), View::Simplified)?;
+    let converted = converted(db, document, Some(&function.entry.path.qualname), View::Simplified)?;
     let mut lines = converted.text.lines();
     let mut code = lines.by_ref().take(MAX_LINES).collect::<Vec<_>>().join("\n");
     if lines.next().is_some() {
@@ -142,10 +142,10 @@ fn code(db: &dyn Db, document: Document, here: &StagedHere) -> Option<Paragraph>
     Some(Paragraph::Code(code))
 }
 
-fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {
-    let mut parameters = here.signature.parameters.iter_enumerated();
+fn parameter(function: &FunctionAnalysis, offset: TextSize) -> Option<Hover> {
+    let mut parameters = function.signature.parameters.iter_enumerated();
     let (position, syntax) = parameters.find(|(_, it)| it.name_range.contains_inclusive(offset))?;
-    let parameter = here.stage.parameters.get(position)?;
+    let parameter = function.stage.parameters.get(position)?;
     if parameter.why.is_empty() {
         return None;
     }
@@ -153,32 +153,32 @@ fn parameter(here: &StagedHere, offset: TextSize) -> Option<Hover> {
         Some(shown) => format!("{}: {shown}", parameter.name),
         None => parameter.name.to_string(),
     };
-    let summary = format!("`{declaration}` — **{}**", words::binding(parameter.binding, here.stage));
+    let summary = format!("`{declaration}` — **{}**", words::binding(parameter.binding, function.stage));
     Some(Hover {
         range: syntax.name_range,
-        paragraphs: vec![Paragraph::Text(summary), Paragraph::Why(here.notes(&parameter.why))],
+        paragraphs: vec![Paragraph::Text(summary), Paragraph::Why(function.notes(&parameter.why))],
     })
 }
 
-/// The decision whose keyword or tested expression is at an offset; the innermost if several are.
-fn decision_at<'db>(here: &StagedHere<'db>, offset: TextSize) -> Option<&'db Construct> {
+/// The decision whose keyword or tested expression is at an offset; the innermost one if there are several.
+fn decision_at<'db>(function: &FunctionAnalysis<'db>, offset: TextSize) -> Option<&'db Construct> {
     let is_there = |construct: &&Construct| {
         let keyword = match construct.kind {
             ConstructKind::If | ConstructKind::While | ConstructKind::For | ConstructKind::Assert => {
-                let word = here.text(construct.range).split_whitespace().next().unwrap_or_default();
+                let word = function.text(construct.range).split_whitespace().next().unwrap_or_default();
                 TextRange::at(construct.range.start(), word.text_len())
             }
             _ => construct.test_range,
         };
         keyword.contains_inclusive(offset) || construct.test_range.contains_inclusive(offset)
     };
-    here.constructs().iter().filter(is_there).min_by_key(|construct| construct.test_range.len())
+    function.constructs().iter().filter(is_there).min_by_key(|construct| construct.test_range.len())
 }
 
-/// A value about which a fact is known; for a called function, the meaning of the call.
-fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<Paragraph>> {
-    let code = one_line(here.text(expression.range()));
-    let called = here.expressions().into_iter().find_map(|outer| match outer {
+/// The facts about a value; for a called function, the meaning of the call.
+fn value(function: &FunctionAnalysis, expression: &Expr, offset: TextSize) -> Option<Vec<Paragraph>> {
+    let code = one_line(function.text(expression.range()));
+    let called = function.expressions().into_iter().find_map(|outer| match outer {
         Expr::Call(call) if call.func.range() == expression.range() => Some(call),
         Expr::Call(call)
             if expression.range().contains_range(call.range()) && call.func.range().contains(offset) =>
@@ -189,15 +189,15 @@ fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<P
     });
     if let Some(call) = called {
         let meaning = match call.func.as_ref() {
-            Expr::Name(name) => library::builtin(&name.id, here.stage),
+            Expr::Name(name) => library::builtin(&name.id, function.stage),
             _ => None,
         };
-        let callee = here.fact(&call.func).and_then(Fact::callee);
+        let callee = function.fact(&call.func).and_then(Fact::callee);
         let meaning = meaning.or_else(|| library::function(callee?.module.as_deref()?, &callee?.qualname));
         return meaning.map(|meaning| vec![Paragraph::Text(format!("`{code}(…)` — {meaning}"))]);
     }
-    let fact = here.fact(expression)?;
-    let binding = binding::of_test(expression, &|it| here.fact(it));
+    let fact = function.fact(expression)?;
+    let binding = binding::of_test(expression, &|it| function.fact(it));
     if binding == Binding::Unknown
         || fact.never
         || matches!(
@@ -207,8 +207,8 @@ fn value(here: &StagedHere, expression: &Expr, offset: TextSize) -> Option<Vec<P
     {
         return None;
     }
-    let summary = format!("`{code}: {}` — **{}**", fact.shown, words::binding(binding, here.stage));
-    Some(vec![Paragraph::Text(summary), Paragraph::Why(here.why(expression))])
+    let summary = format!("`{code}: {}` — **{}**", fact.shown, words::binding(binding, function.stage));
+    Some(vec![Paragraph::Text(summary), Paragraph::Why(function.why(expression))])
 }
 
 /// The rules that a suppression comment names.

@@ -14,7 +14,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule, Stmt};
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashMap;
 
-use super::function::StagedHere;
+use super::function::FunctionAnalysis;
 use ag_db::Db;
 use ag_db::{Document, text};
 use ag_index::index::{DefaultValue, ParameterKind, ParameterSyntax, file_index, last_name, tree};
@@ -27,23 +27,26 @@ const DEPTH: usize = 4;
 
 /// `x=f32[32,10]` for each parameter without a default; `None` if there is no such staged function.
 pub fn proposed(db: &dyn Db, document: Document, qualname: &str) -> Option<Vec<String>> {
-    let here = StagedHere::all(db, document).find(|here| here.entry.path.qualname == qualname)?;
+    let function =
+        FunctionAnalysis::all(db, document).find(|function| function.entry.path.qualname == qualname)?;
     let parsed = tree(db, document)?;
     let source = text(db, document);
     let calls = Calls::collect(parsed.syntax(), &file_index(db, document).imports, source.as_str());
-    let function = parameters_at(parsed.syntax(), here.entry.range.start());
-    let bound = usize::from(here.entry.class.is_some() && !here.signature.is_static);
+    let parameters_in_file = parameters_at(parsed.syntax(), function.entry.range.start());
+    let bound = usize::from(function.entry.class.is_some() && !function.signature.is_static);
     let wanted = |parameter: &&ParameterSyntax| {
         parameter.default == DefaultValue::Absent
             && !matches!(parameter.kind, ParameterKind::VarArgs | ParameterKind::VarKeywords)
     };
-    let parameters = here.signature.parameters.iter().skip(bound);
-    let proposals = parameters.enumerate().filter(|(_, parameter)| wanted(parameter)).map(|(place, it)| {
-        let name = qualname.rsplit('.').next().unwrap_or(qualname);
-        let annotation = function.and_then(|parameters| parameters.find(&it.name)?.annotation());
-        let value = calls.argument(name, place, &it.name).or_else(|| annotation.and_then(annotated));
-        format!("{}={}", it.name, value.as_deref().unwrap_or(TENSOR))
-    });
+    let parameters = function.signature.parameters.iter().skip(bound);
+    let proposals =
+        parameters.enumerate().filter(|(_, parameter)| wanted(parameter)).map(|(position, it)| {
+            let name = qualname.rsplit('.').next().unwrap_or(qualname);
+            let annotation =
+                parameters_in_file.and_then(|parameters| parameters.find(&it.name)?.annotation());
+            let value = calls.argument(name, position, &it.name).or_else(|| annotation.and_then(annotated));
+            format!("{}={}", it.name, value.as_deref().unwrap_or(TENSOR))
+        });
     Some(proposals.collect())
 }
 
@@ -95,11 +98,11 @@ impl<'a> Calls<'a> {
         calls
     }
 
-    /// The argument for a parameter in the first call where it is known.
-    fn argument(&self, function: &str, place: usize, parameter: &str) -> Option<String> {
+    /// The argument for a parameter in the first call whose argument is known.
+    fn argument(&self, function: &str, position: usize, parameter: &str) -> Option<String> {
         let calls = self.calls.iter().filter(|call| last_name(&call.func).is_some_and(|it| it == function));
         calls
-            .filter_map(|call| self.described(call.arguments.find_argument_value(parameter, place)?, 0))
+            .filter_map(|call| self.described(call.arguments.find_argument_value(parameter, position)?, 0))
             .next()
     }
 

@@ -15,4 +15,4 @@ pub mod symbols;
 pub mod tokens;
 mod words;
 
-pub use function::StagedHere;
+pub use function::FunctionAnalysis;

@@ -2,7 +2,7 @@
 
 use ruff_text_size::TextRange;
 
-use super::function::StagedHere;
+use super::function::FunctionAnalysis;
 use super::words;
 use ag_db::Db;
 use ag_db::Document;
@@ -23,18 +23,18 @@ pub struct Symbol {
 
 /// In source order; roots and the functions reachable from them.
 pub fn symbols(db: &dyn Db, document: Document) -> Vec<Symbol> {
-    let symbol = |here: StagedHere| Symbol {
-        qualname: here.entry.path.qualname.to_string(),
-        detail: words::stage(here.stage),
-        range: here.entry.range,
-        name_range: here.entry.name_range,
-        is_root: here.stage.root.is_some(),
-        is_method: here.entry.class.is_some(),
-        has_graph: here.stage.root.is_some()
-            && here.stage.dialect == Dialect::Autograph
-            && here.entry.parent.is_none(),
+    let symbol = |function: FunctionAnalysis| Symbol {
+        qualname: function.entry.path.qualname.to_string(),
+        detail: words::stage(function.stage),
+        range: function.entry.range,
+        name_range: function.entry.name_range,
+        is_root: function.stage.root.is_some(),
+        is_method: function.entry.class.is_some(),
+        has_graph: function.stage.root.is_some()
+            && function.stage.dialect == Dialect::Autograph
+            && function.entry.parent.is_none(),
     };
-    StagedHere::all(db, document).map(symbol).collect()
+    FunctionAnalysis::all(db, document).map(symbol).collect()
 }
 
 /// The staged function around an offset.

@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::facts::Fact;
 use crate::ids::{ParameterIndex, RootIndex};
 use crate::lambdas::{LambdaStage, LambdaTypes};
-use crate::place::Place;
+use crate::scope_location::ScopeLocation;
 use ag_db::Document;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::functions::FunctionPath;
@@ -42,23 +42,23 @@ impl Facts {
 }
 
 impl ScopeTypes {
-    /// Sets the locations of the calls from those of all expressions of the scope.
-    pub fn locate(&mut self, places: &[Place]) {
+    /// Sets the location of each call. `locations` has the locations of all expressions of the scope, by id.
+    pub fn locate(&mut self, locations: &[ScopeLocation]) {
         for call in &mut self.calls {
-            let place = call.expression.and_then(|expression| places.get(expression.0 as usize));
-            call.place = place.copied().unwrap_or_default();
+            let location = call.expression.and_then(|expression| locations.get(expression.0 as usize));
+            call.location = location.copied().unwrap_or_default();
         }
     }
 
     /// A copy in which Tensors of other libraries are host values; `None` if there are no such Tensors.
-    pub fn seen_in(&self, dialect: Dialect) -> Option<Self> {
+    pub fn in_dialect(&self, dialect: Dialect) -> Option<Self> {
         let facts = self.facts.table.iter().chain(&self.parameters);
         if !facts.into_iter().any(|fact| fact.is_foreign_to(dialect)) {
             return None;
         }
         let mut seen = self.clone();
         for fact in seen.facts.table.iter_mut().chain(&mut seen.parameters) {
-            *fact = fact.seen_in(dialect);
+            *fact = fact.in_dialect(dialect);
         }
         Some(seen)
     }
@@ -80,27 +80,27 @@ pub struct CallSite {
     /// The call, or the object whose protocol is called.
     pub expression: Option<ExprId>,
     /// The location of `expression` in the user's text: [`ScopeTypes::locate`].
-    pub place: Place,
-    pub arguments: Vec<(ArgumentPlace, AssumedType)>,
+    pub location: ScopeLocation,
+    pub arguments: Vec<(ArgumentSlot, AssumedType)>,
     /// `*args` or `**kwargs` are passed, so parameters without an explicit argument may still receive one.
     pub open: bool,
-    /// The caller is not converted: Python, for a `with` or `for` (`__enter__`, `__next__`), or a library
+    /// The caller is not converted code: it is Python (`__enter__` of a `with`, `__next__` of a `for`) or a library
     /// (the bodies of `tf.cond`).
     pub implicit: bool,
-    /// `functools.partial(f, …)`: the arguments are bound now, the call comes later.
+    /// `functools.partial(f, …)`: the arguments are bound here, and a later call passes the others.
     pub partial: bool,
     /// The enclosing lambda, if a library stages it.
     pub lambda: Option<LambdaStage>,
     /// The arguments that are lambdas.
-    pub lambdas: Vec<(ArgumentPlace, ExprId)>,
+    pub lambdas: Vec<(ArgumentSlot, ExprId)>,
     /// The arguments that are local functions of the project.
-    pub functions: Vec<(ArgumentPlace, Target)>,
+    pub functions: Vec<(ArgumentSlot, Target)>,
     /// `self.method(…)`: a derived class may override the method.
     pub on_self: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArgumentPlace {
+pub enum ArgumentSlot {
     Position(u32),
     Keyword(Name),
 }
@@ -110,18 +110,18 @@ pub enum ArgumentPlace {
 pub struct ScopeTypes {
     pub facts: Facts,
     pub calls: Vec<CallSite>,
-    /// The type that its `return` statements return.
+    /// The type of the values that its `return` statements return.
     pub returns: AssumedType,
     /// Whether any `return` has a value.
     pub returns_value: bool,
     /// The types of the parameters.
     pub parameters: IndexVec<ParameterIndex, Fact>,
-    /// Parameters that the body rebinds to a type that their declaration does not allow, and that type. It is
+    /// Parameters that the body rebinds to a type outside their declared type, with that other type. The type is
     /// unknown if the binding time changes (`x = list(x)`).
     pub rebound: Vec<(Name, AssumedType)>,
     /// The types of defaults that are not literals, by parameter: `how=Pooling.MEAN`.
     pub defaults: Vec<(ParameterIndex, AssumedType)>,
-    /// Its calls of its own parameters: the parameter, and the arguments by position.
+    /// The calls of its parameters: the called parameter, and the arguments by position.
     pub applied: Vec<(ParameterIndex, Vec<AssumedType>)>,
     /// The parameter types of its lambdas.
     pub lambdas: Vec<LambdaTypes>,
@@ -130,7 +130,7 @@ pub struct ScopeTypes {
 }
 
 impl CallSite {
-    /// Equality except for locations and expression ids.
+    /// Whether both are equal except for locations and expression ids.
     pub fn is_same_but_for_positions(&self, other: &Self) -> bool {
         let Self {
             targets,
@@ -143,16 +143,16 @@ impl CallSite {
             functions,
             on_self,
             expression: _,
-            place: _,
+            location: _,
         } = self;
-        let place = |(place, _): &(ArgumentPlace, ExprId)| place.clone();
+        let slot = |(slot, _): &(ArgumentSlot, ExprId)| slot.clone();
         *targets == other.targets
             && *arguments == other.arguments
             && *open == other.open
             && *implicit == other.implicit
             && *partial == other.partial
             && *lambda == other.lambda
-            && lambdas.iter().map(place).eq(other.lambdas.iter().map(place))
+            && lambdas.iter().map(slot).eq(other.lambdas.iter().map(slot))
             && *functions == other.functions
             && *on_self == other.on_self
     }
@@ -162,7 +162,7 @@ impl CallSite {
         Self {
             targets,
             expression,
-            place: Place::default(),
+            location: ScopeLocation::default(),
             arguments: Vec::new(),
             open: false,
             implicit: false,

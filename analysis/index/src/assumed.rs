@@ -49,7 +49,7 @@ impl AssumedType {
         }
     }
 
-    /// All values are `True`, `False` or `None`, and some are a `bool`.
+    /// Whether all values are `True`, `False` or `None`, and at least one is a `bool`.
     pub fn is_flag(&self) -> bool {
         let is_bool = |alternative: &TypeExpression| *alternative == TypeExpression::builtin("bool");
         !self.unknown
@@ -66,7 +66,7 @@ impl AssumedType {
         &self.alternatives
     }
 
-    /// The union of the alternatives, and of `Any` if some values have an unknown type; `None` without parts.
+    /// The union of the alternatives, and of `Any` if some values have an unknown type; `None` if there are neither.
     pub fn union(&self) -> Option<TypeExpression> {
         let any = self.unknown.then(TypeExpression::any);
         let is_empty = self.alternatives.is_empty() && any.is_none();

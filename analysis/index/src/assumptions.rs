@@ -27,9 +27,9 @@ pub struct Stage {
     pub uncertain: bool,
     /// Why AutoGraph does not convert it, in a dialect with AutoGraph. A test of a Tensor in it is an error.
     pub unconverted: Option<Unconverted>,
-    /// Why it is not converted for some of its callers, if it is for others.
+    /// If it is converted for only some of its callers: why it is not converted for the others.
     pub also_unconverted: Option<Unconverted>,
-    /// Its types are inferred. In a large project that is only done for functions that test values.
+    /// Its types are inferred. In a large project, types are inferred only for functions that test values.
     pub typed: bool,
     pub parameters: IndexVec<ParameterIndex, Parameter>,
     pub static_parameters: StaticParameters,
@@ -62,7 +62,7 @@ pub enum Unconverted {
 /// The options in a root's decorator or call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootOptions {
-    /// `input_signature=` is given: no retracing.
+    /// `input_signature=` is given, so the function is not retraced.
     pub input_signature: bool,
     /// `experimental_autograph_options=Feature.…`: `ALL`, `LISTS`, `ASSERT_STATEMENTS`, …
     pub features: Vec<Name>,
@@ -74,7 +74,7 @@ pub struct RootOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StaticParameters {
     pub known: Vec<ParameterIndex>,
-    /// There may be more, because the root does not list them as literals.
+    /// There may be more static parameters, because the root does not list them as literals.
     pub more: bool,
 }
 

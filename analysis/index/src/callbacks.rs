@@ -13,7 +13,7 @@ use crate::index::last_name;
 
 /// An argument with which a library calls the user's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum PassedArgument {
     /// The library function's own argument at this position, or with this keyword.
     Argument(usize, &'static str),
     /// The elements of that argument, unpacked: `*loop_vars`.
@@ -34,7 +34,7 @@ pub struct Caller {
     pub dialect: Dialect,
     /// Positions and keywords of the functions; each may also be a list, tuple or dict of functions.
     pub functions: &'static [(usize, &'static str)],
-    pub given: &'static [Given],
+    pub arguments: &'static [PassedArgument],
     /// Whether AutoGraph converts the function (`tf.map_fn`). Otherwise it is only traced (`tf.cond`).
     pub converts: bool,
     /// Whether the library function traces in eager code too. If not, the functions run as part of the code around the
@@ -43,19 +43,19 @@ pub struct Caller {
     pub kind: RootKind,
 }
 
-use Given::{Argument, Rest, Slice, Spread, Tensor};
+use PassedArgument::{Argument, Rest, Slice, Spread, Tensor};
 
 const fn tf(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
-    given: &'static [Given],
+    arguments: &'static [PassedArgument],
     converts: bool,
 ) -> Caller {
     Caller {
         name,
         dialect: Dialect::Tensorflow,
         functions,
-        given,
+        arguments,
         converts,
         stages: true,
         kind: RootKind::ControlFlowBody,
@@ -65,20 +65,20 @@ const fn tf(
 const fn jax(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
-    given: &'static [Given],
+    arguments: &'static [PassedArgument],
 ) -> Caller {
     Caller {
         name,
         dialect: Dialect::Jax,
         functions,
-        given,
+        arguments,
         converts: false,
         stages: true,
         kind: RootKind::ControlFlowBody,
     }
 }
 
-/// A caller that does not trace: the functions run as part of the code around the call, at once or later.
+/// A caller that does not trace. The functions run as part of the code around the call, immediately or later.
 const fn inline(caller: Caller) -> Caller {
     Caller { stages: false, ..caller }
 }
@@ -91,17 +91,17 @@ const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]
 const fn torch(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
-    given: &'static [Given],
+    arguments: &'static [PassedArgument],
 ) -> Caller {
-    Caller { dialect: Dialect::Torch, kind: RootKind::TorchCompile, ..tf(name, functions, given, false) }
+    Caller { dialect: Dialect::Torch, kind: RootKind::TorchCompile, ..tf(name, functions, arguments, false) }
 }
 
 const fn keras(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
-    given: &'static [Given],
+    arguments: &'static [PassedArgument],
 ) -> Caller {
-    inline(Caller { dialect: Dialect::Keras, ..tf(name, functions, given, false) })
+    inline(Caller { dialect: Dialect::Keras, ..tf(name, functions, arguments, false) })
 }
 
 /// From the libraries' documentation (TensorFlow 2.21, JAX 0.10).
@@ -158,7 +158,7 @@ pub static CALLERS: &[Caller] = &[
     jax("numpyro.contrib.control_flow.cond", &[(1, "true_fun"), (2, "false_fun")], &[Argument(3, "operand")]),
     jax("equinox.internal.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),
     jax("equinox.internal.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
-    // The solver integrates in its own loop.
+    // The solver calls the function in a loop of its own.
     jax("diffrax.ODETerm", &[(0, "vector_field")], &[Tensor, Tensor]),
     jax("diffrax.ControlTerm", &[(0, "vector_field")], &[Tensor, Tensor]),
     torch("torch.cond", &[(1, "true_fn"), (2, "false_fn")], &[Spread(3, "operands")]),

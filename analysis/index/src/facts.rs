@@ -27,7 +27,7 @@ impl Binding {
         }
     }
 
-    /// The binding time of a value that may have either.
+    /// The binding time of a value that has one of two binding times.
     pub fn join(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
@@ -118,7 +118,7 @@ pub enum Alternative {
     },
     /// A function, method or class with a known definition: `tensorflow.cond`, `model.Net.step`.
     Callable(Callee),
-    /// A module, by its name if it has a file.
+    /// A module, with its name if it is defined by a file.
     Module(Option<Name>),
     /// An instance of a class: its module, if the type has one, and its name.
     Instance {
@@ -235,7 +235,7 @@ impl Fact {
     }
 
     /// A copy in which Tensors of libraries that are not staged in `dialect` are host values.
-    pub fn seen_in(&self, dialect: Dialect) -> Self {
+    pub fn in_dialect(&self, dialect: Dialect) -> Self {
         let seen = |alternative: &Alternative| match alternative {
             Alternative::Tensor { library, .. } if !library.is_staged_in(dialect) => {
                 Alternative::Instance { module: None, class: self.shown.clone() }

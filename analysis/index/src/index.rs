@@ -41,7 +41,7 @@ pub struct FileIndex {
     pub definitions: Definitions,
     pub signatures: IndexVec<FunctionIndex, Signature>,
     pub imports: Imports,
-    /// The calling code by the last name of the callee: `self.model.call(x)` -> `call`. Sorted, without duplicates.
+    /// The code with calls, by the last name of the callee: `self.model.call(x)` -> `call`. Sorted, without duplicates.
     pub calls: FxHashMap<Name, Vec<Code>>,
     pub roots: IndexVec<RootIndex, RootSite>,
     /// Names of overloaded builtins that functions call: (function, range of the name).
@@ -191,7 +191,7 @@ impl FileIndex {
         self.signatures.get(code.function()?)
     }
 
-    /// The function or method of this file that a reference in `scope` names.
+    /// The function or method of this file that a reference in `scope` refers to.
     pub fn lookup(&self, reference: &Reference, scope: Code) -> Option<FunctionIndex> {
         match reference {
             Reference::Name(name) => self.lookup_name(name, scope),
@@ -238,7 +238,7 @@ impl FileIndex {
         }
     }
 
-    /// The class that `scope` is a method of, or is nested in a method of.
+    /// The class of which `scope` is a method. For code nested in a method, the class of that method.
     pub fn class_around(&self, scope: Code) -> Option<ClassIndex> {
         let mut current = scope.function();
         while let Some(entry) = self.definitions.functions.get(current?) {

@@ -13,12 +13,12 @@ use crate::dialect::RootKind;
 use ag_syntax::imports::Imports;
 
 /// A function that a call passes to Keras.
-pub(crate) struct Given<'a> {
+pub(crate) struct PassedFunction<'a> {
     pub(crate) function: &'a Expr,
     pub(crate) kind: RootKind,
 }
 
-/// Classes of Keras that wrap a function, their first argument: the keyword of the function.
+/// Classes of Keras that wrap a function, which is their first argument, with the keyword of this argument.
 const WRAPPERS: [(&str, &str, RootKind); 4] = [
     // The input of a `Lambda` layer may be a structure, like the input of `Layer.call`.
     ("layers.Lambda", "function", RootKind::KerasMethod),
@@ -38,7 +38,11 @@ const LAYER_KEYWORDS: [&str; 6] = [
 ];
 
 /// The functions that a call passes to Keras.
-pub(crate) fn given<'a>(imports: &Imports, call: &'a ast::ExprCall, callee: Option<&str>) -> Vec<Given<'a>> {
+pub(crate) fn passed_functions<'a>(
+    imports: &Imports,
+    call: &'a ast::ExprCall,
+    callee: Option<&str>,
+) -> Vec<PassedFunction<'a>> {
     let mut found = Vec::new();
     let class =
         callee.and_then(|callee| callee.strip_prefix("keras.").or_else(|| callee.strip_prefix("tf_keras.")));
@@ -73,14 +77,14 @@ fn is_compile(imports: &Imports, call: &ast::ExprCall) -> bool {
 }
 
 /// The functions in an argument: alone, or in lists, tuples and dicts.
-fn add<'a>(argument: Option<&'a Expr>, kind: RootKind, found: &mut Vec<Given<'a>>) {
+fn add<'a>(argument: Option<&'a Expr>, kind: RootKind, found: &mut Vec<PassedFunction<'a>>) {
     match argument {
         Some(Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) => {
             elts.iter().for_each(|element| add(Some(element), kind, found));
         }
         Some(Expr::Dict(dict)) => dict.items.iter().for_each(|item| add(Some(&item.value), kind, found)),
         Some(function @ (Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_))) => {
-            found.push(Given { function, kind });
+            found.push(PassedFunction { function, kind });
         }
         _ => {}
     }

@@ -61,15 +61,15 @@ pub enum CalledBy<'a> {
     Caller(&'static Caller),
     /// `dataset.map(lambda x: …)`, if the receiver is a Dataset.
     Dataset(&'a Expr),
-    /// `jax.vmap(lambda x: …)`: with Tensors.
+    /// `jax.vmap(lambda x: …)`: the lambda gets Tensors.
     Wrapper(Dialect),
 }
 
-/// The lambdas in a call that a library will call.
+/// The lambdas among the arguments of a call that a library calls.
 pub struct Called<'a> {
     pub lambdas: Vec<&'a ast::ExprLambda>,
     pub by: CalledBy<'a>,
-    /// `None` for `jax.grad(lambda x: …)`, which alone does not stage.
+    /// `None` for `jax.grad(lambda x: …)`, which does not stage by itself.
     pub stage: Option<LambdaStage>,
 }
 

@@ -174,7 +174,7 @@ pub(crate) static MAKERS: &[RootMaker] = &[
     jax("haiku.eval_shape", RootKind::JaxJit),
     jax("haiku.jit", RootKind::JaxJit),
     jax("optax.microbatch", RootKind::JaxJit),
-    // Inference compiles the model that a kernel is made for.
+    // Inference compiles the model for which a kernel is created.
     jax("numpyro.infer.NUTS", RootKind::JaxJit),
     jax("numpyro.infer.HMC", RootKind::JaxJit),
     jax("numpyro.infer.SA", RootKind::JaxJit),
@@ -253,9 +253,9 @@ pub(crate) static TRANSPARENT: &[&str] = &[
     "numpyro.handlers.uncondition",
 ];
 
-/// Whether a maker traces the computations of the function, but not all of its arguments: references of Pallas, the
-/// data of a model, the arguments of Equinox that are not arrays. `checkify` passes the arguments unchanged and traces
-/// operations on arrays.
+/// Whether a maker traces the function, but does not replace all of its arguments by tracers: the references of Pallas,
+/// the data of a model, and in Equinox the arguments that are not arrays. `checkify` passes the arguments unchanged and
+/// traces operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
         "equinox.filter_",

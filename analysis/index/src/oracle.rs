@@ -65,8 +65,8 @@ pub struct Question<'a> {
 }
 
 /// The attributes that a method sets on its receiver. Their types are those that other code reads, so they include the
-/// values that other methods set. Each type is given as its full display and as type expressions, both only for
-/// comparison.
+/// values that other methods set. Each type is given in two forms, as the type engine displays it and as type
+/// expressions. Both serve only for comparison.
 pub type Attributes = Vec<(Name, String, AssumedType)>;
 
 /// The answer to a question.

@@ -136,7 +136,7 @@ fn all_of_call<'a>(
             })
             .collect();
     }
-    // `model.compile()`; the type of `model` decides.
+    // `model.compile()`, if the type of `model` is `nn.Module`
     if let Expr::Attribute(attribute) = &*call.func
         && attribute.attr.as_str() == "compile"
         && imports.uses("torch")
@@ -172,15 +172,15 @@ fn all_of_call<'a>(
             })
             .collect();
     }
-    let given = keras_functions::given(imports, call, callee.as_deref());
-    if !given.is_empty() {
+    let passed = keras_functions::passed_functions(imports, call, callee.as_deref());
+    if !passed.is_empty() {
         let dialect = if imports.uses("tf_keras") { Dialect::Tensorflow } else { Dialect::Keras };
-        let site = |given: keras_functions::Given| {
-            let function = innermost(imports, given.function);
-            let site = plain(function, dialect, given.kind, dialect.converts());
+        let site = |passed: keras_functions::PassedFunction| {
+            let function = innermost(imports, passed.function);
+            let site = plain(function, dialect, passed.kind, dialect.converts());
             found(site, function, None)
         };
-        return given.into_iter().map(site).collect();
+        return passed.into_iter().map(site).collect();
     }
     if let Some(method) = callbacks::dataset_method(call)
         && imports.uses("tensorflow")

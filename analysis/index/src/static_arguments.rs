@@ -41,7 +41,7 @@ impl StaticArgument {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StaticArguments {
     pub listed: Vec<StaticArgument>,
-    /// An expression for more of them, if it does not consist of literals.
+    /// An expression that declares more static arguments and does not consist of literals.
     pub more: Option<MoreStatic>,
 }
 

@@ -32,7 +32,7 @@ pub enum TypeExpression {
     Unpacked(Arc<TypeExpression>),
 }
 
-/// A definition, by module and qualname: `model.layers` and `Config.Mode`. Without a qualname it is the module itself.
+/// A definition, by module and qualname: `model.layers` and `Config.Mode`. Without a qualname, the module itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QualifiedName {
     pub module: Name,
@@ -214,8 +214,8 @@ impl TypeExpression {
         }
     }
 
-    /// Prints Python. `name` returns the text for a class or placeholder; if it returns `None` for one of them, so
-    /// does this function.
+    /// Prints Python. `name` returns the text for a class or placeholder. If `name` returns `None` for one of them, the
+    /// result is `None`.
     pub fn print<'a>(
         &'a self,
         text: &mut String,

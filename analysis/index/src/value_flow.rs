@@ -3,14 +3,15 @@
 //! ```python
 //! def make(rate):
 //!     def update(grads): ...            # the function flows to the variable `update`,
-//!     return Pair(update, rate)         # to the first argument of a call, whose result is what `make` returns
+//!     return Pair(update, rate)         # to the first argument of a call, whose result `make` returns
 //!
 //! pair = make(0.1)                      # from there to `pair`
 //! jax.jit(pair.update)                  # and its attribute `update` to the first argument of `jax.jit`
 //! ```
 //!
-//! Everything here is syntax: names are resolved by Python's scoping, and nothing is known of other files. `ag-staging`
-//! solves the constraints of all files together. Order and conditions of statements play no part.
+//! The constraints are collected from syntax alone: names are resolved by Python's scoping, and other files are not
+//! read. `ag-staging` solves the constraints of all files together. The order and the conditions of statements are
+//! ignored.
 
 mod collect;
 mod operations;
@@ -142,9 +143,9 @@ pub enum Constraint {
         base: Node,
         from: Node,
     },
-    /// A decorator's argument that a test runner passes to the function. `name`: the parameter, or several of them:
-    /// `@parametrize("opt, rate", [(sgd, 0.1), (adam, 0.2)])`
-    Given {
+    /// A decorator's argument that a test runner passes to the function. `name` is the parameter's name, or the names
+    /// of several parameters: `@parametrize("opt, rate", [(sgd, 0.1), (adam, 0.2)])`
+    TestArgument {
         function: FunctionIndex,
         name: Option<Name>,
         from: Node,
@@ -174,11 +175,11 @@ pub struct LambdaFlow {
     /// `*args` and `**kwargs`
     pub variadic: Option<Node>,
     pub result: Node,
-    /// The code around it.
+    /// The code that contains it.
     pub around: Owner,
 }
 
-/// The constraints of a file without positions.
+/// The constraints of a file, without positions in its text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FlowCode {
     pub nodes: u32,

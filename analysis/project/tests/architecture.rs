@@ -1,4 +1,4 @@
-//! The dependencies that ARCHITECTURE.md promises: between crates, and between the files of a crate.
+//! Checks the dependencies that ARCHITECTURE.md describes: between crates, and between the files of a crate.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 

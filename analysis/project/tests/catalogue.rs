@@ -1,4 +1,5 @@
-//! The catalogue of errors (`tests/conformance/catalogue`): which kinds of errors of each framework a rule finds.
+//! The catalogue of errors (`tests/conformance/catalogue`): the kinds of errors of each framework, and whether a rule
+//! finds them.
 //!
 //! A kind with the verdict *found* has a finding of its rule in each of its programs: on the recorded line, or at the
 //! cause elsewhere in the function. A kind with the verdict *not yet* has no finding on the recorded line. Programs
@@ -52,7 +53,7 @@ struct Recording {
     errors: Vec<Program>,
 }
 
-/// What the framework did with one function.
+/// The recorded behavior of the framework for one function.
 #[derive(Deserialize)]
 struct Program {
     function: String,

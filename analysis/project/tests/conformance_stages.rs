@@ -114,13 +114,13 @@ fn verdicts(folder: &Path, dialect: Dialect) -> BTreeMap<Key, String> {
         let lines = LineIndex::from_source_text(text.as_str());
         let module = stem(Path::new(engine.path(file).as_str()));
         for construct in engine.stages(document).iter().flat_map(|function| &function.constructs) {
-            let place = lines.line_column(construct.range.start(), text.as_str());
+            let position = lines.line_column(construct.range.start(), text.as_str());
             all.insert(
                 (
                     module.clone(),
                     construct.kind.as_str().to_owned(),
-                    place.line.get() as u64,
-                    place.column.get() as u64,
+                    position.line.get() as u64,
+                    position.column.get() as u64,
                 ),
                 construct.binding.as_str().to_owned(),
             );

@@ -16,8 +16,8 @@ use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath, SystemPathBu
 use salsa::EventKind;
 use salsa::plumbing::FromId;
 
-/// The queries per function. They exclude the function's slice and its types under new assumptions: these are compared by
-/// value, so dependent queries do not re-run.
+/// The recorded queries, each of one function. Two further queries are not recorded, the text of a function and its
+/// types: they may re-run, but if their value is the same, the queries that depend on them do not.
 const QUERIES: [&str; 6] = ["function_ast", "stage", "flow", "facts", "constructs", "function_diagnostics"];
 
 const MODEL: &str = "\

@@ -49,8 +49,8 @@ fn fixes_remove_their_finding() {
 
 /// Checks the blocks in small groups, because a large project is not analyzed completely.
 fn checked() -> Vec<Checked> {
-    const TOGETHER: usize = 60;
-    spec().chunks(TOGETHER).flat_map(|blocks| support::check(blocks.to_vec())).collect()
+    const GROUP_SIZE: usize = 60;
+    spec().chunks(GROUP_SIZE).flat_map(|blocks| support::check(blocks.to_vec())).collect()
 }
 
 fn count(block: &Checked, code: &str) -> usize {

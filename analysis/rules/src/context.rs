@@ -76,7 +76,7 @@ impl<'a> FunctionContext<'a> {
         self.stage.converts
     }
 
-    /// Whether it creates objects, once: `__init__`, `build`, or a function called from one of them.
+    /// Whether it runs once to create objects: `__init__`, `build`, or a function called from one of them.
     pub fn creates_objects(&self) -> bool {
         let is_constructor = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
         let caller = self.stage.cause.as_ref().and_then(|cause| match &cause.anchor {
@@ -126,7 +126,8 @@ impl<'a> FunctionContext<'a> {
 
     /// The function of the project that a call resolves to, if there is exactly one.
     pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
-        let site = self.types.calls.iter().find(|site| site.place.range == call.range() && !site.implicit)?;
+        let site =
+            self.types.calls.iter().find(|site| site.location.range == call.range() && !site.implicit)?;
         let [target] = site.targets.as_slice() else { return None };
         let function = FunctionId::new(self.db, target.document, target.path.clone());
         function_ast(self.db, function).as_ref()
@@ -162,7 +163,7 @@ impl<'a> FunctionContext<'a> {
         (!self.hides_import(name)).then(|| self.imports.resolve(expression))?
     }
 
-    /// Whether this function binds `name`, and not by an import.
+    /// Whether this function binds `name` other than by an import.
     fn hides_import(&self, name: &str) -> bool {
         let binds = |alias: &ast::Alias| {
             let bound = alias.asname.as_ref().unwrap_or(&alias.name);
@@ -359,7 +360,7 @@ impl Report<'_> {
         self.with(|diagnostic| diagnostic.labels.push(Label { message: message.into(), span }))
     }
 
-    /// What to write instead.
+    /// The remedy.
     pub fn help(self, help: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.help = Some(help.into()))
     }

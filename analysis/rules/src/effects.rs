@@ -30,7 +30,7 @@ pub(super) const MUTATORS: [&str; 17] = [
 ];
 
 /// The mutating methods that few classes other than containers have.
-const UNMISTAKABLE: [&str; 8] =
+const CONTAINER_ONLY_MUTATORS: [&str; 8] =
     ["append", "appendleft", "extend", "extendleft", "pop", "popitem", "popleft", "setdefault"];
 
 /// A mutation of an object.
@@ -127,7 +127,7 @@ pub(super) fn outer_side_effect(def: &ast::StmtFunctionDef) -> Option<TextRange>
         _ => None,
     });
     let mutated = mutations(&def.body).into_iter().filter_map(|mutation| {
-        let is_certain = mutation.method.is_none_or(|method| UNMISTAKABLE.contains(&method));
+        let is_certain = mutation.method.is_none_or(|method| CONTAINER_ONLY_MUTATORS.contains(&method));
         (is_certain && is_outward(mutation.object)).then_some(mutation.range)
     });
     assigned.chain(mutated).min_by_key(|range| range.start())

@@ -24,8 +24,8 @@ const EAGER_TESTS: [&str; 9] = [
     "ndarray",
 ];
 
-/// Whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`,
-/// or in the body of a `try`; or the whole function is called from such code.
+/// Whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`, or in the
+/// body of a `try`, or whether the whole function is called from such code.
 pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
         || is_under(&ctx.def().body, range, &|_| false, &|test| tests_for_value(ctx.text(test)))
@@ -38,7 +38,8 @@ pub(super) fn tests_eager_execution(ctx: &FunctionContext, range: TextRange) -> 
     ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
 }
 
-/// `if not hasattr(x, "numpy"): return placeholder`: the code after it has only eager Tensors.
+/// Whether a test excludes symbolic Tensors: after `if not hasattr(x, "numpy"): return placeholder` all Tensors are
+/// eager.
 fn tests_for_value(test: &str) -> bool {
     test.contains("hasattr") && test.contains("numpy") || test.contains("executing_eagerly")
 }
@@ -47,7 +48,7 @@ fn mentions(test: &str) -> bool {
     EAGER_TESTS.iter().any(|word| test.contains(word)) || tests_backend(test)
 }
 
-/// `keras.backend.backend() == "torch"`: Tensors in its body belong to another library.
+/// Whether a test is like `keras.backend.backend() == "torch"`: the Tensors in its body belong to another library.
 fn tests_backend(test: &str) -> bool {
     test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
 }
@@ -78,11 +79,11 @@ pub(super) fn is_called_under(ctx: &FunctionContext, tests: &dyn Fn(&Call, &Expr
     false
 }
 
-/// The test calls a function of the project that contains such a test: `if self.uses_graph():`.
+/// Whether the test calls a function of the project that contains such a test: `if self.uses_graph():`.
 fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
     let calls = &queries::types(db, function).calls;
     let targets =
-        calls.iter().filter(|call| test.contains_range(call.place.range)).flat_map(|call| &call.targets);
+        calls.iter().filter(|call| test.contains_range(call.location.range)).flat_map(|call| &call.targets);
     targets
         .filter_map(|target| {
             function_ast(db, FunctionId::new(db, target.document, target.path.clone())).as_ref()

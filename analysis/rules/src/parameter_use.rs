@@ -13,7 +13,7 @@ use ag_index::dialect::RootKind;
 use ag_staging::queries;
 
 /// Functions of the frameworks that accept Python numbers and sequences as well as Tensors.
-const TAKE_NUMBERS: [&str; 20] = [
+const ACCEPT_NUMBERS: [&str; 20] = [
     "Variable",
     "arange",
     "array",
@@ -37,7 +37,7 @@ const TAKE_NUMBERS: [&str; 20] = [
 ];
 
 /// Attributes of Tensors that numbers, sequences and dictionaries do not have.
-const OF_TENSORS: [&str; 33] = [
+const TENSOR_ATTRIBUTES: [&str; 33] = [
     "T",
     "abs",
     "all",
@@ -74,11 +74,11 @@ const OF_TENSORS: [&str; 33] = [
 ];
 
 /// Methods and unpacking that only containers support: `x.items()`, `f(*x)`.
-const OF_CONTAINERS: [&str; 5] = ["append", "get", "items", "keys", "values"];
+const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"];
 
 /// Whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not use as a
 /// Tensor: `if decay > 0:` in a function that may just as well be called with a number.
-pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     // `jax.jit` traces numbers, TorchScript requires annotations for them, and libraries call the other roots
     // with Tensors.
     let takes_numbers = matches!(
@@ -103,7 +103,7 @@ pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnosti
             .iter()
             .filter(assumed)
             .any(|parameter| !is_used_as_tensor(ctx, &parameter.name));
-    unconfirmed || rests_on_flag(ctx, diagnostic)
+    unconfirmed || depends_on_flag(ctx, diagnostic)
 }
 
 /// Whether a diagnostic depends on a parameter that is tested as a flag and that receives the second or a later
@@ -116,7 +116,7 @@ pub(super) fn rests_on_unconfirmed(ctx: &FunctionContext, diagnostic: &Diagnosti
 /// def call(self, x, with_weights):
 ///     return self.attend(x, with_weights)
 /// ```
-fn rests_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+fn depends_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     let parameters = ctx.stage.parameters.iter().filter(|parameter| parameter.source == Source::CallSites);
     parameters
         .filter(|parameter| parameter.why.iter().any(|step| diagnostic.why.contains(step)))
@@ -160,7 +160,7 @@ fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool {
             tensors && call.arguments.args.iter().any(|argument| computes(argument, parameter))
         }
         Expr::Attribute(attribute) => {
-            is(&attribute.value, parameter) && OF_TENSORS.contains(&attribute.attr.as_str())
+            is(&attribute.value, parameter) && TENSOR_ATTRIBUTES.contains(&attribute.attr.as_str())
         }
         Expr::BinOp(ast::ExprBinOp { left, op: Operator::MatMult, right, .. }) => {
             computes(left, parameter) || computes(right, parameter)
@@ -189,7 +189,7 @@ pub(super) fn is_container(ctx: &FunctionContext, parameter: &Name) -> bool {
             .iter()
             .any(|keyword| keyword.arg.is_none() && is(&keyword.value, parameter)),
         Expr::Attribute(attribute) => {
-            is(&attribute.value, parameter) && OF_CONTAINERS.contains(&attribute.attr.as_str())
+            is(&attribute.value, parameter) && CONTAINER_METHODS.contains(&attribute.attr.as_str())
         }
         Expr::Subscript(subscript) => {
             is(&subscript.value, parameter) && subscript.slice.is_string_literal_expr()
@@ -220,7 +220,7 @@ fn computes(expression: &Expr, parameter: &Name) -> bool {
 fn is_of_framework(name: &str) -> bool {
     let (package, function) = (name.split('.').next(), name.rsplit('.').next());
     matches!(package, Some("torch" | "tensorflow" | "jax" | "keras" | "tf_keras"))
-        && function.is_some_and(|function| !TAKE_NUMBERS.contains(&function))
+        && function.is_some_and(|function| !ACCEPT_NUMBERS.contains(&function))
 }
 
 /// `self.layer`, `self.layers[0]`, `layer`: the callees in a model that take Tensors.

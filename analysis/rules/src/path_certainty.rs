@@ -47,7 +47,7 @@ fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     })
 }
 
-/// A root that users call; the body of a `lax.cond` belongs to the enclosing function.
+/// Whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.
 fn is_called_by_users(stage: &Stage) -> bool {
     stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
@@ -96,7 +96,7 @@ pub(super) fn argument<'db>(
     name: &Name,
 ) -> Option<(FunctionId<'db>, &'db Expr)> {
     let Call { function: caller, ast, range, .. } = callers::of_stage(db, stage)?;
-    let site = queries::types(db, caller).calls.iter().find(|site| site.place.range == range)?;
+    let site = queries::types(db, caller).calls.iter().find(|site| site.location.range == range)?;
     let target = site
         .targets
         .iter()

@@ -30,7 +30,7 @@ pub(crate) struct Binding<'a> {
     pub bound: Bound<'a>,
     /// Where the name is written.
     pub range: TextRange,
-    /// Where the binding takes effect: in `x = f(x)`, the right side reads the previous binding.
+    /// The offset at which the binding takes effect: in `x = f(x)`, the right side reads the previous binding.
     from: TextSize,
     /// Whether it is a statement of the scope's own block, with no `if` or loop around it.
     certain: bool,
@@ -52,7 +52,7 @@ struct Scope<'a> {
 
 /// A call, or the assignment to an attribute.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a, T> {
+pub(crate) struct Site<'a, T> {
     pub node: &'a T,
     pub scope: ScopeId,
     /// The outermost loop around it in its scope.
@@ -63,9 +63,9 @@ pub(crate) struct Program<'a> {
     scopes: Vec<Scope<'a>>,
     pub functions: Vec<(&'a ast::StmtFunctionDef, ScopeId)>,
     pub classes: Vec<&'a ast::StmtClassDef>,
-    pub calls: Vec<Place<'a, ast::ExprCall>>,
+    pub calls: Vec<Site<'a, ast::ExprCall>>,
     /// The targets of assignments that are attributes.
-    pub stores: Vec<Place<'a, ast::ExprAttribute>>,
+    pub stores: Vec<Site<'a, ast::ExprAttribute>>,
 }
 
 impl<'a> Program<'a> {
@@ -207,7 +207,7 @@ impl<'a> Collector<'a> {
             }
             Expr::Starred(starred) => self.bind_target(&starred.value, None),
             Expr::Attribute(attribute) => {
-                self.program.stores.push(Place {
+                self.program.stores.push(Site {
                     node: attribute,
                     scope: self.scope,
                     repeated: self.repeated,
@@ -358,7 +358,7 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
                 self.assign(&named.target, Some(&named.value), named.range());
             }
             Expr::Call(call) => {
-                self.program.calls.push(Place { node: call, scope: self.scope, repeated: self.repeated });
+                self.program.calls.push(Site { node: call, scope: self.scope, repeated: self.repeated });
                 source_order::walk_expr(self, expression);
             }
             Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {

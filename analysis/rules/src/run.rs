@@ -44,7 +44,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
         if stage.uncertain
             || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
-            || parameter_use::rests_on_unconfirmed(&context, diagnostic)
+            || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
         {
             diagnostic.severity = Severity::Info;
         }

@@ -206,7 +206,7 @@ fn resolve_rule(rule: &Rule, selections: &[Selection]) -> Option<Severity> {
     let best = |selectors: &[Selector]| {
         selectors.iter().filter(|selector| selector.matches(rule)).map(Selector::specificity).max()
     };
-    // Files that cannot be checked are reported whatever the selection.
+    // Files that cannot be checked are reported whatever the selection is.
     let unselected = matches!(rule.check, Check::Engine) && rule.severity == Severity::Error;
     let mut enabled = rule.default;
     let mut severity = Some(rule.severity);

@@ -61,7 +61,7 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
         if let Some(test) = ctx.expression_at(construct.test_range) {
             let certainty = match construct.binding {
                 Binding::Staged => Certainty::Always,
-                _ if ends_in_tensor(ctx, test) => Certainty::Reached,
+                _ if has_tensor_operand(ctx, test) => Certainty::Reached,
                 _ => Certainty::Sometimes,
             };
             decisions.push(Decision { construct, node, test, certainty });
@@ -70,14 +70,15 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     decisions
 }
 
-/// `a and b` where at least one operand is always a Tensor.
-fn ends_in_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
+/// Whether an operand of `not`, `and` or `or` is always a Tensor.
+fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
-            ends_in_tensor(ctx, &operation.operand)
+            has_tensor_operand(ctx, &operation.operand)
         }
         Expr::BoolOp(operation) => operation.values.iter().any(|value| {
-            ctx.binding(value) == Binding::Staged && !ctx.fact(value).unknown || ends_in_tensor(ctx, value)
+            ctx.binding(value) == Binding::Staged && !ctx.fact(value).unknown
+                || has_tensor_operand(ctx, value)
         }),
         _ => false,
     }

@@ -12,7 +12,7 @@ use ag_index::answers::ScopeTypes;
 use ag_index::ids::{Code, DocumentIndex};
 use ag_index::index::{FileIndex, FunctionId, file_index, function_ast, tree};
 use ag_index::oracle::{Answer, Assumptions, Question, Scope, Source, TypeOracle};
-use ag_index::place::Place;
+use ag_index::scope_location::ScopeLocation;
 use ag_syntax::expressions;
 use rayon::prelude::*;
 use ruff_db::source::SourceText;
@@ -44,7 +44,7 @@ pub struct RunCache {
     pub(crate) has_unknown: bool,
     /// After the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
-    /// For methods that were edited since that round: the attributes that they set in each round.
+    /// For methods that were edited since the last run: the attributes that they set in each round.
     pub(crate) attributes: AttributesByRound,
 }
 
@@ -87,7 +87,7 @@ pub enum Completeness {
     /// The run repeats everything: its results equal those of a first run.
     Complete,
     /// Types of edited functions are inferred under the assumptions of the last round alone, and possible calls are
-    /// carried over from the last run. [`RunCache::is_complete`]
+    /// carried over from the last run. Afterwards [`RunCache::is_complete`] may be false.
     Quick,
 }
 
@@ -245,8 +245,8 @@ impl Run<'_> {
         (!documents.is_empty()).then_some(documents)
     }
 
-    /// Infers the types of the fixpoint's scopes under the current assumptions; in the `last` round only of
-    /// staged functions, the only ones that are reported on.
+    /// Infers the types of the fixpoint's scopes under the current assumptions. In the `last` round, infers only the
+    /// types of staged functions, because findings and stages are reported only for them.
     fn round(
         &mut self,
         fixpoint: &Fixpoint,
@@ -254,11 +254,11 @@ impl Run<'_> {
         edited: &FxHashSet<Scope>,
         last: bool,
     ) -> Round {
-        let is_asked = |scope: &Scope| !last || fixpoint.staged.contains_key(scope);
-        self.round_of(fixpoint, known, edited, &is_asked)
+        let is_queried = |scope: &Scope| !last || fixpoint.staged.contains_key(scope);
+        self.round_of(fixpoint, known, edited, &is_queried)
     }
 
-    /// The same for functions that are possibly staged. The answers for the others remain valid.
+    /// Infers the types of functions that are possibly staged. The answers for the others remain valid.
     fn possible_round(
         &mut self,
         fixpoint: &Fixpoint,
@@ -277,30 +277,30 @@ impl Run<'_> {
         fixpoint: &Fixpoint,
         known: &[Round],
         edited: &FxHashSet<Scope>,
-        is_asked: &dyn Fn(&Scope) -> bool,
+        is_queried: &dyn Fn(&Scope) -> bool,
     ) -> Round {
         let assumptions = fixpoint.assumptions(self.db);
         let known = known.iter().find(|round| round.assumptions == assumptions);
         let mut answers = Answers::new();
-        let mut asked = Vec::new();
+        let mut queried = Vec::new();
         for scope in fixpoint.scopes(self.db) {
             let answer = known.and_then(|known| known.answers.get(&scope));
             match answer.filter(|_| !edited.contains(&scope)) {
                 Some(answer) => {
                     answers.insert(scope, Arc::clone(answer));
                 }
-                None if !is_asked(&scope) => {}
-                None => asked.push(scope),
+                None if !is_queried(&scope) => {}
+                None => queried.push(scope),
             }
         }
-        if !asked.is_empty() {
-            let types = self.ask(&assumptions, &asked, &[], known.is_some()).types;
-            answers.extend(asked.into_iter().zip(types));
+        if !queried.is_empty() {
+            let types = self.ask(&assumptions, &queried, &[], known.is_some()).types;
+            answers.extend(queried.into_iter().zip(types));
         }
         Round { assumptions, answers }
     }
 
-    /// Asks the oracle. `few`: few scopes are queried, so it pays to find the code on which their types depend.
+    /// Asks the oracle. If only a `few` scopes are queried, it may omit code on which their types do not depend.
     pub(crate) fn ask(
         &mut self,
         assumptions: &Assumptions,
@@ -334,8 +334,8 @@ impl Run<'_> {
         let mut scoped: Vec<_> = scopes.iter().copied().zip(types).collect();
         scoped.par_iter_mut().for_each_with(self.db.clone(), |db, (scope, types)| {
             if !types.calls.is_empty() {
-                let places = places(db, documents[scope.document], scope.code);
-                Arc::make_mut(types).locate(&places);
+                let locations = locations(db, documents[scope.document], scope.code);
+                Arc::make_mut(types).locate(&locations);
             }
         });
         scoped.into_iter().map(|(_, types)| types).collect()
@@ -353,20 +353,23 @@ pub(crate) fn source(
 }
 
 /// The locations of all expressions of a scope, by their ids.
-fn places(db: &Database, document: Document, code: Code) -> Vec<Place> {
-    fn all(expressions: &[&Expr], place: impl Fn(TextRange) -> Place) -> Vec<Place> {
-        expressions.iter().map(|expression| place(expression.range())).collect()
+fn locations(db: &Database, document: Document, code: Code) -> Vec<ScopeLocation> {
+    fn all(expressions: &[&Expr], location: impl Fn(TextRange) -> ScopeLocation) -> Vec<ScopeLocation> {
+        expressions.iter().map(|expression| location(expression.range())).collect()
     }
     let index = file_index(db, document);
     match index.function(code) {
         Some(entry) => {
             let ast = function_ast(db, FunctionId::new(db, document, entry.path.clone()));
             let ast = ast.as_ref();
-            ast.map(|ast| all(&expressions::of_function(ast.def()), Place::in_function)).unwrap_or_default()
+            ast.map(|ast| all(&expressions::of_function(ast.def()), ScopeLocation::in_function))
+                .unwrap_or_default()
         }
         None => {
-            let place = |range| index.place(Code::Module, range);
-            tree(db, document).map(|tree| all(&expressions::of_body(tree.suite()), place)).unwrap_or_default()
+            let location = |range| index.location(Code::Module, range);
+            tree(db, document)
+                .map(|tree| all(&expressions::of_body(tree.suite()), location))
+                .unwrap_or_default()
         }
     }
 }

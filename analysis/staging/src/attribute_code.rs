@@ -8,9 +8,10 @@
 //!     self.kernel = add(units)         # yes
 //! ```
 //!
-//! This is a backward slice by names: assignments of attributes, the bindings of the names that they mention, and so on,
-//! and everything that decides whether these statements are reached: jumps, the headers around them, `while`,
-//! assertions, and calls, which may not return. An edit outside this code changes no attribute.
+//! This is a backward slice by names. It contains the assignments of attributes, the bindings of all names that these
+//! mention directly or indirectly, and the code that decides whether these statements are reached: jumps, the headers
+//! of enclosing statements, `while`, assertions, and calls, which may not return. An edit outside this code changes no
+//! attribute.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Identifier, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
-/// The text of a method without its irrelevant statements. `text` is that of the tree.
+/// The text of a method without its irrelevant statements. The ranges of `function` refer to `text`.
 pub(crate) fn attribute_code(function: &ast::StmtFunctionDef, text: &str) -> String {
     let mut slice = Slice::default();
     let body = &function.body;

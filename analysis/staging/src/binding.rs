@@ -33,7 +33,7 @@ pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
 fn is_metadata(expression: &Expr) -> bool {
     match expression {
         Expr::Attribute(attribute) => {
-            const KEPT: &[&str] = &[
+            const HOST_ATTRIBUTES: &[&str] = &[
                 "dtype",
                 "ndim",
                 "ndims",
@@ -44,7 +44,7 @@ fn is_metadata(expression: &Expr) -> bool {
                 "is_cuda",
                 "is_leaf",
             ];
-            KEPT.contains(&attribute.attr.as_str()) || is_metadata(&attribute.value)
+            HOST_ATTRIBUTES.contains(&attribute.attr.as_str()) || is_metadata(&attribute.value)
         }
         Expr::BinOp(operation) => {
             let sides = [&*operation.left, &*operation.right];
@@ -64,7 +64,7 @@ fn is_metadata(expression: &Expr) -> bool {
             // `x.shape.as_list()`; methods of torch's Tensors and of strings that return host values:
             // `x.dim()`, `x.size(0)`.
             Expr::Attribute(method) => {
-                const ANSWERED: &[&str] = &[
+                const HOST_METHODS: &[&str] = &[
                     "dim",
                     "numel",
                     "nelement",
@@ -75,7 +75,7 @@ fn is_metadata(expression: &Expr) -> bool {
                     "endswith",
                 ];
                 is_metadata(&method.value)
-                    || ANSWERED.contains(&method.attr.as_str())
+                    || HOST_METHODS.contains(&method.attr.as_str())
                     || method.attr.as_str() == "size" && !call.arguments.is_empty()
             }
             _ => false,
@@ -186,7 +186,7 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// `t == None` is a Python `False` in every library; no operation of the graph computes it.
+/// Whether the comparison is like `t == None`: a Python `False` in every library, not an operation of the graph.
 fn compares_with_none((left, op, right): (&Expr, CmpOp, &Expr)) -> bool {
     matches!(op, CmpOp::Eq | CmpOp::NotEq) && (left.is_none_literal_expr() || right.is_none_literal_expr())
 }

@@ -89,7 +89,7 @@ fn construct(node: ConstructNode, parent: Option<u32>, fact: Lookup) -> Construc
 fn of_iteration(iterated: &Expr, fact: Lookup) -> Binding {
     match iterated {
         Expr::Named(named) => of_iteration(&named.value, fact),
-        // A list literal is a Python list, whatever its elements.
+        // A list literal is a Python list, whatever its elements are.
         Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_) | Expr::Set(_) => Binding::Python,
         Expr::ListComp(_) | Expr::Generator(_) | Expr::SetComp(_) | Expr::DictComp(_) => Binding::Python,
         _ => fact(iterated).map_or(Binding::Unknown, Fact::iteration_binding),

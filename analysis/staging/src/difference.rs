@@ -28,7 +28,7 @@ use crate::attribute_code::attribute_code;
 pub struct Version {
     pub text: SourceText,
     pub index: Arc<FileIndex>,
-    /// If it is known.
+    /// The syntax tree, if it is still available.
     pub tree: Option<Arc<Parsed<ModModule>>>,
 }
 
@@ -130,7 +130,7 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
         && relevant.iter().all(has_same_callers)
 }
 
-/// Equality except for positions and expression ids.
+/// Whether both are equal except for positions and expression ids.
 fn same_root(before: &RootSite, after: &RootSite) -> bool {
     let RootSite {
         target,
@@ -155,7 +155,7 @@ fn same_root(before: &RootSite, after: &RootSite) -> bool {
         && receiver.is_some() == after.receiver.is_some()
 }
 
-/// Equality of the data that a run reads, which excludes positions and the names of attributes.
+/// Whether the data that the analysis reads is equal. It excludes positions and the names of attributes.
 fn same_signature(before: &Signature, after: &Signature) -> bool {
     let Signature {
         parameters,

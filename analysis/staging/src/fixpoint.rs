@@ -34,7 +34,7 @@ use ag_index::index::{FileIndex, ParameterSyntax, file_index};
 use ag_index::lambdas::{LambdaStage, LambdaTypes};
 use ag_index::modules::module_name;
 use ag_index::oracle::{Assumption, Assumptions, Scope};
-use ag_index::place::Place;
+use ag_index::scope_location::ScopeLocation;
 use ag_syntax::expressions::ExprId;
 
 pub use limits::AnalysisLimits;
@@ -69,7 +69,7 @@ pub struct Staged {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     pub scope: Scope,
-    pub place: Place,
+    pub location: ScopeLocation,
 }
 
 /// The types of scopes, as reported by the oracle.
@@ -129,7 +129,7 @@ pub struct Fixpoint {
     /// The arguments with which functions call their own parameters: [`ScopeTypes::applied`].
     applied: BTreeMap<Scope, Vec<(ParameterIndex, Vec<AssumedType>)>>,
     /// The lambdas that a scope passes to functions: (lambda, callee, parameter).
-    given_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
+    passed_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
     /// Functions that unconverted code calls, and why they are not converted. Types do not depend on this map.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
     /// The other types that a body binds its parameters to. Monotone: a type is never removed.
@@ -164,7 +164,7 @@ impl Fixpoint {
             unknown_recursive: BTreeSet::new(),
             defaults: BTreeMap::new(),
             applied: BTreeMap::new(),
-            given_lambdas: BTreeMap::new(),
+            passed_lambdas: BTreeMap::new(),
             called_unconverted: BTreeMap::new(),
             rebound: BTreeMap::new(),
         };
@@ -176,7 +176,7 @@ impl Fixpoint {
         fixpoint
     }
 
-    /// No function is staged, and no root depends on types.
+    /// Whether no types are needed: no function is staged, and there is no evidence.
     pub fn is_idle(&self) -> bool {
         self.staged.is_empty() && self.evidence.is_empty()
     }
@@ -298,7 +298,8 @@ impl Fixpoint {
         self.unknown_recursive.contains(&scope)
     }
 
-    /// AutoGraph converts a function together with its nested functions, independent of their callers.
+    /// Marks the functions nested in converted functions as converted: AutoGraph converts them together, whoever calls
+    /// them. Returns whether there were any.
     fn convert_nested(&mut self, db: &dyn Db) -> bool {
         let nested: Vec<Scope> = self
             .staged
@@ -339,7 +340,7 @@ impl Fixpoint {
             if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
                 continue;
             }
-            let cause = Cause { scope, place: index.place(site.scope, site.range) };
+            let cause = Cause { scope, location: index.location(site.scope, site.range) };
             changed |= self.stage_root(db, function, site, cause);
         }
         changed
@@ -348,14 +349,14 @@ impl Fixpoint {
     fn absorb_calls(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
         let mut changed = false;
         let mut contributions = Vec::new();
-        let mut given_lambdas = Vec::new();
+        let mut passed_lambdas = Vec::new();
         let staged = self.staged.get(&scope).cloned();
         let distance = self.evidence.get(&scope).copied();
         let is_evidence = distance.is_some();
         for call in &types.calls {
             let caller = match (&staged, call.lambda) {
                 (Some(staged), Some(lambda)) if staged.possible => {
-                    self.staged_by(lambda, Cause { scope, place: call.place })
+                    self.staged_by(lambda, Cause { scope, location: call.location })
                 }
                 (Some(staged), None) => Some(staged.clone()),
                 (Some(staged), Some(lambda)) => Some(Staged {
@@ -363,7 +364,7 @@ impl Fixpoint {
                     converts: staged.converts && lambda.kind != RootKind::DatasetCallback,
                     ..staged.clone()
                 }),
-                (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, place: call.place }),
+                (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, location: call.location }),
                 (None, None) => None,
             };
             let is_staged = caller.as_ref().is_some_and(|caller| !caller.possible || !is_evidence);
@@ -395,11 +396,11 @@ impl Fixpoint {
                     changed = true;
                 }
                 self.contribute(db, scope, call, is_staged, target, callee, &mut contributions);
-                given_lambdas.extend(self.lambdas_of(db, call, target, callee));
+                passed_lambdas.extend(self.lambdas_of(db, call, target, callee));
             }
         }
-        if self.given_lambdas.get(&scope).map_or(&[][..], Vec::as_slice) != given_lambdas {
-            self.given_lambdas.insert(scope, given_lambdas);
+        if self.passed_lambdas.get(&scope).map_or(&[][..], Vec::as_slice) != passed_lambdas {
+            self.passed_lambdas.insert(scope, passed_lambdas);
             changed = true;
         }
         if self.contributions.get(&scope) != Some(&contributions) {
@@ -409,7 +410,7 @@ impl Fixpoint {
         changed
     }
 
-    /// Represents the library that calls a lambda as the caller of the functions called in the lambda.
+    /// Describes the library that calls a lambda, which counts as the caller of the functions that the lambda calls.
     fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
         let dialects = &self.options.dialects;
         (dialects.is_empty() || dialects.contains(&lambda.dialect)).then(|| Staged {
@@ -427,12 +428,12 @@ impl Fixpoint {
         })
     }
 
-    /// A call from staged code stages its callee.
+    /// Stages a function that staged code calls. Returns whether something changed.
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
         if caller.depth >= self.limits.call_depth {
             return false;
         }
-        let cause = Cause { scope, place: call.place };
+        let cause = Cause { scope, location: call.location };
         let Some(staged) = self.reached(db, caller, callee, cause, call.implicit) else { return false };
         if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = staged.unconverted
             && !caller.possible
@@ -525,7 +526,7 @@ impl Fixpoint {
             let functions = assumptions.entry(scope.document).or_default();
             functions.entry(scope.code).or_default().lambdas.clone_from(lambdas);
         }
-        for (scope, lambdas) in &self.given_lambdas {
+        for (scope, lambdas) in &self.passed_lambdas {
             let functions = assumptions.entry(scope.document).or_default();
             let known = &mut functions.entry(scope.code).or_default().lambdas;
             for (id, callee, parameter) in lambdas {

@@ -1,4 +1,4 @@
-//! Where the locations and lambdas of edited code are after an edit.
+//! The locations and lambdas of edited code before an edit, with the corresponding ones after it.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use ag_index::answers::ScopeTypes;
 use ag_index::ids::Code;
 use ag_index::index::FileIndex;
 use ag_index::oracle::{Assumptions, Scope};
-use ag_index::place::Place;
+use ag_index::scope_location::ScopeLocation;
 use ag_syntax::expressions::ExprId;
 use rustc_hash::FxHashMap;
 
@@ -14,18 +14,18 @@ use crate::fixpoint::Cause;
 use crate::update::Edited;
 use crate::value_flow::PossibleCalls;
 
-/// The new locations of calls, roots and names, and the new ids of lambdas, by their old ones.
+/// The new locations of calls, roots and names, by old location; and the new ids of lambdas, by old id.
 #[derive(Default)]
 pub struct Moves {
-    places: FxHashMap<(Scope, Place), Place>,
+    locations: FxHashMap<(Scope, ScopeLocation), ScopeLocation>,
     lambdas: FxHashMap<(Scope, ExprId), ExprId>,
     /// An old location or lambda has two new ones.
     is_contradictory: bool,
 }
 
 impl Moves {
-    fn add_place(&mut self, scope: Scope, before: Place, after: Place) {
-        let known = *self.places.entry((scope, before)).or_insert(after);
+    fn add_location(&mut self, scope: Scope, before: ScopeLocation, after: ScopeLocation) {
+        let known = *self.locations.entry((scope, before)).or_insert(after);
         self.is_contradictory |= known != after;
     }
 
@@ -39,7 +39,7 @@ impl Moves {
         let (before, after) = (&edited.before.index, &edited.after.index);
         let mut add = |around: Code, old, new| {
             let scope = Scope { document: edited.position, code: around };
-            self.add_place(scope, before.place(around, old), after.place(around, new));
+            self.add_location(scope, before.location(around, old), after.location(around, new));
         };
         for (old, new) in before.roots.iter().zip(&after.roots) {
             add(old.scope, old.range, new.range);
@@ -62,8 +62,8 @@ impl Moves {
         let sites = before.sites(edited.position).into_iter().zip(after.sites(edited.position));
         for ((old_code, old), (new_code, new)) in sites {
             let scope = Scope { document: edited.position, code: old_code };
-            let old = edited.before.index.place(old_code, old);
-            self.add_place(scope, old, edited.after.index.place(new_code, new));
+            let old = edited.before.index.location(old_code, old);
+            self.add_location(scope, old, edited.after.index.location(new_code, new));
         }
     }
 
@@ -121,7 +121,7 @@ impl Moves {
                 self.add_lambda(scope, old.id, new.id);
             }
             for (old, new) in calls.iter().zip(&after.calls) {
-                self.add_place(scope, old.place, new.place);
+                self.add_location(scope, old.location, new.location);
                 for ((_, old), (_, new)) in old.lambdas.iter().zip(&new.lambdas) {
                     self.add_lambda(scope, *old, *new);
                 }
@@ -135,15 +135,16 @@ impl Moves {
     }
 
     /// Whether the new location of a cause in edited code is known. A default has no location.
-    pub(crate) fn has_place(&self, cause: &Cause) -> bool {
-        cause.place == Place::default() || self.places.contains_key(&(cause.scope, cause.place))
+    pub(crate) fn has_location(&self, cause: &Cause) -> bool {
+        cause.location == ScopeLocation::default()
+            || self.locations.contains_key(&(cause.scope, cause.location))
     }
 
     /// Updates a location. Returns whether it differs.
     pub(crate) fn apply(&self, cause: &mut Cause) -> bool {
-        let now = self.places.get(&(cause.scope, cause.place)).copied().unwrap_or(cause.place);
-        let differs = now != cause.place;
-        cause.place = now;
+        let now = self.locations.get(&(cause.scope, cause.location)).copied().unwrap_or(cause.location);
+        let differs = now != cause.location;
+        cause.location = now;
         differs
     }
 

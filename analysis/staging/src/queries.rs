@@ -31,7 +31,7 @@ pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes>
         return Arc::default();
     };
     let stage = stage(db, function).as_ref();
-    let seen = stage.and_then(|stage| types.seen_in(stage.dialect));
+    let seen = stage.and_then(|stage| types.in_dialect(stage.dialect));
     seen.map_or_else(|| Arc::clone(types), Arc::new)
 }
 

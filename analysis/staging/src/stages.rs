@@ -16,7 +16,7 @@ use ag_index::facts::Binding;
 use ag_index::ids::DocumentIndex;
 use ag_index::index::{DefaultValue, ParameterSyntax, file_index};
 use ag_index::oracle::Scope;
-use ag_index::place::Place;
+use ag_index::scope_location::ScopeLocation;
 use ag_syntax::functions::FunctionPath;
 use ruff_python_ast::name::Name;
 
@@ -63,13 +63,13 @@ pub fn of_scope(
         .iter_enumerated()
         .map(|(position, syntax)| {
             let assumption = assumptions.get(position).unwrap_or(&nothing);
-            let place = Span {
+            let location = Span {
                 document,
                 anchor: Anchor::Function(entry.path.clone()),
                 range: syntax.name_range.checked_sub(entry.range.start()).unwrap_or(syntax.name_range),
             };
             let source = assumption.source.unwrap_or(Source::Unknown);
-            let fact = facts.get(position).map(|fact| fact.seen_in(staged.dialect));
+            let fact = facts.get(position).map(|fact| fact.in_dialect(staged.dialect));
             let binding = match source {
                 Source::Receiver => Binding::Python,
                 _ => fact.as_ref().map_or(Binding::Unknown, ag_index::facts::Fact::binding),
@@ -79,7 +79,7 @@ pub fn of_scope(
                 _ => assumption.assumed.shown().map(Name::new),
             };
             let known = shown.as_deref();
-            let why = why(db, fixpoint, staged, syntax, assumption, source, binding, known, place);
+            let why = why(db, fixpoint, staged, syntax, assumption, source, binding, known, location);
             Parameter { name: syntax.name.clone(), source, binding, shown, why }
         })
         .collect();
@@ -110,7 +110,8 @@ pub fn of_scope(
     Some((entry.path.clone(), stage))
 }
 
-/// When eager code calls `tf.while_loop`, its body runs eagerly, and so do the functions that it calls.
+/// Whether a body runs eagerly: when eager code calls `tf.while_loop`, its body runs eagerly, and so do the functions
+/// that the body calls.
 fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
     const MAX_CALLERS: usize = 16;
     for _ in 0..MAX_CALLERS {
@@ -130,9 +131,9 @@ fn span(db: &dyn Db, fixpoint: &Fixpoint, cause: &Cause) -> Span {
     let document = fixpoint.document(cause.scope);
     let anchor = match file_index(db, document).function(cause.scope.code) {
         Some(entry) => Anchor::Function(entry.path.clone()),
-        None => Anchor::Statement(cause.place.statement),
+        None => Anchor::Statement(cause.location.statement),
     };
-    Span { document, anchor, range: cause.place.range }
+    Span { document, anchor, range: cause.location.range }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the steps of a why-chain depend on all of these")]
@@ -145,7 +146,7 @@ fn why(
     source: Source,
     binding: Binding,
     shown: Option<&str>,
-    place: Span,
+    location: Span,
 ) -> Why {
     let name = &syntax.name;
     let what = description(staged.dialect, binding, shown);
@@ -158,7 +159,7 @@ fn why(
                 Some(shown) => format!("`{name}` is annotated `{shown}`"),
                 None => format!("`{name}` is annotated"),
             };
-            steps.push(step(format!("{annotated}: {what}"), Some(place)));
+            steps.push(step(format!("{annotated}: {what}"), Some(location)));
         }
         Source::Default => {
             let default = match &syntax.default {
@@ -167,12 +168,12 @@ fn why(
                 DefaultValue::None => "default `None`".to_owned(),
                 _ => format!("its default is {}", article(shown)),
             };
-            steps.push(step(format!("`{name}` is {what}: {default}"), Some(place)));
+            steps.push(step(format!("`{name}` is {what}: {default}"), Some(location)));
         }
         Source::CallSites => {
-            steps.push(step(format!("parameter `{name}` is {what}"), Some(place)));
+            steps.push(step(format!("parameter `{name}` is {what}"), Some(location)));
             for site in distinct(&assumption.sites) {
-                let omitted = site.cause.place == Place::default();
+                let omitted = site.cause.location == ScopeLocation::default();
                 let span = (!omitted).then(|| span(db, fixpoint, &site.cause));
                 let given = site.assumed.shown();
                 let given = article(given.as_deref());
@@ -188,7 +189,7 @@ fn why(
                     "parameter `{name}` of {root} has no annotation, no default and no known call: assumed to be {}",
                     staged.dialect.traced_value()
                 ),
-                Some(place),
+                Some(location),
             ));
         }
     }

@@ -125,16 +125,16 @@ impl Run<'_> {
         let mut attributes = vec![Vec::new(); cache.rounds.len()];
         for (at, round) in cache.rounds.iter().enumerate().rev() {
             let known = update.edited.iter().copied().filter(|scope| round.answers.contains_key(scope));
-            let (asked, unknown): (Vec<Scope>, Vec<Scope>) =
+            let (queried, unknown): (Vec<Scope>, Vec<Scope>) =
                 known.partition(|scope| asks_all_rounds || asked_later.insert(*scope));
             update.unknown.extend(unknown.into_iter().map(|scope| (at, scope)));
-            if asked.is_empty() && methods.is_empty() {
+            if queried.is_empty() && methods.is_empty() {
                 continue;
             }
             let mut assumptions = round.assumptions.clone();
             is_same &= update.moves.add_lambdas(all, &mut assumptions);
-            let answer = self.ask(&assumptions, &asked, &methods, true);
-            for (scope, types) in asked.into_iter().zip(answer.types) {
+            let answer = self.ask(&assumptions, &queried, &methods, true);
+            for (scope, types) in queried.into_iter().zip(answer.types) {
                 let known = round.answers.get(&scope);
                 is_same &= known.is_some_and(|known| update.moves.add_types(scope, known, &types));
                 update.answers[at].push((scope, types));
@@ -165,7 +165,7 @@ impl Run<'_> {
                 && edited.scopes().all(|scope| self.has_same_syntax(fixpoint, scope))
         };
         is_same &= self.completeness == Completeness::Quick || !cache.has_unknown;
-        if !is_same || !all.iter().all(starts_same) || !update.has_all_places(fixpoint) {
+        if !is_same || !all.iter().all(starts_same) || !update.has_all_locations(fixpoint) {
             return Effect::Assumptions(update.possible);
         }
         Effect::Confined(Box::new(update))
@@ -238,12 +238,12 @@ fn by_method(methods: &[Scope], rounds: &[Vec<Option<Attributes>>]) -> Attribute
 
 impl Update {
     /// Whether the location of every call and root in edited code that other functions refer to is known.
-    fn has_all_places(&self, fixpoint: &Fixpoint) -> bool {
+    fn has_all_locations(&self, fixpoint: &Fixpoint) -> bool {
         let is_edited = |scope: Scope| {
             self.edited.contains(&scope)
                 || scope.code == Code::Module && self.documents.contains(&scope.document)
         };
-        let is_known = |cause: &Cause| !is_edited(cause.scope) || self.moves.has_place(cause);
+        let is_known = |cause: &Cause| !is_edited(cause.scope) || self.moves.has_location(cause);
         self.moves.is_consistent() && fixpoint.causes().all(is_known)
     }
 

@@ -1,18 +1,18 @@
 //! The functions that calls of the project may reach, where functions are values: in variables, fields, containers,
 //! arguments and results.
 //!
-//! This solves the constraints of all files ([`ag_index::value_flow`]) without types, contexts and order of execution. So
-//! a call that it finds is possible, and not certain: findings that rest on it are info.
+//! This solves the constraints of all files ([`ag_index::value_flow`]) without types, contexts and order of execution.
+//! So the calls that it finds are possible, but not certain. Findings that depend on such a call are info.
 //!
 //! ```text
-//! values       functions, objects, containers, and where they are kept
+//! values       functions, objects and containers, and the cells that hold them
 //! constraints  adds the constraints of a file
 //! solve        propagates values until nothing changes
 //! lookup       resolution of names: imports, variables of modules, attributes of classes
 //! loads        attributes and elements of values
 //! calls        calls of values
 //! libraries    calls of functions outside the project
-//! unresolved   decorators and objects of which nothing is known
+//! unresolved   decorators and objects about which nothing is known
 //! carried      keeps the solution over edits
 //! ```
 
@@ -91,7 +91,7 @@ impl PossibleCalls {
         solve::solve(db, documents, hierarchy)
     }
 
-    /// Equality except for the site ids of edited documents.
+    /// Whether both are equal except for the site ids of edited documents.
     pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
         let site = |document, site| (!is_edited(document)).then_some(site);
         let call = |caller: &Callable, call: &PossibleCall| (call.callee, site(caller.document, call.site));

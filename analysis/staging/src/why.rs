@@ -97,7 +97,7 @@ impl Reasons<'_> {
                     .into_iter(),
                 steps,
             ),
-            Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => self.follow_place(expression, steps),
+            Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => self.follow_path(expression, steps),
             Expr::Call(call) => {
                 let message = format!("`{}(…)` returns {}", self.text(&call.func), self.describe(expression));
                 self.push(expression, message, steps);
@@ -107,7 +107,8 @@ impl Reasons<'_> {
         }
     }
 
-    /// Follows the decisive operand: the first staged one, else mixed, else unknown; literals last.
+    /// Follows the decisive operand: the first one that is staged, otherwise mixed, otherwise unknown. Literals come
+    /// last.
     fn follow_decisive<'e>(&self, operands: impl Iterator<Item = &'e Expr>, steps: &mut Vec<Step>) {
         let rank = |expression: &Expr| match binding::of_test(expression, self.lookup) {
             Binding::Staged => 0,
@@ -121,8 +122,8 @@ impl Reasons<'_> {
         }
     }
 
-    /// A name, attribute or item: to the definition that bound it.
-    fn follow_place(&self, expression: &Expr, steps: &mut Vec<Step>) {
+    /// Follows a name, attribute or item to the definition that bound it.
+    fn follow_path(&self, expression: &Expr, steps: &mut Vec<Step>) {
         let Some(name) = QName::from_expr(expression) else {
             // `x[i]`, `f(x).shape`: determined by the value of the base.
             self.push(expression, self.sentence(expression), steps);

@@ -27,7 +27,7 @@ use ag_index::oracle::Assumption;
 use ag_index::type_expression::TypeExpression;
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
-pub(crate) enum Asked<'a> {
+pub(crate) enum Queried<'a> {
     /// A predicate for the functions of this file; functions of other files may be queried, too.
     Functions(&'a dyn Fn(FunctionIndex) -> bool),
     /// The dependency slice of functions of this file; no other file is queried.
@@ -55,22 +55,22 @@ pub(crate) fn annotated_source(
     index: &FileIndex,
     module: &str,
     assumptions: &BTreeMap<Code, Assumption>,
-    asked: &Asked,
+    queried: &Queried,
     methods: &[FunctionIndex],
 ) -> String {
     let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
-    let bodies = index.omittable_bodies(&|function| match asked {
-        Asked::Functions(asked) => {
+    let bodies = index.omittable_bodies(&|function| match queried {
+        Queried::Functions(queried) => {
             !index.is_self_contained(function)
                 || index.returns_functions(function)
-                || index.with_nested(function).any(asked)
+                || index.with_nested(function).any(queried)
         }
-        Asked::Slice(slice) => slice.has_body(function),
+        Queried::Slice(slice) => slice.has_body(function),
     });
     writer.edits.extend(bodies.into_iter().map(|body| (body.start(), body.len(), "pass".to_owned())));
     for (function, signature) in index.signatures.iter_enumerated() {
         let Some(assumption) = assumptions.get(&Code::Function(function)) else { continue };
-        if matches!(asked, Asked::Slice(slice) if !slice.has_header(function)) {
+        if matches!(queried, Queried::Slice(slice) if !slice.has_header(function)) {
             continue;
         }
         for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
@@ -78,7 +78,7 @@ pub(crate) fn annotated_source(
                 writer.parameter(parameter, assumed);
             }
         }
-        if matches!(asked, Asked::Slice(slice) if !slice.has_result(function)) {
+        if matches!(queried, Queried::Slice(slice) if !slice.has_result(function)) {
             continue;
         }
         if let Some(annotation) = assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
@@ -88,20 +88,21 @@ pub(crate) fn annotated_source(
         }
     }
     for (position, class) in index.definitions.classes.iter_enumerated() {
-        match asked {
-            Asked::Slice(slice) if !slice.has_class(position) => {
+        match queried {
+            Queried::Slice(slice) if !slice.has_class(position) => {
                 if index.definitions.function_at(class.range.start()).is_none() {
                     writer.edits.push((class.range.start(), class.range.len(), "pass".to_owned()));
                 }
             }
-            Asked::Slice(slice) if !slice.is_callable(position) => {}
+            Queried::Slice(slice) if !slice.is_callable(position) => {}
             _ => writer.callable(text, index, class, assumptions),
         }
     }
     writer.probes(index, methods);
     for lambda in &index.lambdas {
         let outermost = lambda.scope.function().map(|function| index.outermost(function));
-        if matches!((asked, outermost), (Asked::Slice(slice), Some(function)) if !slice.has_body(function)) {
+        if matches!((queried, outermost), (Queried::Slice(slice), Some(function)) if !slice.has_body(function))
+        {
             continue;
         }
         let types = assumptions.get(&lambda.scope).map(|assumption| assumption.lambdas.as_slice());
@@ -119,7 +120,7 @@ pub(crate) fn annotated_source(
     writer.finish(text)
 }
 
-/// Whether the annotation of a parameter is replaced, since it is used as a flag and all calls pass flags.
+/// Whether the annotation of a parameter is replaced, because the parameter is used as a flag and all calls pass flags.
 fn is_flag(parameter: &ParameterSyntax, assumed: &AssumedType) -> bool {
     parameter.may_be_flag() && assumed.is_flag()
 }

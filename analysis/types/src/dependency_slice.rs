@@ -28,7 +28,7 @@ use ag_index::type_expression::TypeExpression;
 use ag_syntax::words::words;
 
 /// Methods that are called implicitly.
-const IMPLICIT: [&str; 2] = ["call", "forward"];
+const IMPLICIT_METHODS: [&str; 2] = ["call", "forward"];
 
 /// The functions and classes of a file in the slice.
 #[derive(Debug, Default)]
@@ -45,16 +45,16 @@ pub(crate) struct DependencySlice {
 }
 
 impl DependencySlice {
-    /// The slice of the `asked` functions under some assumptions.
+    /// The slice of the `queried` functions under some assumptions.
     pub(crate) fn of(
-        asked: &[FunctionIndex],
+        queried: &[FunctionIndex],
         text: &str,
         index: &FileIndex,
         assumptions: &BTreeMap<Code, Assumption>,
     ) -> Self {
         let mut search =
             Search { text, index, assumptions, mentioned: FxHashSet::default(), slice: Self::default() };
-        search.start(asked);
+        search.start(queried);
         while search.step() {}
         search.slice
     }
@@ -96,14 +96,14 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Starts from the queried functions, their enclosing definitions, and the module's own code.
-    fn start(&mut self, asked: &[FunctionIndex]) {
+    fn start(&mut self, queried: &[FunctionIndex]) {
         let (functions, classes) = (&self.index.definitions.functions, &self.index.definitions.classes);
         let whole = TextRange::up_to(TextSize::of(self.text));
         let outermost = classes.iter().map(|class| class.range);
         let outermost = outermost.chain(functions.iter().map(|function| function.range));
         self.mention_outside(whole, outermost.collect());
         self.mention_lambdas(Code::Module);
-        for function in asked {
+        for function in queried {
             let Some(entry) = functions.get(*function) else { continue };
             // Functions with the same name are distinguished by their order, so all classes of that name are kept.
             let around = classes.iter().filter(|class| class.range.contains_range(entry.range));
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
             let name = entry.path.name();
             let is_called = match entry.class {
                 Some(class) if name.starts_with("__") => self.slice.has_class(class),
-                Some(class) if IMPLICIT.contains(&name) => self.slice.is_callable(class),
+                Some(class) if IMPLICIT_METHODS.contains(&name) => self.slice.is_callable(class),
                 _ => false,
             };
             if is_called || self.mentioned.contains(name) {

@@ -437,8 +437,8 @@ fn bases(db: &dyn Db, file: File, class: ClassIndex) -> Vec<(File, TextRange)> {
     arguments
         .filter_map(|base| {
             let definition = base.inferred_type(&model)?.definition(db, &env)?;
-            let place = definition.focus_range(db)?;
-            Some((place.file(), place.range()))
+            let location = definition.focus_range(db)?;
+            Some((location.file(), location.range()))
         })
         .collect()
 }

@@ -7,21 +7,21 @@ use ruff_notebook::{Notebook, NotebookError};
 use serde_json::{Map, Value, json};
 
 /// The fields of a notebook.
-const OF_NOTEBOOK: [&str; 4] = ["cells", "metadata", "nbformat", "nbformat_minor"];
+const NOTEBOOK_FIELDS: [&str; 4] = ["cells", "metadata", "nbformat", "nbformat_minor"];
 /// The fields of a cell of text.
-const OF_TEXT: [&str; 5] = ["attachments", "cell_type", "id", "metadata", "source"];
+const TEXT_CELL_FIELDS: [&str; 5] = ["attachments", "cell_type", "id", "metadata", "source"];
 /// The fields of a cell of code.
-const OF_CODE: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
+const CODE_CELL_FIELDS: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
 
 /// Reads a notebook that the strict reader rejects with `error`. Unknown fields are left out, and missing ones are empty.
 pub(crate) fn read_leniently(text: &str, error: NotebookError) -> Result<Notebook, NotebookError> {
     let Ok(Value::Object(mut notebook)) = serde_json::from_str(text) else { return Err(error) };
-    notebook.retain(|field, _| OF_NOTEBOOK.contains(&field.as_str()));
+    notebook.retain(|field, _| NOTEBOOK_FIELDS.contains(&field.as_str()));
     or_empty(&mut notebook, "metadata", json!({}));
     for cell in notebook.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(cell) = cell.as_object_mut() else { return Err(error) };
         let is_code = cell.get("cell_type").is_some_and(|kind| kind == "code");
-        let fields: &[&str] = if is_code { &OF_CODE } else { &OF_TEXT };
+        let fields: &[&str] = if is_code { &CODE_CELL_FIELDS } else { &TEXT_CELL_FIELDS };
         cell.retain(|field, _| fields.contains(&field.as_str()));
         or_empty(cell, "metadata", json!({}));
         if is_code {

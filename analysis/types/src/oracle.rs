@@ -16,14 +16,14 @@ use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::annotate::{self, Asked};
+use crate::annotate::{self, Queried};
 use crate::cancellation::{Cancellable, Cancellation};
 use crate::database::Database;
 use crate::dependency_slice::DependencySlice;
 use crate::environment::Environment;
 use crate::{imports, inference};
 
-/// The number of annotated texts cached per document. Its assumptions differ between the rounds of a run.
+/// The number of annotated texts that are cached per document: each round of a run has other assumptions.
 const MAX_CACHED: usize = 12;
 
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub struct Oracle {
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
     restriction: Restriction,
-    /// Imports from the project's other files have unknown types, including files that are not documents.
+    /// Imports from other files of the project have unknown types, even if these files are not documents.
     is_isolated: bool,
     cancellation: Cancellation,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
@@ -46,7 +46,7 @@ pub struct Oracle {
 
 /// The documents that inference is limited to.
 enum Restriction {
-    /// The documents or the search paths have changed since it was set.
+    /// The documents or the search paths have changed since the restriction was set.
     Outdated,
     Everything,
     Documents(Vec<DocumentIndex>),
@@ -66,7 +66,7 @@ struct AnnotatedSource {
     index: Arc<FileIndex>,
     assumed: BTreeMap<Code, Assumption>,
     /// The code whose body it contains, sorted.
-    asked: Vec<Code>,
+    queried: Vec<Code>,
     text: SourceText,
 }
 
@@ -193,15 +193,15 @@ impl Oracle {
             assumed => assumed.unwrap_or(&none),
         };
         if let Some((_, slice)) = slice.filter(|(document, _)| *document == position) {
-            return Some(self.annotated_source(source, user, file, assumed, &Asked::Slice(slice), methods));
+            return Some(self.annotated_source(source, user, file, assumed, &Queried::Slice(slice), methods));
         }
-        let asked: Vec<Code> =
+        let queried: Vec<Code> =
             in_document(question.scopes, position).iter().map(|scope| scope.code).collect();
         if methods.is_empty() {
-            return Some(self.cached_source(source, user, file, assumed, asked));
+            return Some(self.cached_source(source, user, file, assumed, queried));
         }
-        let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
-        Some(self.annotated_source(source, user, file, assumed, &Asked::Functions(&is_asked), methods))
+        let is_queried = |function| queried.binary_search(&Code::Function(function)).is_ok();
+        Some(self.annotated_source(source, user, file, assumed, &Queried::Functions(&is_queried), methods))
     }
 
     fn cached_source(
@@ -210,12 +210,12 @@ impl Oracle {
         user: &SourceText,
         file: File,
         assumed: &BTreeMap<Code, Assumption>,
-        asked: Vec<Code>,
+        queried: Vec<Code>,
     ) -> SourceText {
         let cached = self.cached.entry(source.document).or_default();
         cached.retain(|annotated| Arc::ptr_eq(&annotated.index, &source.index));
         let has = |annotated: &AnnotatedSource| {
-            asked.iter().all(|code| annotated.asked.binary_search(code).is_ok())
+            queried.iter().all(|code| annotated.queried.binary_search(code).is_ok())
                 && annotated.assumed == *assumed
         };
         if let Some(at) = cached.iter().position(has) {
@@ -224,8 +224,8 @@ impl Oracle {
             cached.push(annotated);
             return text;
         }
-        let is_asked = |function| asked.binary_search(&Code::Function(function)).is_ok();
-        let text = self.annotated_source(source, user, file, assumed, &Asked::Functions(&is_asked), &[]);
+        let is_queried = |function| queried.binary_search(&Code::Function(function)).is_ok();
+        let text = self.annotated_source(source, user, file, assumed, &Queried::Functions(&is_queried), &[]);
         let cached = self.cached.entry(source.document).or_default();
         if cached.len() >= MAX_CACHED {
             cached.remove(0);
@@ -233,7 +233,7 @@ impl Oracle {
         cached.push(AnnotatedSource {
             index: Arc::clone(&source.index),
             assumed: assumed.clone(),
-            asked,
+            queried,
             text: text.clone(),
         });
         text
@@ -245,14 +245,14 @@ impl Oracle {
         user: &SourceText,
         file: File,
         assumed: &BTreeMap<Code, Assumption>,
-        asked: &Asked<'_>,
+        queried: &Queried<'_>,
         methods: &[Scope],
     ) -> SourceText {
         let module = inference::module_key(&self.db, file);
         let methods: Vec<FunctionIndex> =
             methods.iter().filter_map(|method| method.code.function()).collect();
         let text =
-            annotate::annotated_source(user.as_str(), &source.index, &module, assumed, asked, &methods);
+            annotate::annotated_source(user.as_str(), &source.index, &module, assumed, queried, &methods);
         with_text(&self.base(user), text)
     }
 
@@ -405,11 +405,11 @@ fn dependency_slice(
     workspace: &Workspace,
     question: &Question<'_>,
 ) -> Option<(DocumentIndex, DependencySlice)> {
-    let asked = || question.scopes.iter().chain(question.methods);
-    let document = asked().next()?.document;
+    let queried = || question.scopes.iter().chain(question.methods);
+    let document = queried().next()?.document;
     let source = workspace.source(document)?;
-    debug_assert!(asked().all(|scope| scope.document == document && scope.code != Code::Module));
-    let functions: Vec<FunctionIndex> = asked().filter_map(|scope| scope.code.function()).collect();
+    debug_assert!(queried().all(|scope| scope.document == document && scope.code != Code::Module));
+    let functions: Vec<FunctionIndex> = queried().filter_map(|scope| scope.code.function()).collect();
     let text = source.edited.as_ref().or_else(|| question.texts.get(&document))?;
     let none = BTreeMap::new();
     let assumed = question.assumptions.get(&document).unwrap_or(&none);

@@ -23,7 +23,7 @@ pub(super) const PYTHON_METHODS: &[&str] = &[
     "join",
 ];
 
-/// `dict`, `(list, tuple)`: the classes of an `isinstance` test.
+/// Whether the classes of an `isinstance` test are Python's: `dict`, `(list, tuple)`.
 pub(super) fn names_python_class(classes: &Expr) -> bool {
     match classes {
         Expr::Name(name) => {

@@ -1,7 +1,8 @@
-//! The tree of the file that a thread has indexed last, for work on a file that follows its indexing.
+//! Keeps the tree of the file that a thread has indexed last.
 //!
-//! Trees are large, so the trees of files that are not open are dropped when they are indexed. The rules about whole files
-//! need them again: they run right after that ([`while_keeping_tree`]), so that a file is parsed once for both.
+//! Trees are large, so the tree of a file that is not open is dropped after indexing. The rules about whole files need
+//! the tree, too. They run directly after indexing, within [`while_keeping_tree`], so that each file is parsed only
+//! once.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ thread_local! {
     static SLOT: RefCell<Slot> = const { RefCell::new(Slot::Closed) };
 }
 
-/// Does some work; until it ends, this thread keeps the tree of the last file that it indexes.
+/// Runs `work`. Until it ends, this thread keeps the tree of the file that it has indexed last.
 pub fn while_keeping_tree<T>(work: impl FnOnce() -> T) -> T {
     /// Drops the tree, also if the work panics.
     struct Close;

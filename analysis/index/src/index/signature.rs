@@ -96,7 +96,7 @@ impl Signature {
 }
 
 impl Signature {
-    /// `variables`: the type variables of the file.
+    /// `variables` are the type variables of the file.
     pub(super) fn of(def: &ast::StmtFunctionDef, variables: &FxHashSet<Name>) -> Self {
         let decorators: Vec<Name> = def
             .decorator_list

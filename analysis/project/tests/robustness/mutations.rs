@@ -31,7 +31,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
 ];
 
 /// Tokens that change the syntax around them.
-const FOREIGN: &[&str] = &[
+const FOREIGN_TOKENS: &[&str] = &[
     "if",
     "elif",
     "else:",
@@ -108,7 +108,7 @@ const FOREIGN: &[&str] = &[
     "type X[T] =",
 ];
 
-const ODD: &[&str] = &[
+const UNUSUAL_CHARACTERS: &[&str] = &[
     "\0",
     "\x0c",
     "\t",
@@ -203,7 +203,7 @@ fn swap_tokens(text: &str, rng: &mut Rng) -> String {
 fn foreign_token(text: &str, rng: &mut Rng) -> String {
     let mut tokens = tokens(text);
     let at = any(rng, tokens.len());
-    let foreign = FOREIGN[any(rng, FOREIGN.len())];
+    let foreign = FOREIGN_TOKENS[any(rng, FOREIGN_TOKENS.len())];
     if rng.bool() {
         tokens[at] = foreign;
     } else {
@@ -316,7 +316,7 @@ fn long_line(text: &str, rng: &mut Rng) -> String {
 }
 
 fn odd_characters(text: &str, rng: &mut Rng) -> String {
-    let odd = ODD[any(rng, ODD.len())];
+    let odd = UNUSUAL_CHARACTERS[any(rng, UNUSUAL_CHARACTERS.len())];
     let at = if rng.u8(..4) == 0 { 0 } else { boundary(text, rng) };
     insert(text, at, odd)
 }

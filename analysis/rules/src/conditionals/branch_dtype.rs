@@ -55,7 +55,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    for Outcome { construct, place, subject, main, orelse } in outcomes(ctx) {
+    for Outcome { construct, range, subject, main, orelse } in outcomes(ctx) {
         let Some((first, second)) = different(&main.value, &orelse.value) else { continue };
         let is_whole = matches!(main.value, Value::Leaf(_));
         let message = format!(
@@ -66,7 +66,7 @@ fn check(ctx: &FunctionContext) {
             second.as_str(),
             framework(ctx),
         );
-        let mut report = ctx.report(&BRANCH_DTYPE, place, message).why(construct.why.clone());
+        let mut report = ctx.report(&BRANCH_DTYPE, range, message).why(construct.why.clone());
         for (side, dtype) in [(&main, first), (&orelse, second)] {
             for origin in side.origins.iter().filter(|_| is_whole) {
                 report = report.label(ctx.span(*origin), format!("`{}` here", dtype.as_str()));

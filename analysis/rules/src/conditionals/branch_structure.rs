@@ -54,7 +54,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    for Outcome { construct, place, subject, main, orelse } in outcomes(ctx) {
+    for Outcome { construct, range, subject, main, orelse } in outcomes(ctx) {
         if main.value.holds_none() || orelse.value.holds_none() {
             continue;
         }
@@ -64,7 +64,7 @@ fn check(ctx: &FunctionContext) {
             condition(ctx, construct),
             framework(ctx),
         );
-        let mut report = ctx.report(&BRANCH_STRUCTURE, place, message).why(construct.why.clone());
+        let mut report = ctx.report(&BRANCH_STRUCTURE, range, message).why(construct.why.clone());
         for (side, structure) in [(&main, first), (&orelse, second)] {
             for origin in &side.origins {
                 report = report.label(ctx.span(*origin), format!("{structure} here"));
@@ -74,7 +74,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// How two structures differ, outermost difference first.
+/// The first difference between two structures, from the outside in.
 fn different(main: &Value, orelse: &Value) -> Option<(String, String)> {
     match (main, orelse) {
         (Value::Unknown | Value::Unsupported(_) | Value::None, _)

@@ -59,7 +59,7 @@ declare_rule! {
 fn check(ctx: &FunctionContext) {
     // Only the innermost `if` is reported: TensorFlow rejects it first.
     let mut reported: Vec<(String, TextRange)> = Vec::new();
-    for Outcome { construct, place, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
+    for Outcome { construct, range, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
         if main.value.holds_none() || orelse.value.holds_none() {
             continue;
         }
@@ -75,8 +75,8 @@ fn check(ctx: &FunctionContext) {
             "{subject} is {unsupported}; a staged `if` of {} can only output Tensors and structures of Tensors",
             framework(ctx),
         );
-        let mut report = ctx.report(&BRANCH_TYPE, place, message).why(construct.why.clone());
-        for origin in side.origins.iter().filter(|origin| **origin != place) {
+        let mut report = ctx.report(&BRANCH_TYPE, range, message).why(construct.why.clone());
+        for origin in side.origins.iter().filter(|origin| **origin != range) {
             report = report.label(ctx.span(*origin), format!("{unsupported} here"));
         }
         report.help("move the code that uses it into both branches").emit();

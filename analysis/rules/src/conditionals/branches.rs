@@ -13,8 +13,8 @@ use ag_syntax::qname::QName;
 /// A value that both branches output.
 pub(super) struct Outcome<'a> {
     pub(super) construct: &'a Construct,
-    /// Where it is reported: the head of the `if`, or the ternary.
-    pub(super) place: TextRange,
+    /// The range of the finding: the head of the `if`, or the ternary.
+    pub(super) range: TextRange,
     /// "`y`", "the returned value".
     pub(super) subject: String,
     pub(super) main: Side,
@@ -46,7 +46,7 @@ pub(super) fn outcomes<'a>(ctx: &FunctionContext<'a>) -> Vec<Outcome<'a>> {
                 };
                 outcomes.push(Outcome {
                     construct,
-                    place: construct.range,
+                    range: construct.range,
                     subject: "the value of this conditional expression".to_owned(),
                     main: side(&*ternary.body),
                     orelse: side(&*ternary.orelse),
@@ -68,7 +68,7 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
             (side(ctx, &variable.name, &main), side(ctx, &variable.name, &orelse))
         {
             let subject = format!("`{}`", variable.name);
-            outcomes.push(Outcome { construct, place: construct.head(), subject, main, orelse });
+            outcomes.push(Outcome { construct, range: construct.head(), subject, main, orelse });
         }
     }
 }
@@ -116,7 +116,7 @@ fn returned<'a>(
     };
     Some(Outcome {
         construct,
-        place: construct.head(),
+        range: construct.head(),
         subject: "the returned value".to_owned(),
         main: side(&main)?,
         orelse: side(&orelse)?,

@@ -111,7 +111,7 @@ fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     Some(format!("the results of `true_fn` and `false_fn` differ: {difference}"))
 }
 
-/// What a lambda or a function defined inside this one returns.
+/// The value that a lambda, or a function defined inside this one, returns.
 fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     let Expr::Lambda(lambda) = function else {
         return Some(Value::of_syntax(only_return(local_def(ctx, function)?)?));
@@ -123,7 +123,7 @@ fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     })
 }
 
-/// A function defined inside this one, once.
+/// The function that an expression names, if it is defined exactly once inside this one.
 fn local_def<'a>(ctx: &FunctionContext<'a>, function: &Expr) -> Option<&'a ast::StmtFunctionDef> {
     let name = function.as_name_expr()?;
     let mut defs = statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
@@ -152,7 +152,7 @@ fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     }
 }
 
-/// How two values certainly differ that must have the same dtype and structure.
+/// The certain difference between two values that must have the same dtype and structure.
 fn difference(main: &Value, orelse: &Value) -> Option<String> {
     match (main, orelse) {
         (Value::Leaf(Some(a)), Value::Leaf(Some(b))) => {

@@ -54,7 +54,7 @@ declare_rule! {
 fn check(ctx: &FunctionContext) {
     // Only the innermost `if` is reported: TensorFlow rejects it first.
     let mut reported: Vec<(String, TextRange)> = Vec::new();
-    for Outcome { construct, place, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
+    for Outcome { construct, range, subject, main, orelse } in outcomes(ctx).into_iter().rev() {
         let (side, holds) = match (main.value.holds_none(), orelse.value.holds_none()) {
             (true, _) => (&main, "holds"),
             (_, true) => (&orelse, "does not hold"),
@@ -69,8 +69,8 @@ fn check(ctx: &FunctionContext) {
             condition(ctx, construct),
             framework(ctx),
         );
-        let mut report = ctx.report(&NONE_BRANCH, place, message).why(construct.why.clone());
-        for origin in side.origins.iter().filter(|origin| **origin != place) {
+        let mut report = ctx.report(&NONE_BRANCH, range, message).why(construct.why.clone());
+        for origin in side.origins.iter().filter(|origin| **origin != range) {
             report = report.label(ctx.span(*origin), "`None` comes from here");
         }
         report.help("use a placeholder of the other branch's type, such as `-1` or `0.0`").emit();

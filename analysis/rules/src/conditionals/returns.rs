@@ -1,4 +1,4 @@
-//! The return statements of the branches of an `if`, in AutoGraph's view.
+//! The `return` statements of the branches of an `if`, after AutoGraph has moved statements into the branches.
 //!
 //! If one branch returns, AutoGraph moves the statements after the `if` into the other branch:
 //!

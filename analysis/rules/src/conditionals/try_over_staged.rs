@@ -67,7 +67,7 @@ fn check(ctx: &FunctionContext) {
             ctx,
             raise.range(),
             &names,
-            "this `raise` executes while tracing, whatever the condition",
+            "this `raise` executes while tracing, whatever the condition is",
             construct.why.clone(),
         );
     }

@@ -63,27 +63,27 @@ fn check(ctx: &FunctionContext) {
     let phrase = "a chained assignment (`a = b = …`) with `Feature.LISTS`";
     let help = "write one assignment per line";
     let kind = Unsupported::ChainedAssignment;
-    let Some((report, place)) = unconverted::check(ctx, &CHAINED_ASSIGNMENT, kind, phrase, help) else {
+    let Some((report, range)) = unconverted::check(ctx, &CHAINED_ASSIGNMENT, kind, phrase, help) else {
         return;
     };
-    match split(ctx, place) {
+    match split(ctx, range) {
         Some(edit) => report.fix(Applicability::Safe, "Write one assignment per line", vec![edit]).emit(),
         None => report.emit(),
     }
 }
 
 /// `a = b = f(x)` -> `a = f(x)`, `b = a`.
-fn split(ctx: &FunctionContext, place: TextRange) -> Option<Edit> {
+fn split(ctx: &FunctionContext, range: TextRange) -> Option<Edit> {
     let text = &ctx.ast.text;
     let assign = statements::of_function(ctx.def())
         .into_iter()
         .filter_map(Stmt::as_assign_stmt)
-        .find(|assign| assign.range() == place)?;
+        .find(|assign| assign.range() == range)?;
     let (first, others) = assign.targets.split_first().filter(|(first, _)| first.is_name_expr())?;
-    let indentation = edits::indentation(text, place.start())?;
+    let indentation = edits::indentation(text, range.start())?;
     let mut lines = format!("{} = {}", ctx.text(first), ctx.text(assign.value.as_ref()));
     for other in others {
         lines.push_str(&format!("\n{indentation}{} = {}", ctx.text(other), ctx.text(first)));
     }
-    Some(Edit::replace(place, lines))
+    Some(Edit::replace(range, lines))
 }

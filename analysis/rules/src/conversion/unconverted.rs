@@ -33,7 +33,7 @@ pub(super) fn check<'c>(
     }
     let found = unsupported::find(&ctx.path, ctx.ast, ctx.imports, &ctx.stage.options.features);
     let is_first = found.first().is_some_and(|(first, _)| *first == kind);
-    let (_, place) = found.into_iter().find(|(found, _)| *found == kind)?;
+    let (_, range) = found.into_iter().find(|(found, _)| *found == kind)?;
     let name = ctx.def().name.as_str();
     let report = match first_decision(ctx).filter(|_| is_first && runs_while_tracing(ctx, kind)) {
         Some(decision) => {
@@ -41,7 +41,7 @@ pub(super) fn check<'c>(
             let message = format!("{failure}: AutoGraph cannot convert `{name}` because of {phrase}");
             ctx.report(rule, decision.test_range, message)
                 .why(decision.why.clone())
-                .label(ctx.span(place), format!("prevents conversion of `{name}`"))
+                .label(ctx.span(range), format!("prevents conversion of `{name}`"))
         }
         None if kind == Unsupported::Yield && ctx.root().is_none() => return None,
         None if !runs_while_tracing(ctx, kind) && ctx.root() == Some(RootKind::Function) => ctx
@@ -50,15 +50,15 @@ pub(super) fn check<'c>(
                 ctx.def().name.range(),
                 format!("`{name}` returns an object that a graph cannot return, because of {phrase}"),
             )
-            .label(ctx.span(place), "here"),
+            .label(ctx.span(range), "here"),
         None => ctx
-            .report(rule, place, format!("AutoGraph runs `{name}` as plain Python because of {phrase}"))
+            .report(rule, range, format!("AutoGraph runs `{name}` as plain Python because of {phrase}"))
             .severity(Severity::Warning),
     };
-    Some((report.help(help), place))
+    Some((report.help(help), range))
 }
 
-/// The body of a generator or coroutine does not run when the function is called.
+/// Whether a call of the function runs its body. A call of a generator function or coroutine does not.
 fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
     match kind {
         Unsupported::Async => false,

@@ -28,7 +28,7 @@ declare_rule! {
     /// - constructors, and functions with `functools.lru_cache` or `do_not_convert`
     /// - functions with `autograph=False`, and all functions called from such code
     ///
-    /// It also finds calls with Tensor arguments of functions with `functools.lru_cache`.
+    /// It also finds calls that pass Tensors to functions with `functools.lru_cache`.
     ///
     /// ## Why is this bad?
     /// Only converted code can branch on a Tensor. Unconverted code converts the Tensor to a Python bool, which

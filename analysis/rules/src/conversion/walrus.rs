@@ -61,28 +61,28 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let help = "assign in a separate statement";
-    let Some((report, place)) = unconverted::check(ctx, &WALRUS, Unsupported::Walrus, "`:=`", help) else {
+    let Some((report, range)) = unconverted::check(ctx, &WALRUS, Unsupported::Walrus, "`:=`", help) else {
         return;
     };
-    match own_statement(ctx, place) {
+    match own_statement(ctx, range) {
         Some(edits) => report.fix(Applicability::Safe, "Assign before the `if`", edits).emit(),
         None => report.emit(),
     }
 }
 
 /// `if (y := f(x)) > 0:` -> `y = f(x)`, `if (y) > 0:`, if the test evaluates the assignment first.
-fn own_statement(ctx: &FunctionContext, place: TextRange) -> Option<Vec<Edit>> {
+fn own_statement(ctx: &FunctionContext, range: TextRange) -> Option<Vec<Edit>> {
     let node = statements::of_function(ctx.def())
         .into_iter()
         .filter_map(Stmt::as_if_stmt)
-        .find(|node| node.test.range().contains_range(place))?;
-    let named = ctx.expression_at(place)?.as_named_expr()?;
-    let before = ctx.ast.text.get(usize::from(node.test.start())..usize::from(place.start()))?;
+        .find(|node| node.test.range().contains_range(range))?;
+    let named = ctx.expression_at(range)?.as_named_expr()?;
+    let before = ctx.ast.text.get(usize::from(node.test.start())..usize::from(range.start()))?;
     // Nothing but parentheses may precede the assignment in the test.
     if !before.chars().all(|c| c == '(' || c.is_whitespace()) {
         return None;
     }
     let line = format!("{} = {}", ctx.text(named.target.as_ref()), ctx.text(named.value.as_ref()));
     let assignment = edits::line_before(&ctx.ast.text, node.start(), &line)?;
-    Some(vec![assignment, Edit::replace(place, ctx.text(named.target.as_ref()))])
+    Some(vec![assignment, Edit::replace(range, ctx.text(named.target.as_ref()))])
 }

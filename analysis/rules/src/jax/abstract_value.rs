@@ -90,7 +90,7 @@ impl Value {
         }
     }
 
-    /// What a loop receives of a value that it iterates over: a row of each array.
+    /// The value in one iteration of a loop over this value: a row of each array.
     pub(super) fn slice(self) -> Self {
         match self {
             Self::None => Self::None,
@@ -205,7 +205,7 @@ impl Value {
         }
     }
 
-    /// A value that is certainly not a function.
+    /// Whether the value is certainly not a function.
     pub(super) fn is_not_a_function(&self) -> bool {
         matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))
     }

@@ -61,7 +61,7 @@ declare_rule! {
 fn check(ctx: &FileContext) {
     let mut reported = None;
     for argument in arguments(ctx) {
-        // A call raises once.
+        // A call raises for its first such argument.
         let at = argument.call.range();
         if argument.is_static || argument.kind.traceable || reported.replace(at) == Some(at) {
             continue;

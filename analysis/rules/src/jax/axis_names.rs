@@ -25,12 +25,12 @@ const COLLECTIVE: &[(&str, usize)] = &[
 pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCall, String)> {
     let (ctx, program) = (evaluator.ctx, evaluator.program);
     let mut collectives = Vec::new();
-    for place in &program.calls {
-        let Some(name) = ctx.resolve(&place.node.func) else { continue };
+    for site in &program.calls {
+        let Some(name) = ctx.resolve(&site.node.func) else { continue };
         let function = name.strip_prefix("jax.lax.").unwrap_or_default();
         let Some((_, position)) = COLLECTIVE.iter().find(|(known, _)| *known == function) else { continue };
-        if let Some(Expr::StringLiteral(axis)) = argument(place.node, *position, "axis_name") {
-            collectives.push((place.node, axis.value.to_str(), function.to_owned()));
+        if let Some(Expr::StringLiteral(axis)) = argument(site.node, *position, "axis_name") {
+            collectives.push((site.node, axis.value.to_str(), function.to_owned()));
         }
     }
     if collectives.is_empty() {

@@ -65,7 +65,7 @@ const MATH: [&str; 26] = [
 ];
 
 /// The attributes and methods that arrays have and tracers do not.
-const OF_ARRAYS: [&str; 10] = [
+const ARRAY_ATTRIBUTES: [&str; 10] = [
     "addressable_data",
     "addressable_shards",
     "block_until_ready",
@@ -79,10 +79,10 @@ const OF_ARRAYS: [&str; 10] = [
 ];
 
 /// Attributes of arrays that objects of other classes have as well.
-const OF_ARRAYS_AND_OTHERS: [&str; 6] = ["committed", "delete", "device", "devices", "sharding", "traceback"];
+const SHARED_ATTRIBUTES: [&str; 6] = ["committed", "delete", "device", "devices", "sharding", "traceback"];
 
 /// The attributes of lists and of the tensors of other libraries that no JAX array has.
-const FOREIGN: [&str; 15] = [
+const FOREIGN_ATTRIBUTES: [&str; 15] = [
     "append",
     "backward",
     "clone",
@@ -111,7 +111,7 @@ const SERIALIZING: [&str; 6] = [
 ];
 
 const FORMAT: &str = "the format specification";
-const LOOK_UP: &str = "tracers have no hash: look values up in an array, `jnp.array(values)[i]`";
+const LOOK_UP: &str = "look values up in an array, `jnp.array(values)[i]`; tracers have no hash";
 const PRINT: &str = "use `jax.debug.print`, which formats when the function runs";
 
 fn check(ctx: &FunctionContext) {
@@ -141,7 +141,7 @@ fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(Strin
     let attribute = expression.as_attribute_expr().filter(|attribute| attribute.ctx.is_load())?;
     let name = attribute.attr.as_str();
     let value = &*attribute.value;
-    if !FOREIGN.contains(&name) || !is_tensor(ctx, value) || !is_certainly_array(ctx, value) {
+    if !FOREIGN_ATTRIBUTES.contains(&name) || !is_tensor(ctx, value) || !is_certainly_array(ctx, value) {
         return None;
     }
     let help = match name {
@@ -154,7 +154,7 @@ fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(Strin
     Some((format!("`{}` is a JAX array, which has no attribute `{name}`", snippet(ctx, value)), value, help))
 }
 
-/// The operation that needs a number, the Tensor passed to it, and the help.
+/// The operation that needs a number, the array that is passed to it, and the help.
 type Concretized<'a> = (String, &'a Expr, &'static str);
 
 fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Concretized<'a>> {
@@ -166,8 +166,8 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         },
         Expr::Attribute(attribute) if attribute.ctx.is_load() => {
             let name = attribute.attr.as_str();
-            let only_of_array = OF_ARRAYS.contains(&name)
-                || OF_ARRAYS_AND_OTHERS.contains(&name) && is_certainly_array(ctx, &attribute.value);
+            let only_of_array = ARRAY_ATTRIBUTES.contains(&name)
+                || SHARED_ATTRIBUTES.contains(&name) && is_certainly_array(ctx, &attribute.value);
             (only_of_array && is_tensor(ctx, &attribute.value))
                 .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))
         }

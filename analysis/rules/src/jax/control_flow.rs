@@ -67,10 +67,10 @@ declare_rule! {
 fn check(ctx: &FileContext) {
     let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
-    for place in &program.calls {
-        let Some(name) = ctx.resolve(&place.node.func) else { continue };
+    for site in &program.calls {
+        let Some(name) = ctx.resolve(&site.node.func) else { continue };
         let Some(function) = name.strip_prefix("jax.lax.") else { continue };
-        let call = Call { evaluator: &evaluator, call: place.node, scope: place.scope };
+        let call = Call { evaluator: &evaluator, call: site.node, scope: site.scope };
         let fault = control_flow_arguments::fault(&call, function).or_else(|| match function {
             "scan" => call.scan(),
             "while_loop" => call.while_loop(),
@@ -80,7 +80,7 @@ fn check(ctx: &FileContext) {
             _ => None,
         });
         if let Some(fault) = fault {
-            fault.report(ctx, &JAX_CONTROL_FLOW, place.node, "this argument");
+            fault.report(ctx, &JAX_CONTROL_FLOW, site.node, "this argument");
         }
     }
 }

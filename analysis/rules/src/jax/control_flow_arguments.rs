@@ -63,12 +63,12 @@ fn holds_other(value: &Value) -> bool {
 }
 
 fn callables<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
-    let (_, places) = CALLABLE.iter().find(|(name, _)| *name == function)?;
+    let (_, parameters) = CALLABLE.iter().find(|(name, _)| *name == function)?;
     // `lax.cond(test, operand, function, operand, function)`
     if function == "cond" && call.call.arguments.args.len() == 5 {
         return None;
     }
-    places.iter().find_map(|(position, keyword)| {
+    parameters.iter().find_map(|(position, keyword)| {
         let at = argument(call.call, *position, keyword)?;
         not_callable(call, at, &format!("`lax.{function}`"))
     })

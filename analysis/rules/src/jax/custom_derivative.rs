@@ -147,18 +147,18 @@ fn has_rule(ctx: &FileContext, program: &Program, custom: &Custom) {
 }
 
 fn calls<'a>(ctx: &FileContext<'a>, evaluator: &Evaluator<'_, 'a>, custom: &Custom<'a>) {
-    for place in &evaluator.program.calls {
-        let call = place.node;
+    for site in &evaluator.program.calls {
+        let call = site.node;
         let is_custom = |expression: &'a Expr| {
             let found = expression
                 .as_name_expr()
-                .and_then(|name| evaluator.program.lookup(place.scope, &name.id, name.range().start()));
+                .and_then(|name| evaluator.program.lookup(site.scope, &name.id, name.range().start()));
             matches!(found, Some((Bound::Function(def), _)) if std::ptr::eq(def, custom.def))
         };
         let fault = match &*call.func {
-            Expr::Name(_) if is_custom(&call.func) => direct(ctx, evaluator, custom, call, place.scope),
+            Expr::Name(_) if is_custom(&call.func) => direct(ctx, evaluator, custom, call, site.scope),
             Expr::Attribute(method) if is_custom(&method.value) => {
-                rules(evaluator, custom, call, place.scope, method.attr.as_str())
+                rules(evaluator, custom, call, site.scope, method.attr.as_str())
             }
             _ => forward_mode(ctx, call, custom, &is_custom),
         };

@@ -128,9 +128,9 @@ fn parts(value: &Expr) -> &[Expr] {
 fn traced_argument<'a>(
     ctx: &FunctionContext<'a>,
     call: &'a ast::ExprCall,
-    places: &[(usize, &'static str)],
+    parameters: &[(usize, &'static str)],
 ) -> Option<(&'a Expr, &'static str)> {
-    places.iter().find_map(|(position, keyword)| {
+    parameters.iter().find_map(|(position, keyword)| {
         let value = argument(call, *position, keyword)?;
         let value = parts(value).iter().find(|part| is_tensor(ctx, part))?;
         Some((value, *keyword))
@@ -174,8 +174,8 @@ fn of_method<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a
         );
         return Some((message, value, STATIC.to_owned()));
     }
-    let (name, places) = SHAPED_METHODS.iter().find(|(name, _)| *name == method.attr.as_str())?;
-    let (value, keyword) = traced_argument(ctx, call, places)?;
+    let (name, parameters) = SHAPED_METHODS.iter().find(|(name, _)| *name == method.attr.as_str())?;
+    let (value, keyword) = traced_argument(ctx, call, parameters)?;
     of_argument(ctx, &format!(".{name}"), value, keyword)
 }
 
@@ -186,9 +186,9 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
         Some(function) => format!("jnp.{function}"),
         None => name.to_string(),
     };
-    if let Some((_, places)) = SHAPED.iter().find(|(shaped, _)| *shaped == name.as_str())
+    if let Some((_, parameters)) = SHAPED.iter().find(|(shaped, _)| *shaped == name.as_str())
         && call.arguments.find_keyword("assume_unique_indices").is_none()
-        && let Some((value, keyword)) = traced_argument(ctx, call, places)
+        && let Some((value, keyword)) = traced_argument(ctx, call, parameters)
     {
         return of_argument(ctx, &shown, value, keyword);
     }

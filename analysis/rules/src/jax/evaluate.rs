@@ -187,12 +187,12 @@ impl<'c, 'a> Evaluator<'c, 'a> {
 
     fn calls_of_functions(&self) -> FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>> {
         let mut calls: FxHashMap<TextRange, Vec<_>> = FxHashMap::default();
-        for place in &self.program.calls {
+        for site in &self.program.calls {
             // `f(x)`, `jax.jit(f)(x)`
-            if matches!(&*place.node.func, Expr::Name(_) | Expr::Call(_))
-                && let Some(Function::Def(def)) = self.function(place.scope, &place.node.func)
+            if matches!(&*site.node.func, Expr::Name(_) | Expr::Call(_))
+                && let Some(Function::Def(def)) = self.function(site.scope, &site.node.func)
             {
-                calls.entry(def.range()).or_default().push((place.node, place.scope));
+                calls.entry(def.range()).or_default().push((site.node, site.scope));
             }
         }
         calls

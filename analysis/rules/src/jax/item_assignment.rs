@@ -142,7 +142,7 @@ fn may_be_ref(ctx: &FunctionContext, array: &Expr) -> bool {
 const REF_MAKERS: [&str; 4] =
     ["jax.experimental.pallas", "jax.experimental.mutable_array", "jax.new_ref", "jax.ref"];
 
-/// An item of an argument of unknown type may be an object that supports item assignment.
+/// The severity: info for an item of an argument of unknown type, which may be an object that supports item assignment.
 fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {
     let item = match array {
         Expr::Name(name) => ctx.parameter(&name.id).is_none(),

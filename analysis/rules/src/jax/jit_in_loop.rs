@@ -53,12 +53,12 @@ declare_rule! {
 fn check(ctx: &FileContext) {
     let program = ctx.program();
     // `jax.jit(lambda …)(x)`, and `f = jax.jit(lambda …)` that is called in the loop.
-    for place in &program.calls {
-        let Some(repeated) = place.repeated else { continue };
-        let jit = match &*place.node.func {
+    for site in &program.calls {
+        let Some(repeated) = site.repeated else { continue };
+        let jit = match &*site.node.func {
             Expr::Call(inner) if is_jit_of_new(ctx, inner) => inner,
             Expr::Name(name) => {
-                let Some(owner) = program.owner(place.scope, &name.id) else { continue };
+                let Some(owner) = program.owner(site.scope, &name.id) else { continue };
                 let made = program.bindings(owner, &name.id).iter().find_map(|binding| match binding.bound {
                     crate::program::Bound::Value(Expr::Call(call))
                         if binding.repeated == Some(repeated) && is_jit_of_new(ctx, call) =>
@@ -68,14 +68,14 @@ fn check(ctx: &FileContext) {
                     _ => None,
                 });
                 match made {
-                    Some(call) if owner == place.scope => call,
+                    Some(call) if owner == site.scope => call,
                     _ => continue,
                 }
             }
             _ => continue,
         };
         let argument = &jit.arguments.args[0];
-        if !depends_on_iteration(program, place.scope, repeated, argument) {
+        if !depends_on_iteration(program, site.scope, repeated, argument) {
             report(ctx, jit.range());
         }
     }
@@ -87,10 +87,10 @@ fn check(ctx: &FileContext) {
             .and_then(|binding| binding.repeated);
         let Some(repeated) = repeated else { continue };
         let jitted = def.decorator_list.iter().find(|decorator| static_arguments(ctx, decorator).is_some());
-        let called = program.calls.iter().any(|place| {
-            place.scope == *scope
-                && place.repeated == Some(repeated)
-                && place.node.func.as_name_expr().is_some_and(|name| name.id == def.name.id)
+        let called = program.calls.iter().any(|site| {
+            site.scope == *scope
+                && site.repeated == Some(repeated)
+                && site.node.func.as_name_expr().is_some_and(|name| name.id == def.name.id)
         });
         if let Some(decorator) = jitted
             && called

@@ -16,7 +16,7 @@ pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed
         Bound::Value(Expr::Lambda(lambda)) => lambda.parameters.as_deref(),
         _ => None,
     };
-    places(keywords).or_else(|| options(keywords, parameters?))
+    device_options(keywords).or_else(|| options(keywords, parameters?))
 }
 
 /// `@partial(jax.jit, static_argnames="mode")`, `@jax.jit(static_argnames="mode")`.
@@ -32,7 +32,7 @@ pub(super) fn of_decorators<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctio
 }
 
 /// `device=` cannot be combined with `backend=` or with shardings. A variable may be None.
-fn places<'a>(keywords: &'a [ast::Keyword]) -> Option<Fault<'a>> {
+fn device_options<'a>(keywords: &'a [ast::Keyword]) -> Option<Fault<'a>> {
     let given = |name: &str| {
         let found =
             keywords.iter().find(|keyword| keyword.arg.as_ref().is_some_and(|it| it.as_str() == name));
@@ -41,9 +41,9 @@ fn places<'a>(keywords: &'a [ast::Keyword]) -> Option<Fault<'a>> {
             .filter(|value| matches!(value, Expr::Call(_) | Expr::Subscript(_) | Expr::StringLiteral(_)))
     };
     let (device, backend) = (given("device"), given("backend"));
-    let place = device.or(backend)?;
+    let device_or_backend = device.or(backend)?;
     let shardings = ["in_shardings", "out_shardings"].into_iter().find_map(given);
-    let at = if device.is_some() && backend.is_some() { Some(place) } else { shardings };
+    let at = if device.is_some() && backend.is_some() { Some(device_or_backend) } else { shardings };
     at.map(|at| Fault {
         message: "`device`, `backend` and shardings of `jax.jit` exclude each other".to_owned(),
         help: "pass one of them",

@@ -10,7 +10,7 @@ use crate::program::{Bound, Program, ScopeId};
 use ag_index::ids::ParameterIndex;
 use ag_index::static_arguments::StaticArgument;
 
-/// An argument of a call that JAX cannot trace, or cannot hash.
+/// An argument that JAX cannot trace or cannot hash.
 pub(super) struct Argument<'a> {
     pub call: &'a ast::ExprCall,
     pub function: String,
@@ -40,8 +40,8 @@ pub(super) enum Body<'a> {
 pub(super) fn arguments<'a>(ctx: &FileContext<'a>) -> Vec<Argument<'a>> {
     let program = ctx.program();
     let mut found = Vec::new();
-    for place in &program.calls {
-        let (call, scope) = (place.node, place.scope);
+    for site in &program.calls {
+        let (call, scope) = (site.node, site.scope);
         if let Some((jitted, name)) = transformed(ctx, program, scope, call) {
             let own: Vec<StaticArgument> = match &*call.func {
                 Expr::Call(made) => listed(&made.arguments.keywords).unwrap_or_default(),
@@ -98,7 +98,7 @@ fn transformed<'a>(
     Some((jitted, function.id.to_string()))
 }
 
-/// Whether a value is a non-static parameter of a jitted function, as the caller passed it.
+/// Whether a value is a non-static parameter of a jitted function that every call passes and that is never rebound.
 pub(super) fn is_traced_parameter(
     ctx: &FileContext,
     program: &Program,

@@ -164,8 +164,8 @@ fn of_call<'a>(
     if let Expr::Attribute(method) = &*call.func {
         // `x.astype(int)` of an array
         let array = of(ctx, program, scope, &method.value, depth + 1)?;
-        const KEPT: [&str; 6] = ["astype", "reshape", "copy", "sum", "mean", "block_until_ready"];
-        return (array.noun == "an array" && KEPT.contains(&method.attr.as_str())).then_some(array);
+        const ARRAY_METHODS: [&str; 6] = ["astype", "reshape", "copy", "sum", "mean", "block_until_ready"];
+        return (array.noun == "an array" && ARRAY_METHODS.contains(&method.attr.as_str())).then_some(array);
     }
     let name = call.func.as_name_expr()?;
     match program.lookup(scope, &name.id, name.range.start()) {
@@ -185,7 +185,7 @@ fn of_call<'a>(
 
 /// Whether a function of JAX or NumPy returns an array.
 pub(super) fn makes_array(name: &str) -> bool {
-    const OF_NUMPY: &[&str] = &[
+    const NUMPY_ARRAY_FUNCTIONS: &[&str] = &[
         "array",
         "asarray",
         "zeros",
@@ -257,7 +257,7 @@ pub(super) fn makes_array(name: &str) -> bool {
     ];
     let Some((module, function)) = name.rsplit_once('.') else { return false };
     match module {
-        "numpy" => OF_NUMPY.contains(&function),
+        "numpy" => NUMPY_ARRAY_FUNCTIONS.contains(&function),
         "jax.numpy" => {
             function.starts_with(|first: char| first.is_ascii_lowercase())
                 && !NO_ARRAYS.contains(&function)

@@ -1,4 +1,4 @@
-//! Traced arrays that are stored beyond the end of the trace.
+//! Traced arrays that are stored in objects that outlive the trace.
 
 use ruff_python_ast::{Expr, Stmt};
 
@@ -14,7 +14,7 @@ declare_rule! {
     /// or dictionary from outside, or an attribute of a static `self`.
     ///
     /// ## Why is this bad?
-    /// The stored object is the tracer, not its value. Its next use raises, far from here.
+    /// The stored object is the tracer, not its value. Its next use raises, far from the code that stored it.
     ///
     /// ## Example
     /// ```python
@@ -61,24 +61,25 @@ declare_rule! {
 }
 
 /// Methods that store their arguments.
-const STORING: [&str; 7] = ["add", "append", "appendleft", "extend", "insert", "setdefault", "update"];
+const STORING_METHODS: [&str; 7] =
+    ["add", "append", "appendleft", "extend", "insert", "setdefault", "update"];
 
 fn check(ctx: &FunctionContext) {
     for statement in ctx.statements() {
         for (target, value) in targets(statement) {
-            let place = match target {
+            let destination = match target {
                 Expr::Subscript(subscript) if is_container(ctx, &subscript.value) => &*subscript.value,
                 Expr::Name(_) | Expr::Attribute(_) => target,
                 _ => continue,
             };
-            if outlives(ctx, place, target.is_subscript_expr()) && is_traced(ctx, value) {
-                report(ctx, target, value, place);
+            if outlives(ctx, destination, target.is_subscript_expr()) && is_traced(ctx, value) {
+                report(ctx, target, value, destination);
             }
         }
         if let Stmt::Expr(expression) = statement
             && let Expr::Call(call) = &*expression.value
             && let Expr::Attribute(method) = &*call.func
-            && STORING.contains(&method.attr.as_str())
+            && STORING_METHODS.contains(&method.attr.as_str())
             && is_container(ctx, &method.value)
             && outlives(ctx, &method.value, true)
             && let Some(value) = call.arguments.args.iter().find(|value| is_traced(ctx, value))
@@ -88,14 +89,14 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-fn report(ctx: &FunctionContext, at: &Expr, value: &Expr, place: &Expr) {
+fn report(ctx: &FunctionContext, at: &Expr, value: &Expr, destination: &Expr) {
     ctx.report(
         &JAX_LEAK,
         at,
         format!(
             "`{}` is traced, but stored in `{}`, which outlives the trace",
             snippet(ctx, value),
-            snippet(ctx, place)
+            snippet(ctx, destination)
         ),
     )
     .why(ctx.why(value))

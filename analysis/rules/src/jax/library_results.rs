@@ -124,7 +124,7 @@ impl<'a> Frame<'_, '_, 'a> {
                 library_call.value(1, "tree").map_or(Value::Unknown, |tree| tree.structure())
             }
             ("jax.random", "randint") => library_call.filled(1, 4, Some((DType::Int32, false))),
-            ("jax.random", "normal" | "uniform") => match library_call.given(1, "shape") {
+            ("jax.random", "normal" | "uniform") => match library_call.argument(1, "shape") {
                 Some(_) => library_call.filled(1, 2, FLOAT),
                 None => Value::Leaf(Leaf { dtype: library_call.dtype(2, FLOAT), shape: Some(Vec::new()) }),
             },
@@ -153,12 +153,12 @@ struct LibraryCall<'f, 'e, 'c, 'a> {
 }
 
 impl<'a> LibraryCall<'_, '_, '_, 'a> {
-    fn given(&self, position: usize, keyword: &str) -> Option<&'a Expr> {
+    fn argument(&self, position: usize, keyword: &str) -> Option<&'a Expr> {
         argument(self.call, position, keyword)
     }
 
     fn value(&self, position: usize, keyword: &str) -> Option<Value> {
-        self.given(position, keyword).map(|argument| self.frame.value(argument, self.environment))
+        self.argument(position, keyword).map(|argument| self.frame.value(argument, self.environment))
     }
 
     /// The first argument, an array.
@@ -175,7 +175,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
 
     /// The dtype that is passed, or the default dtype; unknown if an expression computes the dtype.
     fn dtype(&self, position: usize, default: Option<(DType, bool)>) -> Option<(DType, bool)> {
-        match self.given(position, "dtype") {
+        match self.argument(position, "dtype") {
             Some(Expr::NoneLiteral(_)) | None => default,
             Some(dtype) => self.frame.dtype(dtype).map(|dtype| (dtype, false)),
         }
@@ -188,7 +188,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
 
     /// `jnp.zeros(shape, dtype)`, from the positions of the arguments.
     fn filled(&self, shape: usize, dtype: usize, default: Option<(DType, bool)>) -> Value {
-        let shape = self.given(shape, "shape").and_then(|shape| self.frame.shape(shape, self.environment));
+        let shape = self.argument(shape, "shape").and_then(|shape| self.frame.shape(shape, self.environment));
         Value::Leaf(Leaf { dtype: self.dtype(dtype, default), shape })
     }
 
@@ -272,7 +272,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     /// `jnp.pad(x, 1)`, `jnp.pad(x, (0, 1))`: the same padding for each axis.
     fn pad(&self) -> Value {
         let Some(leaf) = self.first() else { return Value::array(None, false, None) };
-        let widths = self.given(1, "pad_width").and_then(|widths| match sequence(widths) {
+        let widths = self.argument(1, "pad_width").and_then(|widths| match sequence(widths) {
             None => Some(2 * natural(widths)?),
             Some([before, after]) => Some(natural(before)? + natural(after)?),
             Some(_) => None,

@@ -111,8 +111,8 @@ fn may_use_64_bits(ctx: &FileContext) -> bool {
     ctx.text.contains("x64")
 }
 
-/// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
-/// a tracer; only an array from outside on which no operation was performed is concrete. A parameter of unknown
+/// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns a
+/// tracer; only an array from outside is concrete, as long as no operation is performed on it. A parameter of unknown
 /// type may be a container, which has a truth value.
 fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = value_severity(ctx, expression);
@@ -125,7 +125,7 @@ fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     severity.min(if is_container { Severity::Info } else { Severity::Warning })
 }
 
-/// The severity of a decision, and the verb of its message: the test "is" or "may be" traced.
+/// The verb of the message of a decision (the test "is" or "may be" traced), and its severity.
 fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
     let severity = match decision.certainty {
         Certainty::Always => bool_severity(ctx, decision.test),
@@ -291,12 +291,12 @@ fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
     pairs
 }
 
-/// Whether `place` outlives the trace: a global, a variable of an enclosing function outside the trace, an
+/// Whether `destination` outlives the trace: a global, a variable of an enclosing function outside the trace, an
 /// attribute of an untraced `self`. `content` means that the contents are mutated rather than the name rebound.
-fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
+fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
     let scope = ctx.flow.scope();
     let starts_trace = ctx.root().is_some();
-    match place {
+    match destination {
         // Code that runs after the trace can see a container of the module, whichever function mutates it.
         Expr::Name(name) if content => {
             let of_module = !ctx.path.qualname.contains('.') && ctx.stage.mode == RootKind::JaxJit;
@@ -332,7 +332,7 @@ fn outlives(ctx: &FunctionContext, place: &Expr, content: bool) -> bool {
     }
 }
 
-/// Modules of flax's nnx are traced together with their state.
+/// Whether the code uses flax's nnx, whose modules are traced together with their state.
 fn handles_state(ctx: &FunctionContext) -> bool {
     ctx.imports.uses("flax") && (ctx.imports.uses("flax.nnx") || ctx.imports.get("nnx").is_some())
 }

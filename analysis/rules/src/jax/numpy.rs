@@ -60,7 +60,7 @@ declare_rule! {
 
 /// The functions of `numpy` that accept a tracer, verified with NumPy 2 and jax 0.10: they call a method of their
 /// argument, or use only its shape or dtype. The others convert it with `__array__`.
-const ACCEPTING: [&str; 54] = [
+const ACCEPT_TRACERS: [&str; 54] = [
     "all",
     "amax",
     "amin",
@@ -120,8 +120,8 @@ const ACCEPTING: [&str; 54] = [
 /// Whether a function converts an argument with `__array__`.
 fn converts(function: &str) -> bool {
     const DTYPES: [&str; 4] = ["float32", "float64", "int32", "int64"];
-    // Functions of other rules, of shapes and of callables, and classes.
-    const OTHER: [&str; 12] = [
+    // Functions that other rules check, functions of shapes and of callables, and classes.
+    const NOT_CONVERTING: [&str; 12] = [
         "apply_along_axis",
         "broadcast_shapes",
         "broadcast_to",
@@ -145,7 +145,7 @@ fn converts(function: &str) -> bool {
                     "exp2" | "log2" | "log10" | "logaddexp2" | "arctan2" | "atan2" | "rot90" | "i0"
                 );
             DTYPES.contains(&function)
-                || !is_type && !ACCEPTING.contains(&function) && !OTHER.contains(&function)
+                || !is_type && !ACCEPT_TRACERS.contains(&function) && !NOT_CONVERTING.contains(&function)
         }
     }
 }

@@ -42,7 +42,8 @@ struct Flow<'e, 'c, 'a> {
 }
 
 impl<'a> Flow<'_, '_, 'a> {
-    /// `known` also contains the parameters of the enclosing functions.
+    /// How the result of a function depends on the argument. `known` also contains the parameters of the enclosing
+    /// functions.
     fn result(
         &self,
         function: Function<'a>,
@@ -56,7 +57,7 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// What a function returns, with the scope and the known parameters in its body.
+    /// The expression that a function returns, with the scope of its body and the known dependence of its parameters.
     fn entered(
         &self,
         function: Function<'a>,
@@ -120,7 +121,7 @@ impl<'a> Flow<'_, '_, 'a> {
         self.evaluator.ctx.resolve(&call.func).is_some_and(|name| name == "jax.lax.while_loop")
     }
 
-    /// A carried value after a loop, from its initial value and from what the body reads.
+    /// The dependence of a carried value after a loop, from its initial value and from the names that the body reads.
     fn after_loop(
         &self,
         init: &'a Expr,

@@ -9,7 +9,7 @@ use super::super::declare::declare_rule;
 use super::is_of_interest;
 use super::jitted_calls::{Body, Jitted, callee};
 use crate::names::Names;
-use crate::program::{Bound, Place, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId, Site};
 use ag_syntax::expressions;
 
 declare_rule! {
@@ -65,24 +65,24 @@ fn check(ctx: &FileContext) {
     let calls: Vec<Call> = program
         .calls
         .iter()
-        .filter_map(|place| {
-            let (jitted, name, is_method) = callee(ctx, program, place.scope, place.node)?;
-            let objects = static_objects(&jitted, place.node, is_method);
-            Some(Call { place, jitted, name, objects })
+        .filter_map(|site| {
+            let (jitted, name, is_method) = callee(ctx, program, site.scope, site.node)?;
+            let objects = static_objects(&jitted, site.node, is_method);
+            Some(Call { site, jitted, name, objects })
         })
         .collect();
     for call in &calls {
-        let same = |other: &&Call| other.place.scope == call.place.scope && other.name == call.name;
+        let same = |other: &&Call| other.site.scope == call.site.scope && other.name == call.name;
         let later: Vec<TextSize> =
-            calls.iter().filter(same).map(|other| other.place.node.range().start()).collect();
+            calls.iter().filter(same).map(|other| other.site.node.range().start()).collect();
         if let Some(body) = call.jitted.body {
-            captured(ctx, program, call.place, body, &call.name, &later, &mut reported);
+            captured(ctx, program, call.site, body, &call.name, &later, &mut reported);
         }
         for object in &call.objects {
             let passes = |other: &&Call| same(other) && other.objects.iter().any(|it| it.id == object.id);
-            let first = calls.iter().filter(passes).map(|other| other.place.node.range().start()).min();
+            let first = calls.iter().filter(passes).map(|other| other.site.node.range().start()).min();
             if let Some(first) = first {
-                mutated(ctx, program, call.place, object, &call.name, first, &mut reported);
+                mutated(ctx, program, call.site, object, &call.name, first, &mut reported);
             }
         }
     }
@@ -90,7 +90,7 @@ fn check(ctx: &FileContext) {
 
 /// A call of a jitted function.
 struct Call<'c, 'a> {
-    place: &'c Place<'a, ast::ExprCall>,
+    site: &'c Site<'a, ast::ExprCall>,
     jitted: Jitted<'a>,
     name: String,
     /// The names that are passed for static parameters.
@@ -126,7 +126,7 @@ fn static_objects<'a>(
 fn captured<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
-    place: &Place<'a, ast::ExprCall>,
+    site: &Site<'a, ast::ExprCall>,
     body: Body<'a>,
     function: &str,
     later: &[TextSize],
@@ -141,7 +141,7 @@ fn captured<'a>(
         Body::Function(def) => Names::of_body(&def.body),
         Body::Lambda(lambda) => Names::of_expression(&lambda.body),
     };
-    let called = place.node.range().start();
+    let called = site.node.range().start();
     let mut seen = FxHashSet::default();
     for name in names.read {
         let own = names.bound.contains(name.id.as_str()) || names.parameters.contains(name.id.as_str());
@@ -166,9 +166,9 @@ fn captured<'a>(
             }
             let between = called < at && later.iter().any(|call| *call > at);
             let repeated = binding.repeated.is_some()
-                && binding.repeated == place.repeated
+                && binding.repeated == site.repeated
                 && !range.contains_range(binding.range);
-            owner == place.scope && (between || repeated)
+            owner == site.scope && (between || repeated)
         });
         if let Some(changed) = changed
             && reported.insert(name.range())
@@ -192,25 +192,25 @@ fn captured<'a>(
 fn mutated<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
-    place: &Place<'a, ast::ExprCall>,
+    site: &Site<'a, ast::ExprCall>,
     object: &'a ast::ExprName,
     function: &str,
     first: TextSize,
     reported: &mut FxHashSet<TextRange>,
 ) {
-    let called = place.node.range();
-    let owner = program.owner(place.scope, &object.id);
+    let called = site.node.range();
+    let owner = program.owner(site.scope, &object.id);
     let bindings = owner.map_or(&[][..], |owner| program.bindings(owner, &object.id));
     let made_anew = bindings.iter().any(|binding| {
         binding.repeated.is_some() || binding.range.start() > first && binding.range.start() < called.start()
     });
     let stores = program.stores.iter().filter(|store| {
-        store.scope == place.scope && store.node.value.as_name_expr().is_some_and(|it| it.id == object.id)
+        store.scope == site.scope && store.node.value.as_name_expr().is_some_and(|it| it.id == object.id)
     });
     for store in stores {
         let at = store.node.range().start();
         let between = first < at && at < called.start();
-        let repeated = store.repeated.is_some() && store.repeated == place.repeated;
+        let repeated = store.repeated.is_some() && store.repeated == site.repeated;
         if (between || repeated) && !made_anew && reported.insert(store.node.range()) {
             ctx.report(
                 &JAX_STALE,

@@ -1,4 +1,5 @@
-//! The parameters of JAX's functions that must be known while tracing, and the functions that need whole values.
+//! The parameters of JAX's functions that must be known while tracing, and the functions that need the values of
+//! arrays.
 
 /// The functions with an argument that must be known while tracing (a shape, a length, an axis), as position and
 /// keyword.

@@ -49,11 +49,11 @@ declare_rule! {
 
 fn check(ctx: &FileContext) {
     let program = ctx.program();
-    for place in &program.calls {
-        let call = place.node;
+    for site in &program.calls {
+        let call = site.node;
         let (transformation, arguments) = match &*call.func {
             Expr::Call(made) => (made, &call.arguments),
-            Expr::Name(_) => match program.value(place.scope, &call.func).0 {
+            Expr::Name(_) => match program.value(site.scope, &call.func).0 {
                 Bound::Value(Expr::Call(made)) => (made, &call.arguments),
                 _ => continue,
             },

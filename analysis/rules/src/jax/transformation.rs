@@ -93,9 +93,9 @@ fn check(ctx: &FileContext) {
             .help("pass `axis_name=` to the transformation that maps the function")
             .emit();
     }
-    for place in &program.calls {
-        if let Some(fault) = other_call(ctx, place.node) {
-            fault.report(ctx, &JAX_TRANSFORMATION, place.node, "this argument");
+    for site in &program.calls {
+        if let Some(fault) = other_call(ctx, site.node) {
+            fault.report(ctx, &JAX_TRANSFORMATION, site.node, "this argument");
         }
     }
 }

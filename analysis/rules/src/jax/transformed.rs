@@ -65,17 +65,17 @@ pub(super) fn is_false(value: &Expr) -> bool {
 /// The calls of transformations in a file, each with every call of its result.
 pub(super) fn all<'a>(ctx: &FileContext<'a>, program: &Program<'a>) -> Vec<Transformed<'a>> {
     let mut found = Vec::new();
-    for place in &program.calls {
-        let call = place.node;
+    for site in &program.calls {
+        let call = site.node;
         if let Some(name) = name(ctx, call) {
-            found.push(Transformed { name, made: call, scope: place.scope, applied: None });
+            found.push(Transformed { name, made: call, scope: site.scope, applied: None });
             continue;
         }
-        let (Bound::Value(Expr::Call(made)), scope) = program.value(place.scope, &call.func) else {
+        let (Bound::Value(Expr::Call(made)), scope) = program.value(site.scope, &call.func) else {
             continue;
         };
         if let Some((name, made, scope)) = innermost(ctx, program, made, scope) {
-            found.push(Transformed { name, made, scope, applied: Some((call, place.scope)) });
+            found.push(Transformed { name, made, scope, applied: Some((call, site.scope)) });
         }
     }
     found

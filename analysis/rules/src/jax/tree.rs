@@ -52,8 +52,8 @@ declare_rule! {
 fn check(ctx: &FileContext) {
     let program = ctx.program();
     let evaluator = Evaluator::new(ctx, program);
-    for place in &program.calls {
-        let call = place.node;
+    for site in &program.calls {
+        let call = site.node;
         let last = match &*call.func {
             Expr::Attribute(attribute) => attribute.attr.as_str(),
             Expr::Name(name) => name.id.as_str(),
@@ -64,10 +64,8 @@ fn check(ctx: &FileContext) {
         }
         let Some(name) = ctx.resolve(&call.func) else { continue };
         let fault = match name.as_str() {
-            "jax.tree.map" | "jax.tree_map" | "jax.tree_util.tree_map" => {
-                trees(&evaluator, call, place.scope)
-            }
-            "jax.tree_util.register_dataclass" => fields(ctx, program, call, place.scope),
+            "jax.tree.map" | "jax.tree_map" | "jax.tree_util.tree_map" => trees(&evaluator, call, site.scope),
+            "jax.tree_util.register_dataclass" => fields(ctx, program, call, site.scope),
             _ => None,
         };
         if let Some(fault) = fault {

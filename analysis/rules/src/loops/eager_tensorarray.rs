@@ -103,7 +103,7 @@ fn check(ctx: &FunctionContext) {
 
 #[derive(PartialEq, Eq)]
 enum Origin {
-    /// Callers that are not known may pass a TensorArray that belongs to the graph.
+    /// Unknown callers may pass a TensorArray that belongs to the graph.
     Argument,
     Module,
 }

@@ -121,7 +121,7 @@ fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName
     Some(updates(callee, receiver.as_ref().zip(own)))
 }
 
-/// The updates in a function of its previous values: `n += 1` of an outer name, `self.n += 1`.
+/// The names that a function updates from their previous values: `n += 1` of an outer name, `self.n += 1`.
 fn updates(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
     let mut updates = Updates { outer: Vec::new(), receiver, found: Vec::new() };
     updates.visit_body(&def.body);

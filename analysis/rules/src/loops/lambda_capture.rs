@@ -108,7 +108,7 @@ fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: 
             &LAMBDA_CAPTURE,
             lambda,
             format!(
-                "`{name}` reads the value of `{}` from before the staged loop, which does not carry names read by a lambda only",
+                "`{name}` reads the value of `{}` from before the staged loop, which does not carry names that only lambdas read",
                 variable.name
             ),
         )

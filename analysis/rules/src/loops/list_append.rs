@@ -16,7 +16,7 @@ declare_rule! {
     /// Reports a list, dict or set from outside a staged loop that is mutated in the loop's body.
     ///
     /// ## Why is this bad?
-    /// Python runs the body only once, while it is traced, whatever the number of iterations: one element is
+    /// Python runs the body only once, while it is traced, whatever the number of iterations is: one element is
     /// appended. If that element is a Tensor of the loop, it cannot be used outside of it.
     ///
     /// ## Example
@@ -82,7 +82,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// An item under a carried key is correct, and Tensors under other keys are reported by AG211.
+/// Whether this rule reports the mutation. An item under a carried key is correct, and AG211 reports Tensors under
+/// other keys.
 fn is_reportable(staged: &StagedLoop, mutation: &Mutation) -> bool {
     match mutation.change {
         Change::Call(..) => true,
@@ -110,8 +111,8 @@ fn report(staged: &StagedLoop, mutation: &Mutation) {
         return;
     };
     let tensor = call.arguments.args.iter().any(|argument| ctx.fact(argument).may_be_tensor());
-    let place = if tensor { used_after(staged, name) } else { None };
-    let report = match place {
+    let range = if tensor { used_after(staged, name) } else { None };
+    let report = match range {
         Some(used) => ctx
             .report(
                 &LIST_APPEND,

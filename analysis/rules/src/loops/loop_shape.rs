@@ -53,7 +53,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Safe: the fix only declares how the shape changes, which it does already.
+    /// Safe: the fix only declares the change of the shape; the loop changes it already.
     ///
     /// ## What TensorFlow reports
     /// ```text

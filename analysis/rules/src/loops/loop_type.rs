@@ -87,7 +87,7 @@ fn check(ctx: &FunctionContext) {
             }
             let found =
                 unsupported(&staged, &before).or_else(|| unsupported(&staged, &after(&staged, variable)));
-            let Some((what, place)) = found else {
+            let Some((what, range)) = found else {
                 continue;
             };
             ctx.report(
@@ -95,7 +95,7 @@ fn check(ctx: &FunctionContext) {
                 staged.head(),
                 format!("this staged loop cannot carry `{name}`, which is {what}, not a Tensor"),
             )
-            .label(ctx.span(place), format!("`{name}` is {what} here"))
+            .label(ctx.span(range), format!("`{name}` is {what} here"))
             .why(staged.construct.why.clone())
             .help("assign the Tensors that it contains to separate variables or attributes")
             .emit();
@@ -103,7 +103,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The definitions that every traced iteration ends with.
+/// The definitions that reach the end of every traced iteration.
 fn after<'a>(staged: &StagedLoop<'_, 'a>, variable: &BlockVariable) -> Vec<&'a Def> {
     let mut definitions = staged.after(&variable.name);
     definitions.retain(|definition| staged.directly_contains(definition.range));

@@ -119,9 +119,9 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
     }
 }
 
-/// An error only if every trace reaches `place`.
-fn severity(staged: &StagedLoop, place: TextRange) -> Severity {
-    if staged.certainly_traces(place) { Severity::Error } else { Severity::Warning }
+/// The severity: an error only if every trace reaches `range`.
+fn severity(staged: &StagedLoop, range: TextRange) -> Severity {
+    if staged.certainly_traces(range) { Severity::Error } else { Severity::Warning }
 }
 
 /// The description of the value after an iteration, if a graph cannot carry it.

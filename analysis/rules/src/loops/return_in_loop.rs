@@ -83,7 +83,7 @@ fn check(ctx: &FunctionContext) {
             ctx.report(
                 &RETURN_IN_LOOP,
                 staged.head(),
-                "a `return` in this staged loop: the return value is undefined until an iteration returns, and a graph cannot carry that",
+                "a `return` in this staged loop: the return value is undefined until an iteration returns, and a graph cannot carry an undefined value",
             )
             .label(ctx.span(range), "returns here")
             .why(staged.construct.why.clone())
@@ -94,7 +94,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The `return` most certain to fail. A `return` that every iteration reaches does not fail; one under a Python
+/// The `return` that fails most certainly. A `return` that every iteration reaches does not fail; one under a Python
 /// condition fails only while the condition is false.
 fn most_severe(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
     let severity = |range: TextRange| {

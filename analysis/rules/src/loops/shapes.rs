@@ -13,7 +13,7 @@ const MAX_DEPTH: u32 = 8;
 pub(super) type Shape = Vec<i64>;
 
 /// Operations whose first argument is the shape of the result.
-const FILLED: [&str; 6] = [
+const SHAPE_FIRST: [&str; 6] = [
     "tensorflow.zeros",
     "tensorflow.ones",
     "tensorflow.fill",
@@ -23,7 +23,7 @@ const FILLED: [&str; 6] = [
 ];
 
 /// Operations that preserve the shape of their argument.
-const KEPT: [&str; 7] = [
+const SHAPE_PRESERVING: [&str; 7] = [
     "tensorflow.cast",
     "tensorflow.identity",
     "tensorflow.stop_gradient",
@@ -68,9 +68,9 @@ fn within(
         Expr::Call(call) => {
             let function = ctx.resolve(&call.func)?;
             let first = call.arguments.args.first()?;
-            if FILLED.contains(&function.as_str()) {
+            if SHAPE_FIRST.contains(&function.as_str()) {
                 dimensions(ctx, first)
-            } else if KEPT.contains(&function.as_str()) {
+            } else if SHAPE_PRESERVING.contains(&function.as_str()) {
                 inner(first)
             } else if matches!(function.as_str(), "tensorflow.constant" | "tensorflow.convert_to_tensor") {
                 let reshaped =

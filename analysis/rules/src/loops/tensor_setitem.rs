@@ -95,7 +95,7 @@ impl<'a> Statements<'_, 'a> {
     fn target(&mut self, statement: &'a Stmt, target: &'a Expr) {
         let ctx = self.ctx;
         let Expr::Subscript(item) = target else { return };
-        // `x["boxes"] = …` means that `x` is a dict, whatever its inferred type.
+        // `x["boxes"] = …` means that `x` is a dict, whatever its inferred type is.
         let is_text = |key: &Alternative| matches!(key, Alternative::Str(_));
         if !ctx.python_fact(&item.value).is_tensor()
             || item.slice.is_string_literal_expr()

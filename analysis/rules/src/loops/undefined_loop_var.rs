@@ -84,7 +84,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `total += i`: the first iteration reads a name that is undefined.
+/// Whether the first iteration reads an undefined name: `total += i`.
 fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     let ctx = staged.ctx;
     let name = &variable.name;
@@ -131,7 +131,7 @@ fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
     }
 }
 
-/// A name that is used after the loop, and that only one branch of a staged `if` in the loop binds:
+/// Whether the name is used after the loop, and only one branch of a staged `if` in the loop binds it:
 ///
 /// ```python
 /// for i in tf.range(n):
@@ -154,7 +154,7 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
         let rest = clauses.get(*clause..).unwrap_or_default();
         let (main, orelse) = (binds(body), rest.iter().any(|clause| binds(&clause.body)));
         let raises = |body: &[Stmt]| matches!(body.last(), Some(Stmt::Raise(_)));
-        // An outer `if` in the loop, if Python decides it, may skip this one.
+        // If Python decides an outer `if` in the loop, it may skip this one.
         let is_traced = ctx
             .enclosing(statement.range())
             .take_while(|outer| outer.range != staged.construct.range)

@@ -122,7 +122,7 @@ fn check_or(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
     let simple = QName::from_expr(value).is_some() && !ctx.text(default).contains('\n');
     let choice = format!("{} if {name} is None else {name}", ctx.text(default));
     // A conditional expression has a lower precedence than `or`.
-    let text = if stands_alone(ctx, operation.range()) { choice } else { format!("({choice})") };
+    let text = if is_assigned_value(ctx, operation.range()) { choice } else { format!("({choice})") };
     if simple && !default.is_lambda_expr() && !default.is_if_expr() {
         report
             .fix(Applicability::Unsafe, "Test for `None`", vec![Edit::replace(operation.range(), text)])
@@ -176,7 +176,7 @@ fn severity(certainty: &TensorCertainty) -> Severity {
 }
 
 /// Whether an expression is the whole right side of an assignment.
-fn stands_alone(ctx: &FunctionContext, range: TextRange) -> bool {
+fn is_assigned_value(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements()
         .into_iter()
         .any(|statement| statement.as_assign_stmt().is_some_and(|assign| assign.value.range() == range))

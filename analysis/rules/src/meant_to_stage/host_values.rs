@@ -75,7 +75,7 @@ declare_rule! {
 }
 
 /// The functions of NumPy that accept a symbolic Tensor: they use only its shape or rank.
-const HARMLESS: [&str; 8] = [
+const ACCEPT_TENSORS: [&str; 8] = [
     "numpy.array_equal",
     "numpy.array_equiv",
     "numpy.flip",
@@ -109,7 +109,7 @@ fn check(ctx: &FunctionContext) {
 fn library(ctx: &FunctionContext, call: &ExprCall) {
     let Some(function) = ctx.resolve(&call.func) else { return };
     let library = match function.split('.').collect::<Vec<_>>().as_slice() {
-        ["numpy", "linalg", _] | ["numpy", _] if !HARMLESS.contains(&function.as_str()) => "NumPy",
+        ["numpy", "linalg", _] | ["numpy", _] if !ACCEPT_TENSORS.contains(&function.as_str()) => "NumPy",
         ["math", _] => "`math`",
         ["os", "path", _] => "`os.path`",
         ["pathlib", _] => "`pathlib`",
@@ -349,7 +349,8 @@ fn builtin(ctx: &FunctionContext, call: &ExprCall) {
     ctx.report(&HOST_VALUES, call, message).why(ctx.why(argument)).help(format!("use {instead}")).emit();
 }
 
-/// Outside of a `tf.function`, `tf.while_loop` and the like call their functions with eager Tensors.
+/// Whether the function may run with eager Tensors: outside of a `tf.function`, functions such as `tf.while_loop` call
+/// their arguments with eager Tensors.
 fn may_be_eager(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::ControlFlowBody
 }
@@ -384,7 +385,7 @@ fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
     .emit();
 }
 
-/// The runtime `autograph` formats numbers when the graph runs.
+/// Whether numbers are formatted when the graph runs. Only the runtime `autograph` does that.
 fn formats_staged(ctx: &FunctionContext) -> bool {
     ctx.dialect() == Dialect::Autograph
 }

@@ -12,7 +12,7 @@ use ag_syntax::qname::QName;
 /// The number of expressions that are examined; beyond it the result is uncertain.
 const MAX_STEPS: u32 = 64;
 
-/// A dense Tensor or a Variable; Ragged Tensors and Datasets implement iteration.
+/// Whether the value is a dense Tensor or a Variable. Ragged Tensors and Datasets implement iteration.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     let kind = ctx.python_fact(expression).tensor_kind();
     matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable))

@@ -114,8 +114,8 @@ fn is_library_result(ctx: &FunctionContext, value: &Expr) -> bool {
             let definitions = ctx.flow.definitions_of(value.range(), &name);
             !definitions.is_empty()
                 && definitions.iter().all(|definition| match definition.kind {
-                    // Keras passes structures through, whatever the annotation in `call(self, inputs:
-                    // tf.Tensor)`.
+                    // Keras passes structures to `call` unchanged, even if `call(self, inputs: tf.Tensor)` declares a
+                    // Tensor.
                     DefKind::Parameter(_) => {
                         ctx.root() != Some(RootKind::KerasMethod) && ctx.dialect() != Dialect::Keras
                     }
@@ -328,10 +328,10 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// Reports an iteration over a Tensor at `place`.
-    fn iterates(&self, iterated: &'a Expr, range: TextRange, place: &str, instead: &str) {
+    /// Reports an iteration over a Tensor at `construct`.
+    fn iterates(&self, iterated: &'a Expr, range: TextRange, construct: &str, instead: &str) {
         if iterated::is_tensor(self.ctx, iterated) {
-            self.report(iterated, range, &format!("the iterable of {place}"), "a Tensor", instead);
+            self.report(iterated, range, &format!("the iterable of {construct}"), "a Tensor", instead);
         }
     }
 
@@ -372,7 +372,7 @@ impl<'a> Checker<'_, 'a> {
         !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is)
     }
 
-    /// A list of Tensors; with `several`, of at least two.
+    /// Whether the value is a list of Tensors; with `several`, a list of at least two.
     fn holds_tensors(&self, expression: &Expr, several: bool) -> bool {
         match expression {
             Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
@@ -389,7 +389,7 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// `f"{x}"` of a Tensor, or a name that is bound to one.
+    /// Whether the expression is a string with a Tensor, `f"{x}"`, or a name that is bound to such a string.
     fn is_text_of_tensor(&self, expression: &'a Expr) -> bool {
         match expression {
             Expr::FString(text) => text

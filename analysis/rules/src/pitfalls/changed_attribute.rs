@@ -260,16 +260,16 @@ impl<'a> Blocks<'_, 'a> {
             .label(self.ctx.span(traced.range()), label)
             .help(HELP)
             .emit();
-        let Some(place) = first_read(function.def, target).filter(|place| self.reported.insert(*place))
+        let Some(range) = first_read(function.def, target).filter(|range| self.reported.insert(*range))
         else {
             return;
         };
         let message = format!(
             "`{}` is a constant of the graph: later assignments do not change it",
-            self.ctx.text(place)
+            self.ctx.text(range)
         );
         self.ctx
-            .report(&CHANGED_ATTRIBUTE, place, message)
+            .report(&CHANGED_ATTRIBUTE, range, message)
             .label(self.ctx.span(target.range()), "assigned here")
             .help(HELP)
             .emit();
@@ -278,7 +278,7 @@ impl<'a> Blocks<'_, 'a> {
 
 const HELP: &str = "make it a `tf.Variable`, or pass the value as an argument";
 
-/// How a block refers to the function that reads a value.
+/// A read of a value by a function, and the names by which a block refers to the function and to the value.
 struct Read<'a> {
     /// The object on which the method is called.
     object: Option<&'a str>,

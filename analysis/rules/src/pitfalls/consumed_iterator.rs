@@ -96,8 +96,9 @@ fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
 
 /// `Iterator[int]`, `Iterator[tuple[str, float]]`.
 fn yields_plain_values(class: &str) -> bool {
-    const PLAIN: [&str; 11] =
+    const PLAIN_TYPES: [&str; 11] =
         ["Iterator", "bool", "bytes", "complex", "dict", "float", "int", "list", "set", "str", "tuple"];
     let words = class.split(|c: char| !c.is_alphanumeric() && c != '_');
-    class.starts_with("Iterator[") && words.filter(|word| !word.is_empty()).all(|word| PLAIN.contains(&word))
+    class.starts_with("Iterator[")
+        && words.filter(|word| !word.is_empty()).all(|word| PLAIN_TYPES.contains(&word))
 }

@@ -18,7 +18,8 @@ use ag_syntax::expressions::{natural, sequence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reached {
     Always,
-    /// Under a condition on local values, or in a Python loop: two traces with such arguments both evaluate it.
+    /// Under a condition on local values, or in a Python loop: if one trace evaluates it, so does any other trace with
+    /// the same arguments.
     Repeatedly,
 }
 

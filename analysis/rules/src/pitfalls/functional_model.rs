@@ -330,7 +330,7 @@ impl<'c, 'a> Graph<'c, 'a> {
             _ => return Value::Unknown,
         }
         let made = self.layers[layer].call;
-        if parents.is_empty() || [made, call].iter().any(|it| keras_ranks::gives_several(self.ctx, it)) {
+        if parents.is_empty() || [made, call].iter().any(|it| keras_ranks::returns_several(self.ctx, it)) {
             return Value::Unknown;
         }
         let rank = match first {

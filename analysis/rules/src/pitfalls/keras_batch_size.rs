@@ -16,8 +16,9 @@ use ag_syntax::statements;
 declare_rule! {
     /// ## What it does
     /// Reports the static batch size of an argument, `x.shape[0]`, where a number is needed: in `range(…)`, in
-    /// arithmetic, and in the shape given to functions such as `tf.reshape` and `tf.zeros`. The argument is that of a
-    /// loss given to `compile`, or of a layer or model that the file calls on a `keras.Input` or trains with `fit`.
+    /// arithmetic, and in the shape given to functions such as `tf.reshape` and `tf.zeros`. The checked arguments are
+    /// those of losses that are passed to `compile`, and of layers and models that the file calls on a `keras.Input` or
+    /// trains with `fit`.
     ///
     /// Functions that test for `None`, and files that fix the batch size, are not reported.
     ///
@@ -69,7 +70,7 @@ declare_rule! {
     }
 }
 
-/// Files of TensorFlow with classes or functions that Keras traces. Other backends know the batch size.
+/// Whether a file uses TensorFlow and has classes or functions that Keras traces. Other backends know the batch size.
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("tensorflow")
         && (index.derives_from_keras || index.roots.iter().any(|site| site.kind == RootKind::KerasFunction))
@@ -126,14 +127,14 @@ fn fixes_batch_size(ctx: &FileContext) -> bool {
             })
         })
     };
-    ctx.program().calls.iter().any(|place| keywords(place.node))
+    ctx.program().calls.iter().any(|site| keywords(site.node))
 }
 
 /// `keras.Input(…)`, `model.fit(…)`.
 fn builds_or_fits(ctx: &FileContext) -> bool {
-    ctx.program().calls.iter().any(|place| {
-        let fits = place.node.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "fit");
-        let name = ctx.resolve(&place.node.func);
+    ctx.program().calls.iter().any(|site| {
+        let fits = site.node.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "fit");
+        let name = ctx.resolve(&site.node.func);
         fits && name.is_none()
             || name.is_some_and(|name| matches!(name.as_str(), "keras.Input" | "keras.layers.Input"))
     })
@@ -143,10 +144,10 @@ fn builds_or_fits(ctx: &FileContext) -> bool {
 fn losses<'a>(ctx: &FileContext<'a>) -> Vec<&'a ast::StmtFunctionDef> {
     let program = ctx.program();
     let mut found: Vec<&ast::StmtFunctionDef> = Vec::new();
-    for place in &program.calls {
-        let is_compile = place.node.func.as_attribute_expr().is_some_and(|it| it.attr.as_str() == "compile");
-        let Some(loss) = argument(place.node, 1, "loss").filter(|_| is_compile) else { continue };
-        if let (Bound::Function(def), _) = program.value(place.scope, loss)
+    for site in &program.calls {
+        let is_compile = site.node.func.as_attribute_expr().is_some_and(|it| it.attr.as_str() == "compile");
+        let Some(loss) = argument(site.node, 1, "loss").filter(|_| is_compile) else { continue };
+        if let (Bound::Function(def), _) = program.value(site.scope, loss)
             && !found.iter().any(|known| known.range() == def.range())
         {
             found.push(def);
@@ -206,7 +207,7 @@ fn function<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, tensors: F
     }
 }
 
-/// Code that tests for an unknown size, or for eager execution.
+/// Whether the code tests for an unknown size, or for eager execution.
 fn handles_none(sizes: &Sizes, expression: &Expr) -> bool {
     match expression {
         Expr::Compare(compare) => {
@@ -299,7 +300,7 @@ impl<'a> Sizes<'a> {
         self.tensors.get(name).copied()
     }
 
-    /// The size in an expression that needs a number there.
+    /// The batch size in an expression that needs it as a number.
     fn needed<'e>(&self, ctx: &FileContext, expression: &'e Expr) -> Option<&'e Expr> {
         let is_size = |expression: &&'e Expr| self.tensor_of(expression).is_some();
         match expression {

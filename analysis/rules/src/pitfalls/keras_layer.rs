@@ -141,7 +141,7 @@ impl<'a> Class<'_, 'a> {
 
     /// `super().__init__(units=4)` of a class derived from `Layer` itself.
     fn options(&self, init: &'a ast::StmtFunctionDef) {
-        const KNOWN: [&str; 9] = [
+        const LAYER_ARGUMENTS: [&str; 9] = [
             "activity_regularizer",
             "trainable",
             "dtype",
@@ -162,7 +162,7 @@ impl<'a> Class<'_, 'a> {
                 continue;
             }
             let names = call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref());
-            if let Some(name) = names.into_iter().find(|name| !KNOWN.contains(&name.as_str())) {
+            if let Some(name) = names.into_iter().find(|name| !LAYER_ARGUMENTS.contains(&name.as_str())) {
                 self.report(name, format!("`Layer.__init__` of Keras 3 has no argument `{name}`"))
                     .help("keep the value in an attribute")
                     .emit();
@@ -305,16 +305,16 @@ impl<'a> Class<'_, 'a> {
             };
             let mut made = Made { class: self, local: &local, found: Vec::new() };
             value.into_iter().for_each(|value| made.visit_expr(value));
-            for (place, is_weight) in made.found {
+            for (range, is_weight) in made.found {
                 if is_weight {
                     let message = "`call` adds a weight after the layer was built, which raises".to_owned();
-                    self.report(place, message).help("add it in `build`").severity(self.of_keras3()).emit();
+                    self.report(range, message).help("add it in `build`").severity(self.of_keras3()).emit();
                 } else {
                     let message = format!(
                         "`{}` has new weights whenever `call` runs or is traced",
-                        self.ctx.text(place)
+                        self.ctx.text(range)
                     );
-                    self.report(place, message)
+                    self.report(range, message)
                         .help("create the layer in `__init__`")
                         .severity(Severity::Warning)
                         .emit();

@@ -121,7 +121,7 @@ pub(super) fn has_weights(class: &str) -> bool {
 }
 
 /// `LSTM(4, return_state=True)`, `attention(x, x, return_attention_scores=True)`
-pub(super) fn gives_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
+pub(super) fn returns_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     let text = ctx.text(call);
     ["return_state", "return_attention_scores"].iter().any(|option| text.contains(option))
 }

@@ -325,7 +325,7 @@ const NEED_VALUES: [&str; 19] = [
 
 /// An operation of TensorFlow on Tensors.
 fn is_operation(name: &str) -> bool {
-    const OTHERS: [&str; 8] = [
+    const NOT_OPERATIONS: [&str; 8] = [
         "tensorflow.function",
         "tensorflow.is_tensor",
         "tensorflow.print",
@@ -338,7 +338,8 @@ fn is_operation(name: &str) -> bool {
     const MODULES: [&str; 7] = ["math", "nn", "image", "linalg", "strings", "signal", "sparse"];
     match name.split('.').collect::<Vec<_>>().as_slice() {
         ["tensorflow", function] => {
-            !OTHERS.contains(&name) && function.starts_with(|letter: char| letter.is_ascii_lowercase())
+            !NOT_OPERATIONS.contains(&name)
+                && function.starts_with(|letter: char| letter.is_ascii_lowercase())
         }
         ["tensorflow", module, _] => MODULES.contains(module),
         _ => false,

@@ -11,7 +11,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use rustc_hash::FxHashSet;
 
 use super::bindings::Bindings;
-use super::keras_ranks::gives_several;
+use super::keras_ranks::returns_several;
 use crate::FileContext;
 use ag_syntax::expressions;
 
@@ -98,7 +98,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
 
     fn is_symbolic_call(&self, call: &ast::ExprCall, is_symbolic: &dyn Fn(&Expr) -> bool) -> bool {
         let arguments = &call.arguments;
-        if gives_several(self.ctx, call) {
+        if returns_several(self.ctx, call) {
             return false;
         }
         let takes_tensor = || {
@@ -114,7 +114,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
             callee => self.ctx.resolve(callee).is_some_and(|name| {
                 matches!(name.as_str(), "keras.Input" | "keras.layers.Input" | "keras.KerasTensor")
                     && arguments.find_keyword("tensor").is_none()
-                    || name.strip_prefix("keras.ops.").is_some_and(gives_one_tensor) && takes_tensor()
+                    || name.strip_prefix("keras.ops.").is_some_and(returns_one_tensor) && takes_tensor()
                     // `x = tf.reshape(x, …)`, which Keras 3 rejects and Keras 2 converts to a layer.
                     || name.strip_prefix("tensorflow.").is_some_and(keeps_tensor) && takes_tensor()
             }),
@@ -144,8 +144,8 @@ fn keeps_tensor(function: &str) -> bool {
 }
 
 /// The functions of `keras.ops` whose result is one tensor.
-fn gives_one_tensor(function: &str) -> bool {
-    const OTHERS: [&str; 14] = [
+fn returns_one_tensor(function: &str) -> bool {
+    const OTHER_RESULTS: [&str; 14] = [
         "shape",
         "ndim",
         "size",
@@ -161,16 +161,16 @@ fn gives_one_tensor(function: &str) -> bool {
         "cond",
         "while_loop",
     ];
-    !OTHERS.contains(&function)
+    !OTHER_RESULTS.contains(&function)
 }
 
 /// A call that creates a layer with one result.
 fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
-    const OTHERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
-    let Some(call) = value.as_call_expr().filter(|call| !gives_several(ctx, call)) else { return false };
+    const OTHER_LAYERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
+    let Some(call) = value.as_call_expr().filter(|call| !returns_several(ctx, call)) else { return false };
     ctx.resolve(&call.func).is_some_and(|name| {
         name.strip_prefix("keras.layers.").is_some_and(|layer| {
-            layer.starts_with(|letter: char| letter.is_ascii_uppercase()) && !OTHERS.contains(&layer)
+            layer.starts_with(|letter: char| letter.is_ascii_uppercase()) && !OTHER_LAYERS.contains(&layer)
         })
     })
 }

@@ -10,8 +10,8 @@ use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls of `fit`, `evaluate` and `train_on_batch` on a model that the same code created and either did not
-    /// compile or compiled without a loss.
+    /// Finds calls of `fit`, `evaluate` and `train_on_batch` on a model that the same code creates, if that code does
+    /// not compile the model or compiles it without a loss.
     ///
     /// ## Why is this bad?
     /// `compile` sets the loss and the optimizer. Without them Keras raises.

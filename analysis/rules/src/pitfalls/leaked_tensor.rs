@@ -22,8 +22,8 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// While a function is traced its Tensors are symbolic and belong to one graph. The stored object is such a
-    /// symbolic Tensor, not a value. Using it in a later trace or in eager code raises, far from here. After
-    /// tracing, calls of the function no longer store anything.
+    /// symbolic Tensor, not a value. Using it in a later trace or in eager code raises, far from the code that stored
+    /// it. After tracing, calls of the function no longer store anything.
     ///
     /// ## Example
     /// ```python
@@ -101,7 +101,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// A step of training, which Keras stages as a whole.
+/// Whether the function is a training step, which Keras stages as a whole.
 fn is_step(ctx: &FunctionContext) -> bool {
     ctx.root() == Some(RootKind::KerasMethod)
         && matches!(ctx.def().name.as_str(), "train_step" | "test_step" | "predict_step")

@@ -11,7 +11,7 @@ use ag_syntax::expressions;
 
 declare_rule! {
     /// ## What it does
-    /// Finds parameters of a `tf.function` on which it calls `apply_gradients` or `minimize`.
+    /// Finds parameters of a `tf.function` whose method `apply_gradients` or `minimize` the function calls.
     ///
     /// ## Why is this bad?
     /// An optimizer creates its variables when it is first used. With one optimizer that happens in the first

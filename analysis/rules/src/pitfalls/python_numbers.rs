@@ -17,7 +17,7 @@ use crate::FileContext;
 use ag_syntax::expressions::natural;
 
 /// The number of traces at which TensorFlow starts to warn.
-const MANY: usize = 5;
+const MANY_TRACES: usize = 5;
 
 /// Deeper expressions are not recognized as numbers.
 const MAX_DEPTH: usize = 16;
@@ -211,7 +211,7 @@ fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bo
     }
 }
 
-/// The variable of a loop over numbers, unless there are certainly fewer than `MANY`.
+/// The variable of a loop over numbers, unless there are certainly fewer than `MANY_TRACES`.
 fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     match node.iter.as_ref() {
         Expr::Call(call) => {
@@ -225,7 +225,7 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
             }
         }
         Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
-            let are_numbers = elts.len() >= MANY && elts.iter().all(Expr::is_number_literal_expr);
+            let are_numbers = elts.len() >= MANY_TRACES && elts.iter().all(Expr::is_number_literal_expr);
             node.target.as_name_expr().filter(|_| are_numbers).map(|target| target.id.as_str())
         }
         _ => None,
@@ -234,5 +234,5 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
 
 /// `range(3)`
 fn is_short(call: &ast::ExprCall) -> bool {
-    matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY as u64))
+    matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY_TRACES as u64))
 }

@@ -19,9 +19,9 @@ declare_rule! {
     /// - clocks (`time.time()`) and the random numbers of Python and NumPy
     ///
     /// ## Why is this bad?
-    /// A staged function runs as Python once for each kind of argument, to be traced. Afterwards only the graph
-    /// runs. `print` shows a Tensor without a value, once; the random number and the time are constants of the
-    /// graph, the same in each call.
+    /// Python runs a staged function once for each kind of argument, to trace it. Afterwards only the graph runs.
+    /// `print` shows a Tensor without a value, once; the random number and the time are constants of the graph, the
+    /// same in each call.
     ///
     /// Printing values known while tracing, a string or `x.shape`, is a good way to see when a function is
     /// traced, and is not reported.
@@ -158,10 +158,11 @@ fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
 }
 
 fn is_random(name: &str) -> bool {
-    const KEPT: [&str; 8] =
+    const NOT_DRAWING: [&str; 8] =
         ["seed", "Random", "SystemRandom", "getstate", "setstate", "default_rng", "RandomState", "Generator"];
     ["random.", "numpy.random."].iter().any(|module| {
-        name.strip_prefix(module).is_some_and(|function| !function.contains('.') && !KEPT.contains(&function))
+        name.strip_prefix(module)
+            .is_some_and(|function| !function.contains('.') && !NOT_DRAWING.contains(&function))
     })
 }
 

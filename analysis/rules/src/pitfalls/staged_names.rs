@@ -13,7 +13,7 @@ pub(super) struct StagedNames<'a> {
     functions: FxHashSet<&'a str>,
     /// Methods by class.
     methods: FxHashSet<(&'a str, &'a str)>,
-    /// The class of each name that is bound to a new object only.
+    /// The class of each name that is bound only to new objects of that class.
     objects: FxHashMap<&'a str, Option<&'a str>>,
 }
 

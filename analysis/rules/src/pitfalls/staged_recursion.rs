@@ -12,9 +12,9 @@ declare_rule! {
     /// Finds functions that call themselves in code guarded by conditions on Tensors only.
     ///
     /// ## Why is this bad?
-    /// Both branches of a staged `if` are traced. So tracing follows the recursive call whatever the value of
-    /// the Tensor, until Python's recursion limit raises.
-    /// Several recursive calls below one condition are reported as one finding, with a label for each call.
+    /// Both branches of a staged `if` are traced. So tracing follows the recursive call whatever the value of the
+    /// Tensor is, until Python's recursion limit raises. Several recursive calls below one condition are reported as
+    /// one finding, with a label for each call.
     ///
     /// ## Example
     /// ```python
@@ -87,10 +87,10 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// The staged decision that appears to guard a range: the enclosing one, otherwise the last one before the range.
-fn decision_of<'a>(ctx: &FunctionContext<'a>, place: TextRange) -> Option<&'a Construct> {
+fn decision_of<'a>(ctx: &FunctionContext<'a>, range: TextRange) -> Option<&'a Construct> {
     let staged = || ctx.staged().map(|(construct, _)| construct);
     let around = staged().filter(|construct| {
-        construct.range.contains_range(place) && !construct.test_range.contains_range(place)
+        construct.range.contains_range(range) && !construct.test_range.contains_range(range)
     });
-    around.last().or_else(|| staged().filter(|construct| construct.range.end() <= place.start()).last())
+    around.last().or_else(|| staged().filter(|construct| construct.range.end() <= range.start()).last())
 }

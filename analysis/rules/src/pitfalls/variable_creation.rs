@@ -121,7 +121,7 @@ fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a Expr
 
 /// Functions and classes that create variables when they are called.
 fn creates_variables(name: &str) -> bool {
-    const OTHERS: [&str; 6] = [
+    const NAMES: [&str; 6] = [
         "tensorflow.Variable",
         "tensorflow.random.Generator.from_seed",
         "tensorflow.random.Generator.from_non_deterministic_state",
@@ -135,7 +135,7 @@ fn creates_variables(name: &str) -> bool {
             class.starts_with(|letter: char| letter.is_ascii_uppercase()) && !class.contains('.')
         })
     };
-    OTHERS.contains(&name)
+    NAMES.contains(&name)
         || ["keras.optimizers.", "tensorflow.optimizers.", "keras.metrics."]
             .iter()
             .any(|module| is_class_of(module))

@@ -69,7 +69,7 @@ pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> 
                     true => Scope::File,
                     false => Scope::Line(lines.physical(start)),
                 };
-                if for_file && !(start < head && lines.stands_alone(start, text)) {
+                if for_file && !(start < head && lines.is_on_own_line(start, text)) {
                     let message = "`ignore-file` must be on its own line before the first statement";
                     directive
                         .errors

@@ -42,7 +42,7 @@ impl Lines {
     }
 
     /// Whether only whitespace precedes `offset` on its line.
-    pub(super) fn stands_alone(&self, offset: TextSize, text: &str) -> bool {
+    pub(super) fn is_on_own_line(&self, offset: TextSize, text: &str) -> bool {
         text[..offset.to_usize()].trim_end_matches([' ', '\t', '\u{c}', '\u{feff}']).ends_with(['\n', '\r'])
             || text[..offset.to_usize()].trim_matches([' ', '\t', '\u{c}', '\u{feff}']).is_empty()
     }

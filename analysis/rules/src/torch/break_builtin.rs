@@ -128,7 +128,7 @@ const SKIPPED: &[(&str, &[&str])] = &[
     ("warnings", &["warn"]),
 ];
 /// The functions of NumPy that torch does not implement (torch 2.11).
-const OF_NUMPY: &[(&str, &[&str])] = &[
+const UNSUPPORTED_NUMPY: &[(&str, &[&str])] = &[
     (
         "numpy",
         &[
@@ -217,8 +217,8 @@ const OF_NUMPY: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-/// Functions of `random` whose results the graph computes. Python does not know them: a decision on such a number
-/// breaks the graph.
+/// Functions of `random` whose results are computed in the graph. Python code cannot read them, so a decision on such a
+/// number breaks the graph.
 const RANDOM_NUMBERS: [&str; 3] = ["random.randint", "random.randrange", "random.uniform"];
 /// Methods of NumPy's universal functions: `np.add.reduce`.
 const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
@@ -245,7 +245,7 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
         let (module, function) = name.rsplit_once('.')?;
         let known = SKIPPED
             .iter()
-            .chain(OF_NUMPY)
+            .chain(UNSUPPORTED_NUMPY)
             .any(|(known, functions)| *known == module && functions.contains(&function));
         let of_ufunc = module.starts_with("numpy.") && UFUNC_METHODS.contains(&function);
         let warns = name == "torch.use_deterministic_algorithms"

@@ -152,7 +152,7 @@ fn on_sizes(ctx: &FunctionContext) {
             format!("`{}` is a symbolic value for torch.fx: {what} on it raises", snippet(ctx, size));
         ctx.report(&TORCH_EXPORT_BRANCH, at, message)
             .why(ctx.why(size))
-            .help("record the module with `torch.export.export`, which knows the sizes")
+            .help("record the module with `torch.export.export`, where sizes are known")
             .emit();
     };
     let mut reported: Vec<&Expr> = Vec::new();
@@ -175,7 +175,7 @@ fn on_sizes(ctx: &FunctionContext) {
     }
 }
 
-/// `x.dim() == 4`, `x.dtype == torch.float32`: what the decision reads.
+/// `x.dim() == 4`, `x.dtype == torch.float32`: the property of the Tensor that the decision reads.
 fn rank_in<'a>(ctx: &FunctionContext, test: &'a Expr) -> Option<&'a Expr> {
     let left = &*test.as_compare_expr()?.left;
     let read = match left {

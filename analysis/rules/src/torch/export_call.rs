@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::exported_program;
-use crate::program::{Bound, Place, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId, Site};
 use ag_index::index::FileIndex;
 
 declare_rule! {
@@ -89,8 +89,8 @@ pub(super) struct Export<'p, 'a> {
 
 fn check(ctx: &FileContext) {
     let program = ctx.program();
-    for place in program.calls.iter().filter(|place| is_export(ctx, place.node)) {
-        Export { ctx, program, call: place.node, scope: place.scope }.check();
+    for site in program.calls.iter().filter(|site| is_export(ctx, site.node)) {
+        Export { ctx, program, call: site.node, scope: site.scope }.check();
     }
     exported_program::check(ctx);
 }
@@ -193,14 +193,14 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// Reports an input that is an object of a class that `torch.export` does not know.
+    /// Reports an input that is an object of a class that `torch.export` does not support.
     fn input(&self, element: &'a Expr) {
         let (Bound::Value(Expr::Call(created)), scope) = self.program.value(self.scope, element) else {
             return;
         };
         let (Bound::Class(class), _) = self.program.value(scope, &created.func) else { return };
-        let registers = |place: &Place<ast::ExprCall>| {
-            let text = self.ctx.text(&*place.node.func);
+        let registers = |site: &Site<ast::ExprCall>| {
+            let text = self.ctx.text(&*site.node.func);
             text.contains("register")
         };
         let plain = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());

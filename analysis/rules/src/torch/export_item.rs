@@ -60,7 +60,7 @@ declare_rule! {
 }
 
 /// The functions of `math` that convert to a Python float.
-const OF_MATH: [&str; 9] = ["cos", "exp", "isfinite", "isnan", "log", "log2", "sin", "sqrt", "tanh"];
+const FLOAT_FUNCTIONS: [&str; 9] = ["cos", "exp", "isfinite", "isnan", "log", "log2", "sin", "sqrt", "tanh"];
 
 fn check(ctx: &FunctionContext) {
     if !exports(ctx) {
@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The operation that needs a Python number, and the Tensor, or the number read from a Tensor.
+/// The operation that needs a Python number, and its operand: a Tensor, or a number that is read from a Tensor.
 fn needed<'a>(
     ctx: &FunctionContext<'a>,
     expression: &'a Expr,
@@ -103,7 +103,8 @@ fn needed<'a>(
                 return Some((format!("`{name}()`"), value));
             }
             let name = ctx.resolve(&call.func)?;
-            let function = name.strip_prefix("math.").filter(|function| OF_MATH.contains(function))?;
+            let function =
+                name.strip_prefix("math.").filter(|function| FLOAT_FUNCTIONS.contains(function))?;
             let value = values.iter().filter(|value| is_read(value)).find_map(number)?;
             Some((format!("`math.{function}`"), value))
         }
@@ -120,7 +121,7 @@ fn needed<'a>(
     }
 }
 
-/// Whether a value is the conversion itself, or a name that is bound to it.
+/// Whether a value is a conversion such as `x.item()`, or a name that is bound to one.
 fn is_read(value: &Expr) -> bool {
     value.is_name_expr() || value.is_call_expr()
 }

@@ -66,7 +66,7 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     for statement in ctx.statements() {
-        let (place, value) = match statement {
+        let (destination, value) = match statement {
             Stmt::Expr(expression) => {
                 let Expr::Call(call) = &*expression.value else { continue };
                 let Expr::Attribute(method) = &*call.func else { continue };
@@ -82,14 +82,14 @@ fn check(ctx: &FunctionContext) {
             }
             _ => continue,
         };
-        if ctx.fact(value).is_tensor() && is_container_of_self(ctx, place) {
+        if ctx.fact(value).is_tensor() && is_container_of_self(ctx, destination) {
             ctx.report(
                 &TORCH_EXPORT_STATE,
                 statement,
                 format!(
                     "the exported program does not store `{}` in `{}`",
                     snippet(ctx, value),
-                    snippet(ctx, place)
+                    snippet(ctx, destination)
                 ),
             )
             .why(ctx.why(value))
@@ -100,13 +100,13 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// `self.history`, a Python list or dictionary.
-fn is_container_of_self(ctx: &FunctionContext, place: &Expr) -> bool {
-    let Expr::Attribute(attribute) = place else { return false };
+fn is_container_of_self(ctx: &FunctionContext, destination: &Expr) -> bool {
+    let Expr::Attribute(attribute) = destination else { return false };
     let of_self = ctx.stage.parameters.first().is_some_and(|receiver| {
         receiver.source == Source::Receiver
             && attribute.value.as_name_expr().is_some_and(|name| name.id == receiver.name)
     });
-    let fact = ctx.fact(place);
+    let fact = ctx.fact(destination);
     of_self
         && matches!(fact.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "list" || class == "dict")
 }

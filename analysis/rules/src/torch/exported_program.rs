@@ -1,11 +1,11 @@
-//! Uses that an exported program does not support: the program called directly, its module called with other
-//! arguments, `eval()`, attributes that are set.
+//! Unsupported uses of an exported program: calls of the program itself, calls of its module with other arguments,
+//! `eval()`, and assignments to its attributes.
 
 use ruff_python_ast::{self as ast, Expr};
 
 use super::export_call::{TORCH_EXPORT_CALL, is_dim, is_export, value};
 use crate::FileContext;
-use crate::program::{Bound, Place, Program, ScopeId};
+use crate::program::{Bound, Program, ScopeId, Site};
 use crate::tracing;
 
 /// The attributes of an exported program that cannot be set.
@@ -26,8 +26,8 @@ const READ_ONLY: [&str; 12] = [
 
 pub(super) fn check(ctx: &FileContext) {
     let uses = Uses { ctx, program: ctx.program() };
-    for place in uses.program.calls.iter().filter(|place| !is_export(ctx, place.node)) {
-        uses.call(place);
+    for site in uses.program.calls.iter().filter(|site| !is_export(ctx, site.node)) {
+        uses.call(site);
     }
     for store in &uses.program.stores {
         if READ_ONLY.contains(&store.node.attr.as_str())
@@ -47,8 +47,8 @@ struct Uses<'p, 'a> {
 }
 
 impl<'a> Uses<'_, 'a> {
-    fn call(&self, place: &Place<'a, ast::ExprCall>) {
-        let (ctx, call, scope) = (self.ctx, place.node, place.scope);
+    fn call(&self, site: &Site<'a, ast::ExprCall>) {
+        let (ctx, call, scope) = (self.ctx, site.node, site.scope);
         let report = |message: String| ctx.report(&TORCH_EXPORT_CALL, call, message);
         if let Some(method) = call.func.as_attribute_expr()
             && matches!(method.attr.as_str(), "eval" | "train")
@@ -70,7 +70,7 @@ impl<'a> Uses<'_, 'a> {
                 .help(format!("call `{text}.module()(…)`"))
                 .emit();
         } else if ctx.resolve(&call.func).is_some_and(|name| name == "torch.export.save") {
-            self.saved(place);
+            self.saved(site);
         }
     }
 
@@ -110,9 +110,9 @@ impl<'a> Uses<'_, 'a> {
     }
 
     /// `torch.export.save(model, path)` of a module of this file.
-    fn saved(&self, place: &Place<'a, ast::ExprCall>) {
-        let Some(argument) = place.node.arguments.find_argument_value("ep", 0) else { return };
-        let (Bound::Value(Expr::Call(created)), scope) = self.program.value(place.scope, argument) else {
+    fn saved(&self, site: &Site<'a, ast::ExprCall>) {
+        let Some(argument) = site.node.arguments.find_argument_value("ep", 0) else { return };
+        let (Bound::Value(Expr::Call(created)), scope) = self.program.value(site.scope, argument) else {
             return;
         };
         if let (Bound::Class(class), _) = self.program.value(scope, &created.func) {

@@ -48,32 +48,32 @@ use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 
-/// Traced by torch.compile, which inserts graph breaks.
+/// Whether torch.compile traces the function. It inserts graph breaks.
 fn compiles(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchCompile | RootKind::Configured)
 }
 
-/// Traced by torch.export or torch.fx, which raise instead of inserting a graph break.
+/// Whether torch.export or torch.fx traces the function. They raise instead of inserting a graph break.
 fn exports(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchExport | RootKind::TorchFx)
 }
 
-/// Recorded by torch.fx, for which the sizes of Tensors have no value either.
+/// Whether torch.fx records the function. For torch.fx, the sizes of Tensors have no value either.
 fn records_symbolically(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchFx
 }
 
-/// Compiled from source by TorchScript.
+/// Whether TorchScript compiles the source of the function.
 fn scripts(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchScript
 }
 
-/// Run once by torch.jit.trace, which records the operations.
+/// Whether torch.jit.trace runs the function once and records its operations.
 fn traces(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchTrace
 }
 
-/// With `fullgraph=True` a graph break is an exception.
+/// The severity of a graph break: an error with `fullgraph=True`, which raises an exception.
 fn break_severity(ctx: &FunctionContext) -> Severity {
     if ctx.stage.options.full_graph { Severity::Error } else { Severity::Warning }
 }
@@ -113,7 +113,7 @@ fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     decisions
 }
 
-/// An `assert` without a computed message becomes a check in the graph of torch.compile.
+/// Whether torch.compile turns an `assert` into a check in the graph: if its message is not computed.
 fn is_graph_assert(decision: &Decision) -> bool {
     match decision.node {
         ConstructNode::Assert(node) => {
@@ -149,8 +149,9 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     found
 }
 
-/// Whether the code around `range`, or anywhere in the function, tests for compilation. The test is recognized by its
-/// name, because packages wrap it: it has moved between modules.
+/// Whether the function tests anywhere whether it is being compiled, or the code at `range` is under a test for
+/// scripting. The functions that test for compilation are recognized by their last names, because torch has moved them
+/// between modules and packages wrap them.
 fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
     let tests_compilation = ctx.expressions().into_iter().any(|expression| {
         last_name(expression).is_some_and(|name| {
@@ -193,7 +194,7 @@ fn host_value<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(St
         .then(|| ("`.item()`".to_owned(), &*attribute.value))
 }
 
-/// An unmodified parameter of unknown type may be a Python number.
+/// Whether the type of an unmodified parameter is only assumed: it may be a Python number.
 fn is_assumed(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Assumed
 }

@@ -8,7 +8,7 @@
 //!     bias: Optional[Tensor]               # annotated
 //!
 //!     def __init__(self):
-//!         self.cache = None                # `None` for ever: its type is inferred from the value
+//!         self.cache = None                # its type is inferred from the value: `None`
 //! ```
 
 use ruff_python_ast::name::Name;

@@ -12,8 +12,8 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a number or string appended to a list initialized with `[]` without annotation, a number appended to a list
-    /// annotated as one of Tensors, and a non-literal index of a tuple with elements of different types.
+    /// Reports a number or string appended to a list initialized with `[]` without annotation, a number appended to a
+    /// list annotated as a list of Tensors, and a non-literal index of a tuple with elements of different types.
     ///
     /// ## Why is this bad?
     /// TorchScript infers `[]` as a list of Tensors. The type of an element of a mixed tuple must be known at

@@ -160,8 +160,8 @@ fn is_variable(ctx: &FunctionContext, index: &Expr) -> bool {
                         .is_some_and(|attribute| !attribute.is_constant && !attribute.initial.is_empty())
             })
         }),
-        // The variable of an unrolled loop is no literal either (`for name in self.blocks.keys():`), nor are an f-string
-        // and a conditional expression.
+        // The variable of an unrolled loop (`for name in self.blocks.keys():`), an f-string and a conditional
+        // expression are not literals either.
         Expr::Name(_)
         | Expr::BinOp(_)
         | Expr::BoolOp(_)

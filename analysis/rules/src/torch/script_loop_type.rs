@@ -157,7 +157,7 @@ fn is_bound_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> bo
     false
 }
 
-/// TorchScript converts a Tensor to a number where a number is required, and a bool to an integer.
+/// Whether TorchScript converts the value implicitly: a Tensor where a number is required, or a bool to an integer.
 pub(super) fn converts(from: ScriptType, to: ScriptType) -> bool {
     match to {
         ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),
@@ -212,7 +212,8 @@ fn arithmetic(op: Operator) -> bool {
     matches!(op, Operator::Add | Operator::Sub | Operator::Mult)
 }
 
-/// The type of a name at the start of the innermost enclosing compound statement before which it is bound.
+/// The type of a name before the innermost `if` or loop around `statement`. If the name is not bound before that one,
+/// the next outer one is used.
 fn type_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> Option<ScriptType> {
     let cfg = &ctx.flow.cfg;
     let mut current = cfg.statement_at(statement.start())?;

@@ -135,7 +135,7 @@ fn check_operand(
     ctx.report(&SCRIPT_NONE, range, message).help(help).emit();
 }
 
-/// The operands of an expression that may not be `None`, and whether they are tested.
+/// The operands of an expression for which TorchScript does not allow `None`, and whether the expression tests them.
 fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, bool)> {
     match expression {
         Expr::BinOp(operation) => vec![(&operation.left, false), (&operation.right, false)],
@@ -168,12 +168,12 @@ fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, 
                 .parameter
                 .annotation
                 .as_deref()
-                .is_some_and(|annotation| PLAIN.contains(&&callee.text[annotation.range()]))
+                .is_some_and(|annotation| PLAIN_TYPES.contains(&&callee.text[annotation.range()]))
     });
     declared.map(|(_, argument)| (argument, false)).collect()
 }
 
-const PLAIN: [&str; 6] = ["int", "float", "bool", "str", "Tensor", "torch.Tensor"];
+const PLAIN_TYPES: [&str; 6] = ["int", "float", "bool", "str", "Tensor", "torch.Tensor"];
 
 /// A variable that may be `None` after the tests before it, or an attribute that is declared `Optional`: tests do not
 /// narrow attributes.
@@ -238,8 +238,8 @@ fn defaults(ctx: &FunctionContext) {
         else {
             continue;
         };
-        let plain =
-            matches!(annotation, Expr::Name(_) | Expr::Attribute(_)) && PLAIN.contains(&ctx.text(annotation));
+        let plain = matches!(annotation, Expr::Name(_) | Expr::Attribute(_))
+            && PLAIN_TYPES.contains(&ctx.text(annotation));
         if plain {
             let name = &parameter.parameter.name;
             ctx.report(

@@ -54,8 +54,8 @@ impl Compiled {
         Self { left_out: walk.found, is_uncertain: walk.uncertain }
     }
 
-    /// Every branch is compiled.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Whether every branch is compiled.
+    pub(super) fn compiles_every_branch(&self) -> bool {
         self.left_out.is_empty() && !self.is_uncertain
     }
 

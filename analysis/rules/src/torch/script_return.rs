@@ -13,9 +13,8 @@ use ag_flow::cfg::{Cfg, EdgeKind, StatementKind};
 
 declare_rule! {
     /// ## What it does
-    /// Reports a `return` whose value has a different type from the first one's, a returned Tensor where the
-    /// annotation declares a number, and a function annotated to return a value that may end without a
-    /// `return`.
+    /// Reports a `return` whose value has another type than the value of the first `return`, a returned Tensor where
+    /// the annotation declares a number, and a function annotated to return a value that may end without a `return`.
     ///
     /// ## Why is this bad?
     /// A TorchScript function has one result type, known at compile time.
@@ -66,7 +65,7 @@ fn check(ctx: &FunctionContext) {
     match &ctx.def().returns {
         None => mixed(ctx, &compiled),
         Some(annotation) => {
-            if compiled.is_whole() {
+            if compiled.compiles_every_branch() {
                 missing(ctx, annotation);
             }
             undeclared(ctx, annotation, &compiled);

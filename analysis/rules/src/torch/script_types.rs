@@ -1,4 +1,4 @@
-//! The types of TorchScript, as far as they can be inferred from Python types.
+//! The types of TorchScript that can be inferred from Python types.
 
 use std::fmt;
 

@@ -101,7 +101,7 @@ fn binds(after: Definedness, exits: Exits, modified: bool) -> bool {
     after == Definedness::Always && (modified || !jumps)
 }
 
-/// `assert False` ends a branch like `raise`.
+/// Whether the statement is `assert False`, which ends a branch like `raise`.
 fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements().into_iter().any(|statement| {
         range.contains_range(statement.range())

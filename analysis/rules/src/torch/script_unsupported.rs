@@ -87,7 +87,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str) {
     ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not support {what}")).emit();
 }
 
-/// Rejected by the parser anywhere, even under `if not torch.jit.is_scripting():`.
+/// Syntax that the parser rejects anywhere, even under `if not torch.jit.is_scripting():`.
 fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     let keyword = |length: u32| TextRange::at(statement.start(), length.into());
     Some(match statement {
@@ -107,7 +107,7 @@ fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     })
 }
 
-/// Rejected by the compiler in compiled code only.
+/// Syntax that the compiler rejects, in compiled code only.
 fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'static str)> {
     match statement {
         Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {

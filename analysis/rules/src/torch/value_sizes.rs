@@ -40,7 +40,7 @@ const KEEP_ROWS: [&str; 14] = [
     "type",
 ];
 
-/// A decision on a size, or a loop whose number of iterations is one.
+/// A decision on a size, or a loop whose number of iterations is a size.
 pub(super) struct SizeUse<'a> {
     pub at: &'a Expr,
     /// "an `if`", "a `for`".
@@ -103,7 +103,7 @@ fn decided_by<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr>
     }
 }
 
-/// What determines the number of iterations of a loop over `kept`, `kept.tolist()`, `range(len(kept))`.
+/// The operation that determines the number of iterations of a loop over `kept`, `kept.tolist()`, `range(len(kept))`.
 fn iterations<'a>(ctx: &FunctionContext<'a>, iter: &'a Expr) -> Option<&'a Expr> {
     if let Expr::Call(call) = iter {
         if let Some(name) = ctx.builtin(&call.func) {
@@ -122,8 +122,8 @@ fn iterations<'a>(ctx: &FunctionContext<'a>, iter: &'a Expr) -> Option<&'a Expr>
     rows(ctx, iter, MAX_STEPS)
 }
 
-/// `kept.shape[0]`, `kept.size(0)`, `len(kept)`, `kept.numel()`: what determines the size. The other dimensions of a
-/// selection have the sizes of the original Tensor.
+/// `kept.shape[0]`, `kept.size(0)`, `len(kept)`, `kept.numel()`: the operation that determines the size. The other
+/// dimensions of a selection have the sizes of the original Tensor.
 fn size<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr> {
     let is_first = |axis: &Expr| natural(axis) == Some(0);
     match expression {
@@ -173,7 +173,7 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
         },
         // `kept[:, 0]`
         Expr::Subscript(subscript) => match &*subscript.slice {
-            Expr::Tuple(tuple) if tuple.elts.first().is_some_and(is_whole) => {
+            Expr::Tuple(tuple) if tuple.elts.first().is_some_and(is_full_slice) => {
                 rows(ctx, &subscript.value, steps)
             }
             _ => None,
@@ -227,6 +227,6 @@ fn indices_by_axis(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     is_where || by_axis && is_nonzero
 }
 
-fn is_whole(index: &Expr) -> bool {
+fn is_full_slice(index: &Expr) -> bool {
     matches!(index, Expr::Slice(slice) if slice.lower.is_none() && slice.upper.is_none() && slice.step.is_none())
 }

@@ -75,7 +75,8 @@ fn check(ctx: &FunctionContext) {
             let message =
                 format!("{what} needs one value of `{}`, which has one for each row", snippet(ctx, value));
             report(ctx, expression, message, severity, help);
-        } else if let Some((what, value)) = sized_by_values(ctx, expression).filter(|_| !has_size(expression))
+        } else if let Some((what, value)) =
+            sized_by_values(ctx, expression).filter(|_| !is_mapped_by_torch(expression))
         {
             let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
             let message = format!("the size of {what} would differ between the rows of the batch");
@@ -94,7 +95,7 @@ fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity,
     ctx.report(&TORCH_VMAP, at, message).severity(severity).why(ctx.why(at)).help(help).emit();
 }
 
-/// What needs the value of a Tensor as a Python value.
+/// The operation that needs a Tensor as a Python value, the Tensor, and the help.
 fn needed<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr, &'static str)> {
     if let Some((name, value)) = predicate(ctx, expression) {
         return Some((format!("`{name}`"), value, HELP));
@@ -109,8 +110,8 @@ fn needed<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
         .then(|| (format!("`.{name}()`"), &*method.value, compute))
 }
 
-/// Operations of unknown size that torch maps all the same.
-fn has_size(expression: &Expr) -> bool {
+/// Whether torch maps the operation although the size of its result depends on values.
+fn is_mapped_by_torch(expression: &Expr) -> bool {
     let Expr::Call(ast::ExprCall { func, .. }) = expression else { return false };
     let name = match &**func {
         Expr::Attribute(attribute) => attribute.attr.as_str(),

@@ -8,7 +8,7 @@ use crate::options::StagingOptions;
 pub struct AnalysisLimits {
     /// The number of rounds. Types propagate by one call per round.
     pub rounds: usize,
-    /// The number of rounds for functions that are possibly staged, after these.
+    /// The number of further rounds, for functions that are possibly staged.
     pub possible_rounds: usize,
     /// The maximum length of a call chain from a root to a staged function.
     pub(super) call_depth: u8,
@@ -24,8 +24,8 @@ pub struct AnalysisLimits {
     pub values: bool,
 }
 
-/// A large project's functions are followed as values if it has at most this many. The cost grows with their
-/// number. [`StagingOptions::follows_values`] overrides this.
+/// In a large project, functions are followed as values only if there are at most this many. The cost grows with the
+/// number of functions. [`StagingOptions::follows_values`] overrides this.
 const MAX_FOLLOWED: usize = 10_000;
 
 impl AnalysisLimits {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::fixpoint::{Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
 use ag_db::Db;
-use ag_index::answers::{ArgumentPlace, CallSite, Target};
+use ag_index::answers::{ArgumentSlot, CallSite, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, ParameterIndex};
 use ag_index::index::{DefaultValue, FileIndex, ParameterKind, ParameterSyntax, Signature};
 use ag_index::oracle::Scope;
-use ag_index::place::Place;
+use ag_index::scope_location::ScopeLocation;
 use ag_index::type_expression::{Placeholder, TypeExpression};
 use ag_syntax::expressions::ExprId;
 use ruff_index::IndexVec;
@@ -37,19 +37,19 @@ impl Fixpoint {
         let skip = skipped(index, callee, target, signature);
         let possible = self.is_only_possible(scope);
         let mut given: IndexVec<ParameterIndex, bool> = signature.parameters.iter().map(|_| false).collect();
-        for (place, function) in &call.functions {
-            if let Some(parameter) = parameter_at(signature, skip, place) {
+        for (slot, function) in &call.functions {
+            if let Some(parameter) = parameter_at(signature, skip, slot) {
                 self.contribute_applied(db, callee, parameter, function, contributions);
             }
         }
-        for (place, assumed) in &call.arguments {
-            let Some(position) = parameter_at(signature, skip, place) else { continue };
+        for (slot, assumed) in &call.arguments {
+            let Some(position) = parameter_at(signature, skip, slot) else { continue };
             given[position] = true;
             contributions.push((
                 callee,
                 position,
                 Contribution {
-                    cause: Cause { scope, place: call.place },
+                    cause: Cause { scope, location: call.location },
                     bound: call.partial,
                     staged,
                     possible,
@@ -68,7 +68,7 @@ impl Fixpoint {
                     callee,
                     position,
                     Contribution {
-                        cause: Cause { scope, place: Place::default() },
+                        cause: Cause { scope, location: ScopeLocation::default() },
                         bound: true,
                         staged,
                         possible,
@@ -93,11 +93,12 @@ impl Fixpoint {
         let given = call
             .lambdas
             .iter()
-            .filter_map(|(place, id)| Some((*id, callee, parameter_at(signature, skip, place)?)));
+            .filter_map(|(slot, id)| Some((*id, callee, parameter_at(signature, skip, slot)?)));
         given.collect()
     }
 
-    /// `callee` calls its own parameter: adds these arguments to the function that is passed for it.
+    /// If `callee` calls one of its parameters, adds the arguments of that call to the parameters of the function that
+    /// is passed.
     fn contribute_applied(
         &self,
         db: &dyn Db,
@@ -111,10 +112,10 @@ impl Fixpoint {
             return;
         };
         for (position, assumed) in self.applied_to(callee, parameter).iter().enumerate() {
-            let place = ArgumentPlace::Position(position as u32);
-            if let Some(position) = parameter_at(signature, 0, &place) {
+            let slot = ArgumentSlot::Position(position as u32);
+            if let Some(position) = parameter_at(signature, 0, &slot) {
                 let contribution = Contribution {
-                    cause: Cause { scope: callee, place: Place::default() },
+                    cause: Cause { scope: callee, location: ScopeLocation::default() },
                     bound: false,
                     staged: self.typed_as(callee).is_some(),
                     possible: self.is_only_possible(callee),
@@ -251,14 +252,14 @@ fn skipped(index: &FileIndex, callee: Scope, target: &Target, signature: &Signat
 pub(super) fn parameter_at(
     signature: &Signature,
     skip: usize,
-    place: &ArgumentPlace,
+    slot: &ArgumentSlot,
 ) -> Option<ParameterIndex> {
     let find = |is_it: &dyn Fn(&ParameterSyntax) -> bool| {
         signature.parameters.iter().position(is_it).map(ParameterIndex::from)
     };
     let of_kind = |kind| find(&|parameter| parameter.kind == kind);
-    match place {
-        ArgumentPlace::Position(position) => {
+    match slot {
+        ArgumentSlot::Position(position) => {
             let position = ParameterIndex::from(*position) + skip;
             match signature.parameters.get(position).map(|parameter| parameter.kind) {
                 Some(ParameterKind::PositionalOnly | ParameterKind::Positional) => Some(position),
@@ -266,7 +267,7 @@ pub(super) fn parameter_at(
                 _ => of_kind(ParameterKind::VarArgs),
             }
         }
-        ArgumentPlace::Keyword(name) => {
+        ArgumentSlot::Keyword(name) => {
             let named = find(&|parameter| parameter.name == *name);
             named.or_else(|| of_kind(ParameterKind::VarKeywords))
         }

@@ -54,8 +54,8 @@ impl Fixpoint {
     /// The location of a site.
     pub(crate) fn site_cause(&self, db: &dyn Db, document: DocumentIndex, site: SiteIndex) -> Option<Cause> {
         let (code, range) = self.possible.site(document, site)?;
-        let place = file_index(db, self.documents[document]).place(code, range);
-        Some(Cause { scope: Scope { document, code }, place })
+        let location = file_index(db, self.documents[document]).location(code, range);
+        Some(Cause { scope: Scope { document, code }, location })
     }
 
     /// Follows possible roots and calls. Returns whether a function is staged that was not before.

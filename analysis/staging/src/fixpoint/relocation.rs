@@ -32,7 +32,7 @@ impl Fixpoint {
         for (scope, lambdas) in &mut self.lambdas {
             lambdas.iter_mut().for_each(|lambda| lambda.id = moves.lambda(*scope, lambda.id));
         }
-        for (scope, lambdas) in &mut self.given_lambdas {
+        for (scope, lambdas) in &mut self.passed_lambdas {
             lambdas.iter_mut().for_each(|(id, ..)| *id = moves.lambda(*scope, *id));
         }
         affected

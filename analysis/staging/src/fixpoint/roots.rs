@@ -76,7 +76,8 @@ impl Fixpoint {
                 }
                 match function {
                     Some(function) => {
-                        let cause = Cause { scope: declared, place: index.place(site.scope, site.range) };
+                        let cause =
+                            Cause { scope: declared, location: index.location(site.scope, site.range) };
                         // `tf.function(self.step)`
                         if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
                             for method in self.overriding(db, declared, name) {
@@ -102,9 +103,9 @@ impl Fixpoint {
             if self.options.dialects.is_empty() || self.options.dialects.contains(&site.dialect) {
                 let scope = Scope { document, code: function.into() };
                 let declared = Scope { document, code: site.scope };
-                let place = self.index(db, scope).place(site.scope, site.range);
+                let location = self.index(db, scope).location(site.scope, site.range);
                 let site = self.with_library(&site);
-                self.stage_root(db, scope, &site, Cause { scope: declared, place });
+                self.stage_root(db, scope, &site, Cause { scope: declared, location });
             }
         }
     }
@@ -173,7 +174,7 @@ impl Fixpoint {
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document, code: Code::Module },
-                        place: index.place(Code::Module, entry.name_range),
+                        location: index.location(Code::Module, entry.name_range),
                     },
                     static_parameters: StaticParameters::default(),
                     options: RootOptions::default(),

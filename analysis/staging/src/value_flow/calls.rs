@@ -13,7 +13,7 @@ use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
 /// The methods that run when an object is called: `__call__` is Python's, the others are methods of layers.
-const OF_CALLABLE_OBJECTS: [&str; 3] = ["__call__", "call", "forward"];
+const CALL_METHODS: [&str; 3] = ["__call__", "call", "forward"];
 
 impl Solver<'_> {
     pub(super) fn call_at(&self, document: DocumentIndex, call: u32) -> Option<Arc<Call>> {
@@ -55,8 +55,8 @@ impl Solver<'_> {
             Value::Class(class) => self.construct(class, document, position, &call),
             Value::Instance(object) => {
                 let Some(class) = self.objects[object as usize].class else { return };
-                for name in OF_CALLABLE_OBJECTS {
-                    let name = self.number(name);
+                for name in CALL_METHODS {
+                    let name = self.name_id(name);
                     if let Some(attribute) = self.class_attribute(class, name) {
                         let bound = self.new_cell();
                         self.on(attribute, Use::Bind { receiver: value, to: bound, site: None });
@@ -144,7 +144,7 @@ impl Solver<'_> {
             let mapping = self.cell(document, *mapping);
             for (name, kind, node) in names.iter().skip(bound) {
                 if !matches!(kind, ParameterKind::VarArgs | ParameterKind::VarKeywords) {
-                    let (field, to) = (Field::Name(self.number(name)), self.cell(defined, *node));
+                    let (field, to) = (Field::Name(self.name_id(name)), self.cell(defined, *node));
                     self.on(mapping, Use::Element { field, to, site: None });
                 }
             }
@@ -197,7 +197,7 @@ impl Solver<'_> {
 
     /// `Class(…)`
     fn construct(&mut self, class: ClassId, document: DocumentIndex, position: u32, call: &Call) {
-        let init = self.number("__init__");
+        let init = self.name_id("__init__");
         let init = self.class_attribute(class, init);
         let origin = match init {
             Some(_) => Origin::Class(class),
@@ -230,7 +230,7 @@ impl Solver<'_> {
         let site = (document, call.site);
         self.on_metaclass(class, Use::Meta { class, operation: None, site });
         for name in ["__new__", "__post_init__"] {
-            let name = self.number(name);
+            let name = self.name_id(name);
             if let Some(attribute) = self.class_attribute(class, name) {
                 self.construct_with(attribute, instance, site);
             }
@@ -262,7 +262,7 @@ impl Solver<'_> {
         let (receiver, to) = (self.new_cell(), self.new_cell());
         self.add(receiver, Value::Class(class));
         for name in operation.map_or(&["__call__"][..], Operation::methods) {
-            let name = self.number(name);
+            let name = self.name_id(name);
             if let Some(attribute) = self.class_attribute(metaclass, name) {
                 self.on(attribute, Use::Invoke { to, site });
                 self.on(attribute, Use::Applied { position: 0, from: receiver });
@@ -280,7 +280,7 @@ impl Solver<'_> {
             }
         }
         for (name, argument) in &call.keywords {
-            let name = self.number(name);
+            let name = self.name_id(name);
             let from = self.cell(document, *argument);
             self.set_field(object, name, from);
         }
@@ -388,8 +388,8 @@ impl Solver<'_> {
             }
             Value::Instance(object) if is_first => {
                 let Some(class) = self.objects[object as usize].class else { return };
-                for name in OF_CALLABLE_OBJECTS {
-                    let name = self.number(name);
+                for name in CALL_METHODS {
+                    let name = self.name_id(name);
                     if let Some(attribute) = self.class_attribute(class, name) {
                         let bound = self.new_cell();
                         self.on(attribute, Use::Bind { receiver: value, to: bound, site: None });

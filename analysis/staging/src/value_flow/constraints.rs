@@ -60,18 +60,18 @@ impl Solver<'_> {
             }
             Constraint::Load { base, name, to, site } => {
                 let (base, to) = (cell(base), cell(to));
-                let name = self.number(name);
+                let name = self.name_id(name);
                 self.on(base, Use::Load { name, to, site: Some((document, *site)) });
             }
             Constraint::Super { base, class, name, to, site } => {
                 let (base, to) = (cell(base), cell(to));
-                let name = self.number(name);
+                let name = self.name_id(name);
                 let site = (document, *site);
                 self.on(base, Use::Super { class: class_id(document, *class), name, to, site });
             }
             Constraint::Store { base, name, from, site } => {
                 let (base, from) = (cell(base), cell(from));
-                let name = self.number(name);
+                let name = self.name_id(name);
                 self.on(base, Use::Store { name, from, site: Some((document, *site)) });
             }
             Constraint::Display { to, open } => {
@@ -105,9 +105,9 @@ impl Solver<'_> {
                 let (base, from) = (cell(base), cell(from));
                 self.on(base, Use::Register { from });
             }
-            Constraint::Given { function, name, from } => {
+            Constraint::TestArgument { function, name, from } => {
                 let from = cell(from);
-                self.add_given(document, *function, name.as_ref(), from);
+                self.add_test_argument(document, *function, name.as_ref(), from);
             }
         }
     }

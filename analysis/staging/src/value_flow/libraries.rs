@@ -15,7 +15,7 @@ use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
 /// Builtins whose results are neither functions nor objects of the project.
-const PLAIN: [&str; 28] = [
+const PLAIN_BUILTINS: [&str; 28] = [
     "isinstance",
     "issubclass",
     "len",
@@ -48,7 +48,7 @@ const PLAIN: [&str; 28] = [
 /// A class that `namedtuple` makes.
 pub(super) const RECORD: &str = "collections.namedtuple.Record";
 /// Builtins that call special methods of their first argument. `isinstance` calls those of its second argument.
-const SPECIAL: [(&str, Operation); 23] = [
+const SPECIAL_METHOD_BUILTINS: [(&str, Operation); 23] = [
     ("len", Operation::Length),
     ("abs", Operation::Absolute),
     ("float", Operation::Float),
@@ -74,7 +74,7 @@ const SPECIAL: [(&str, Operation); 23] = [
     ("isinstance", Operation::InstanceCheck),
 ];
 /// Library functions that call a function with the elements of their other arguments, by their last names.
-pub(super) const OF_ELEMENTS: [&str; 9] = [
+pub(super) const CALL_WITH_ELEMENTS: [&str; 9] = [
     "map",
     "tree_map",
     "map_structure",
@@ -100,7 +100,7 @@ const CONTAINERS: [&str; 8] = [
     "weakref.WeakValueDictionary",
 ];
 /// Library functions that keep a function and do not call it while code is traced.
-const STORING: [&str; 9] = [
+const STORING_FUNCTIONS: [&str; 9] = [
     "callback",
     "py_function",
     "numpy_function",
@@ -112,12 +112,12 @@ const STORING: [&str; 9] = [
     "atexit",
 ];
 
-/// The results of functions in these modules hold their arguments. In other modules, an instance of a class holds them:
-/// `Transformed(init, apply)`. A function with one argument may be a decorator: its result holds that argument if it is
-/// a function.
+/// Modules whose functions return results that hold their arguments. In other modules, only some results do: an
+/// instance of a class holds all arguments, as in `Transformed(init, apply)`, and a function with a single argument may
+/// be a decorator, so its result holds an argument that is a function.
 const HOLD_ARGUMENTS: [&str; 6] =
     ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
-/// The results of functions in these modules hold none of their arguments.
+/// Modules whose functions return results that hold none of their arguments.
 const HOLD_NOTHING: [&str; 9] = [
     "numpy.",
     "jax.numpy.",
@@ -142,7 +142,7 @@ impl Solver<'_> {
             Some(solver.cell(document, (*call.positional.get(position)?)?))
         };
         if let Some(builtin) = name.strip_prefix("builtins.") {
-            let special = SPECIAL.iter().find(|(name, _)| *name == builtin);
+            let special = SPECIAL_METHOD_BUILTINS.iter().find(|(name, _)| *name == builtin);
             if let Some((_, operation)) = special.copied()
                 && let Some(base) = argument(self, usize::from(operation == Operation::InstanceCheck))
             {
@@ -151,7 +151,7 @@ impl Solver<'_> {
             }
             // `type(self)()`
             if builtin == "type" && call.positional.len() == 1 {
-                let name = self.number("__class__");
+                let name = self.name_id("__class__");
                 argument(self, 0)
                     .into_iter()
                     .for_each(|base| self.on(base, Use::Load { name, to: result, site: None }));
@@ -165,12 +165,12 @@ impl Solver<'_> {
                 self.on(base, Use::Method { operation: Operation::Subclass, to, site });
                 self.edge(base, result);
             }
-            if PLAIN.contains(&builtin) {
+            if PLAIN_BUILTINS.contains(&builtin) {
                 return;
             }
             match (builtin, argument(self, 0), &call.attribute) {
                 ("getattr", Some(base), Some(attribute)) => {
-                    let name = self.number(attribute);
+                    let name = self.name_id(attribute);
                     self.on(base, Use::Load { name, to: result, site: Some(site) });
                     if let Some(default) = argument(self, 2) {
                         self.edge(default, result);
@@ -178,7 +178,7 @@ impl Solver<'_> {
                     return;
                 }
                 ("setattr", Some(base), Some(attribute)) => {
-                    let name = self.number(attribute);
+                    let name = self.name_id(attribute);
                     if let Some(from) = argument(self, 2) {
                         self.on(base, Use::Store { name, from, site: Some(site) });
                     }
@@ -224,7 +224,7 @@ impl Solver<'_> {
             self.edge(class, result);
             return self.on(class, Use::Registered { document, call: position });
         }
-        if STORING.iter().any(|part| last.contains(part)) {
+        if STORING_FUNCTIONS.iter().any(|part| last.contains(part)) {
             return;
         }
         if matches!(name, "functools.partial" | "jax.tree_util.Partial" | "equinox.Partial") {
@@ -265,7 +265,7 @@ impl Solver<'_> {
             || last.starts_with(|first: char| first.is_uppercase());
         let keeps = match () {
             () if HOLD_NOTHING.iter().any(|prefix| name.starts_with(prefix))
-                || OF_ELEMENTS.contains(&last) =>
+                || CALL_WITH_ELEMENTS.contains(&last) =>
             {
                 Keeps::Nothing
             }
@@ -277,7 +277,7 @@ impl Solver<'_> {
             let from = self.cell(document, node);
             self.on(from, Use::Passed { document, call: position, keeps, within: false });
         }
-        if OF_ELEMENTS.contains(&last)
+        if CALL_WITH_ELEMENTS.contains(&last)
             && let Some(function) = argument(self, 0)
         {
             let elements: Vec<Cell> = (1..call.positional.len())
@@ -350,7 +350,7 @@ impl Solver<'_> {
         let registered = order.iter().filter_map(|class| self.pytrees.get(class).copied());
         let mut cells: Vec<Cell> = registered.collect();
         for name in FLATTENING {
-            let name = self.number(name);
+            let name = self.name_id(name);
             cells.extend(self.class_attribute(class, name));
         }
         let values = cells.into_iter().flat_map(|cell| self.values_of(cell));
@@ -376,7 +376,7 @@ impl Solver<'_> {
             self.put_into(container, Field::Unknown, from);
         }
         for (name, argument) in &call.keywords {
-            let (field, from) = (Field::Name(self.number(name)), self.cell(document, *argument));
+            let (field, from) = (Field::Name(self.name_id(name)), self.cell(document, *argument));
             self.put_into(container, field, from);
         }
         let (all, to) = (self.field(object, Field::All), self.cell(document, call.result));
@@ -401,7 +401,8 @@ impl Solver<'_> {
         }
     }
 
-    /// An argument of a library function. With `within`, containers are not searched, and nothing flows to the result.
+    /// Passes an argument to a library function. If the argument is `within` another one, containers are not searched,
+    /// and nothing flows to the result.
     pub(super) fn passed(
         &mut self,
         value: Value,
@@ -453,16 +454,16 @@ impl Solver<'_> {
         }
     }
 
-    pub(super) fn add_given(
+    pub(super) fn add_test_argument(
         &mut self,
         document: DocumentIndex,
         function: FunctionIndex,
         names: Option<&Name>,
         from: Cell,
     ) {
-        let own = self.given_parameters(document, function);
+        let own = self.test_parameters(document, function);
         let Some(names) = names else {
-            return self.on(from, Use::Given { document, function, depth: 3 });
+            return self.on(from, Use::TestArgument { document, function, depth: 3 });
         };
         let names: Vec<&str> = names.split(',').map(str::trim).collect();
         for (position, name) in (0..).zip(&names) {
@@ -478,7 +479,7 @@ impl Solver<'_> {
         }
     }
 
-    fn given_parameters(&self, document: DocumentIndex, function: FunctionIndex) -> Vec<(Name, Cell)> {
+    fn test_parameters(&self, document: DocumentIndex, function: FunctionIndex) -> Vec<(Name, Cell)> {
         let index = self.modules.indices[document];
         let Some(signature) = index.signatures.get(function) else { return Vec::new() };
         let is_method = index.definitions.functions[function].class.is_some() && !signature.is_static;
@@ -489,14 +490,14 @@ impl Solver<'_> {
 
     /// Passes arguments from containers in a decorator to its function, by the names or the positions of parameters:
     /// `@parameters((sgd, 0.1), (adam, 0.2))`, `@named_parameters(dict(testcase_name="sgd", opt=sgd))`.
-    pub(super) fn given(
+    pub(super) fn test_argument(
         &mut self,
         value: Value,
         document: DocumentIndex,
         function: FunctionIndex,
         depth: u8,
     ) {
-        let own = self.given_parameters(document, function);
+        let own = self.test_parameters(document, function);
         let Value::Container(object) = value else {
             if let (Some((_, first)), true) =
                 (own.first(), !matches!(value, Value::Library(_) | Value::Module(_)))
@@ -507,7 +508,7 @@ impl Solver<'_> {
         };
         let mut is_keyed = false;
         for (name, to) in &own {
-            let field = Field::Name(self.number(name));
+            let field = Field::Name(self.name_id(name));
             if self.objects[object as usize].fields.contains_key(&field) {
                 let keyed = self.field(object, field);
                 self.edge(keyed, *to);
@@ -533,7 +534,7 @@ impl Solver<'_> {
             own.iter().for_each(|(_, to)| self.on(elements, Use::Plain { to: *to }));
         } else if depth > 0 {
             let elements = self.field(object, Field::All);
-            self.on(elements, Use::GivenWithin { document, function, depth: depth - 1 });
+            self.on(elements, Use::NestedTestArgument { document, function, depth: depth - 1 });
         }
     }
 }

@@ -18,7 +18,7 @@ const MUTATORS: [&str; 7] = ["append", "extend", "insert", "add", "update", "set
 const READERS: [&str; 8] = ["items", "values", "get", "pop", "popitem", "copy", "popleft", "keys"];
 
 /// Attributes of staged and transformed functions. They are functions themselves.
-const OF_FUNCTIONS: [&str; 10] = [
+const FUNCTION_ATTRIBUTES: [&str; 10] = [
     "apply",
     "init",
     "lower",
@@ -98,7 +98,7 @@ impl Solver<'_> {
                     let define = self.library(DEFINE_DERIVATIVE);
                     self.add(to, define);
                 }
-                if OF_FUNCTIONS.contains(&self.names[name as usize].as_str()) {
+                if FUNCTION_ATTRIBUTES.contains(&self.names[name as usize].as_str()) {
                     self.add(to, value);
                 }
             }
@@ -274,7 +274,7 @@ impl Solver<'_> {
     /// The getters of all properties that are instances of a class derived from `property`.
     pub(super) fn getters(&mut self, class: ClassId) -> Cell {
         let object = self.object(Origin::Class(class), Some(class));
-        let name = self.number("fget");
+        let name = self.name_id("fget");
         self.field(object, Field::Name(name))
     }
 
@@ -319,7 +319,7 @@ impl Solver<'_> {
         }
     }
 
-    /// `value[field]`; of an iteration, all elements.
+    /// `value[field]`, or all elements for an iteration.
     pub(super) fn element(&mut self, value: Value, field: Field, to: Cell, site: Option<Site>) {
         match value {
             Value::Container(object) => {
@@ -376,7 +376,7 @@ impl Solver<'_> {
                 }
             }
         }
-        names.iter().map(|name| self.number(name)).collect()
+        names.iter().map(|name| self.name_id(name)).collect()
     }
 
     /// `base[field] = from`
@@ -426,7 +426,7 @@ impl Solver<'_> {
         }
         let mut found = Vec::new();
         for name in operation.methods() {
-            let name = self.number(name);
+            let name = self.name_id(name);
             found.extend(self.class_attribute(class, name));
         }
         let found: Arc<[Cell]> = found.into();
@@ -435,7 +435,7 @@ impl Solver<'_> {
     }
 
     pub(super) fn has_method(&mut self, class: ClassId, name: &str) -> bool {
-        let name = self.number(name);
+        let name = self.name_id(name);
         self.class_attribute(class, name).is_some()
     }
 

@@ -43,7 +43,7 @@ impl Solver<'_> {
                         self.export(module, first, from, steps);
                         for (position, name) in rest.iter().enumerate() {
                             let next = if position + 1 == rest.len() { to } else { self.new_cell() };
-                            let name = self.number(name);
+                            let name = self.name_id(name);
                             self.on(from, Use::Load { name, to: next, site: None });
                             from = next;
                         }

@@ -12,12 +12,12 @@ use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::libraries::{LOOPS, OF_ELEMENTS, RECORD};
+use super::libraries::{CALL_WITH_ELEMENTS, LOOPS, RECORD};
 use super::values::{Cell, Distinct, Field, Missing, Object, Origin, Use, Value, Values};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, StagingFunction};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
-/// A bound on the work, in values that are used. Calls that are not found by then are missing.
+/// A bound on the work, as a number of uses of values. When it is reached, the calls found so far are the result.
 const MAX_STEPS: usize = 3_000_000;
 
 pub(super) struct Solver<'a> {
@@ -29,16 +29,17 @@ pub(super) struct Solver<'a> {
     pub(super) values: Vec<Values>,
     pub(super) successors: Vec<Distinct<Cell>>,
     pub(super) uses: Vec<Distinct<Use>>,
-    /// Uses of values that are propagated already.
+    /// The uses that still have to be applied to a value.
     pending: VecDeque<(Use, Value)>,
-    /// The uses of many cells that are applied, or pending.
+    /// The pending and the applied uses that may belong to many cells, so that none is applied to a value twice: see
+    /// [`Use::is_of_many_cells`].
     applied: FxHashSet<(Use, Value)>,
-    /// Cells with values that are not propagated yet. A cell is queued once for each of these values.
+    /// The cells with values that are not propagated yet, once for each of these values.
     queue: VecDeque<Cell>,
     pub(super) objects: Vec<Object>,
     origins: FxHashMap<Origin, u32>,
     pub(super) names: Vec<Name>,
-    numbers: FxHashMap<Name, u32>,
+    name_ids: FxHashMap<Name, u32>,
     pub(super) orders: FxHashMap<ClassId, Arc<[ClassId]>>,
     pub(super) attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
     pub(super) special: FxHashMap<(ClassId, Operation), Arc<[Cell]>>,
@@ -82,7 +83,7 @@ pub(super) fn solve(
         objects: Vec::new(),
         origins: FxHashMap::default(),
         names: Vec::new(),
-        numbers: FxHashMap::default(),
+        name_ids: FxHashMap::default(),
         orders: FxHashMap::default(),
         attributes: FxHashMap::default(),
         special: FxHashMap::default(),
@@ -122,24 +123,24 @@ impl<'a> Solver<'a> {
         self.first[document] + node.as_u32()
     }
 
-    pub(super) fn number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
+    pub(super) fn name_id(&mut self, name: &str) -> u32 {
+        if let Some(id) = self.name_ids.get(name) {
+            return *id;
         }
-        let number = self.names.len() as u32;
+        let id = self.names.len() as u32;
         self.names.push(Name::new(name));
-        self.numbers.insert(Name::new(name), number);
-        number
+        self.name_ids.insert(Name::new(name), id);
+        id
     }
 
     pub(super) fn library(&mut self, name: &str) -> Value {
-        Value::Library(self.number(name))
+        Value::Library(self.name_id(name))
     }
 
     pub(super) fn field_of(&mut self, part: &Part) -> Field {
         match part {
             Part::Position(position) => Field::Position(*position),
-            Part::Key(key) => Field::Name(self.number(key)),
+            Part::Key(key) => Field::Name(self.name_id(key)),
             Part::Any => Field::Unknown,
         }
     }
@@ -201,7 +202,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What a use does with a value does not depend on the cell, so it is applied once.
+    /// The effect of a use on a value does not depend on the cell, so the use is applied only once to each value.
     fn apply_later(&mut self, use_: Use, value: Value) {
         if use_.has_effect_on(value) && (!use_.is_of_many_cells() || self.applied.insert((use_, value))) {
             self.pending.push_back((use_, value));
@@ -218,7 +219,7 @@ impl<'a> Solver<'a> {
             let values = &mut self.values[cell as usize];
             let value = values.list[values.done];
             values.done += 1;
-            // Most library functions are called where they are named.
+            // Most library functions are called under their own names, so they are not propagated to other cells.
             if let Value::Library(name) = value
                 && !self.is_passed_on(name)
             {
@@ -240,20 +241,20 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Whether a library function is propagated as a value: only if the analysis knows what it does with its arguments.
-    fn is_passed_on(&mut self, number: u32) -> bool {
-        if let Some(known) = self.passed_on.get(&number) {
+    /// Whether a library function is propagated as a value: only if the analysis models its effect on its arguments.
+    fn is_passed_on(&mut self, name_id: u32) -> bool {
+        if let Some(known) = self.passed_on.get(&name_id) {
             return *known;
         }
-        let name = &self.names[number as usize];
+        let name = &self.names[name_id as usize];
         let last = name.rsplit('.').next().unwrap_or(name);
         let is_passed_on = name.starts_with("functools.")
             || name == RECORD
-            || OF_ELEMENTS.contains(&last)
+            || CALL_WITH_ELEMENTS.contains(&last)
             || LOOPS.contains(&last)
             || roots::wrapper_of_any(name).is_some()
             || callbacks::caller(name).is_some();
-        self.passed_on.insert(number, is_passed_on);
+        self.passed_on.insert(name_id, is_passed_on);
         is_passed_on
     }
 
@@ -287,9 +288,9 @@ impl<'a> Solver<'a> {
             Use::Root { document, site, staged_by, is_first } => {
                 self.root(value, document, site, staged_by, is_first);
             }
-            Use::GivenWithin { document, function, depth } => {
+            Use::NestedTestArgument { document, function, depth } => {
                 if let Value::Container(_) = value {
-                    self.given(value, document, function, depth);
+                    self.test_argument(value, document, function, depth);
                 }
             }
             Use::Plain { to } => {
@@ -297,7 +298,9 @@ impl<'a> Solver<'a> {
                     self.add(to, value);
                 }
             }
-            Use::Given { document, function, depth } => self.given(value, document, function, depth),
+            Use::TestArgument { document, function, depth } => {
+                self.test_argument(value, document, function, depth)
+            }
         }
     }
 

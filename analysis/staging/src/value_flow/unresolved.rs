@@ -1,5 +1,6 @@
-//! Values that no constraint determines. When all others are known, the analysis assumes the results of unknown
-//! decorators, and the methods of objects whose class is unknown, if the names belong to an interface of the project.
+//! Values that no constraint determines. When all other values are known, the analysis assumes the results of unknown
+//! decorators. It also assumes the methods of objects whose class is unknown, if the names of the methods belong to an
+//! interface of the project.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::hierarchy::ClassId;
 /// If more classes define a method, its name does not identify an interface.
 const MAX_OVERRIDES: usize = 64;
 /// Names that arrays and containers also define. They do not identify an interface.
-const OF_ARRAYS: [&str; 36] = [
+const ARRAY_METHODS: [&str; 36] = [
     "all",
     "any",
     "append",
@@ -82,7 +83,8 @@ impl Solver<'_> {
         found
     }
 
-    /// For the name of each abstract method, the classes that define it. All must be derived from one of these.
+    /// The classes that define each abstract method, by the method's name. All of them must be derived from one of
+    /// them.
     pub(super) fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
         let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
         for (document, index) in self.modules.indices.iter_enumerated() {
@@ -97,7 +99,7 @@ impl Solver<'_> {
                 known.1 |= is_abstract;
             }
         }
-        definitions.retain(|name, (_, is_abstract)| *is_abstract && !OF_ARRAYS.contains(&name.as_str()));
+        definitions.retain(|name, (_, is_abstract)| *is_abstract && !ARRAY_METHODS.contains(&name.as_str()));
         let mut interfaces = FxHashMap::default();
         for (name, (classes, _)) in definitions {
             let shared = |candidate: &ClassId| {

@@ -1,4 +1,4 @@
-//! Values, and where they are kept.
+//! Values, and the cells that hold them.
 
 use std::hash::Hash;
 use std::ops::Deref;
@@ -34,14 +34,14 @@ pub(super) enum Value {
     /// `container.append`
     Mutator(u32),
     Module(DocumentIndex),
-    /// A name outside the project, by its number.
+    /// A name outside the project, by its id: [`super::solve::Solver::name_id`].
     Library(u32),
 }
 
-/// A place within an object.
+/// A part of an object: an attribute, key or element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Field {
-    /// An attribute or key, by its number.
+    /// An attribute or key, by the id of its name.
     Name(u32),
     Position(u32),
     /// Elements whose position or key is not known.
@@ -114,12 +114,12 @@ pub(super) enum Use {
         field: Field,
         from: Cell,
     },
-    /// A field of a record, which flows to `to` once it has one.
+    /// A field of a record. The record flows to `to` once a field has a value.
     Hold {
         object: u32,
         to: Cell,
     },
-    /// An element of a container, which flows to `to` once it has one.
+    /// An element of a container. The container flows to `to` once it has an element.
     Fill {
         container: u32,
         to: Cell,
@@ -129,7 +129,7 @@ pub(super) enum Use {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// The call with this number in the document.
+    /// The call with this index in the document.
     Call {
         document: DocumentIndex,
         call: u32,
@@ -151,7 +151,7 @@ pub(super) enum Use {
         operation: Option<Operation>,
         site: (DocumentIndex, SiteIndex),
     },
-    /// The class in `register_pytree_node(Class, flatten, unflatten)`, the call with this number.
+    /// The class in `register_pytree_node(Class, flatten, unflatten)`, the call with this index.
     Registered {
         document: DocumentIndex,
         call: u32,
@@ -162,12 +162,12 @@ pub(super) enum Use {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// `partial(f, …)`: the call with this number.
+    /// `partial(f, …)`: the call with this index.
     Partial {
         document: DocumentIndex,
         call: u32,
     },
-    /// An argument of a library function, which may call it. `keeps` tells whether the result holds it.
+    /// An argument of a library function, which may call it. `keeps` determines whether the result holds the argument.
     Passed {
         document: DocumentIndex,
         call: u32,
@@ -187,13 +187,13 @@ pub(super) enum Use {
         is_first: bool,
     },
     /// Test runners pass the values to the function.
-    Given {
+    TestArgument {
         document: DocumentIndex,
         function: FunctionIndex,
         depth: u8,
     },
     /// The same, for containers in containers.
-    GivenWithin {
+    NestedTestArgument {
         document: DocumentIndex,
         function: FunctionIndex,
         depth: u8,
@@ -205,7 +205,7 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Whether it may be a use of many cells: of the elements of all containers that are given to a call.
+    /// Whether it may be a use of many cells: of the elements of all containers that are passed to a call.
     pub(super) fn is_of_many_cells(self) -> bool {
         matches!(self, Self::Passed { within: true, .. } | Self::Root { is_first: false, .. })
     }

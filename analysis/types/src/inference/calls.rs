@@ -6,10 +6,10 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ty_python_semantic::HasType;
 
 use super::{Inference, locate, resolve};
-use ag_index::answers::{ArgumentPlace, CallSite, Target};
+use ag_index::answers::{ArgumentSlot, CallSite, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::callbacks;
-use ag_index::callbacks::{Caller, Given};
+use ag_index::callbacks::{Caller, PassedArgument};
 use ag_index::dialect::Dialect;
 use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::{FileIndex, last_name};
@@ -29,12 +29,12 @@ impl Inference<'_> {
         calls: &mut Vec<CallSite>,
     ) {
         if let Some(caller) = index.imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
-            let given = self.given(caller, call);
+            let passed = self.passed_arguments(caller, call);
             for function in caller.functions_of(call) {
                 let targets = self.targets(function);
                 if !targets.is_empty() {
                     calls.push(CallSite {
-                        arguments: given.clone(),
+                        arguments: passed.clone(),
                         implicit: !caller.converts,
                         ..CallSite::of(targets, Some(expression))
                     });
@@ -60,7 +60,7 @@ impl Inference<'_> {
         if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
             let targets = self.targets(function);
             let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
-            let arguments = elements.map(|(assumed, position)| (ArgumentPlace::Position(position), assumed));
+            let arguments = elements.map(|(assumed, position)| (ArgumentSlot::Position(position), assumed));
             if !targets.is_empty() {
                 calls.push(CallSite {
                     arguments: arguments.collect(),
@@ -104,14 +104,14 @@ impl Inference<'_> {
             }
         }
         let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, Some(expression)) };
-        let mut give = |place: ArgumentPlace, argument: &Expr| {
+        let mut give = |slot: ArgumentSlot, argument: &Expr| {
             if let Some(id) = lambda(argument) {
-                site.lambdas.push((place.clone(), id));
+                site.lambdas.push((slot.clone(), id));
             } else if argument.is_name_expr() {
                 let functions = self.local_functions(argument).into_iter();
-                site.functions.extend(functions.map(|function| (place.clone(), function)));
+                site.functions.extend(functions.map(|function| (slot.clone(), function)));
             }
-            site.arguments.push((place, self.assumed(argument)));
+            site.arguments.push((slot, self.assumed(argument)));
         };
         for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
             let position = position + bound;
@@ -119,7 +119,7 @@ impl Inference<'_> {
                 open = true;
                 break;
             }
-            give(ArgumentPlace::Position(position as u32), argument);
+            give(ArgumentSlot::Position(position as u32), argument);
         }
         for keyword in &call.arguments.keywords {
             match &keyword.arg {
@@ -129,7 +129,7 @@ impl Inference<'_> {
                             name.as_str(),
                             "method" | "mutable" | "rngs" | "capture_intermediates" | "variables"
                         ) => {}
-                Some(name) => give(ArgumentPlace::Keyword(name.id.clone()), &keyword.value),
+                Some(name) => give(ArgumentSlot::Keyword(name.id.clone()), &keyword.value),
                 None => open = true,
             }
         }
@@ -153,7 +153,7 @@ impl Inference<'_> {
                 Some(ty) => self.add_assumed(ty, &mut assumed),
                 None => assumed.unknown = true,
             }
-            (ArgumentPlace::Position(position), assumed)
+            (ArgumentSlot::Position(position), assumed)
         });
         Some(CallSite {
             arguments: arguments.collect(),
@@ -178,8 +178,8 @@ impl Inference<'_> {
         if !self.is_called(called) {
             return;
         }
-        let given = match called.by {
-            CalledBy::Caller(caller) => self.given(caller, call),
+        let passed = match called.by {
+            CalledBy::Caller(caller) => self.passed_arguments(caller, call),
             CalledBy::Dataset(receiver) => match self.type_of(receiver) {
                 Some(receiver) => self.dataset_elements(receiver, call),
                 None => return,
@@ -198,7 +198,7 @@ impl Inference<'_> {
                         _ => dialect.assumed_argument(),
                     })
                     .collect(),
-                _ => given.iter().map(|(_, assumed)| assumed.clone()).collect(),
+                _ => passed.iter().map(|(_, assumed)| assumed.clone()).collect(),
             };
             types.push(LambdaTypes { id: ExprId((position + distance) as u32), parameters });
         }
@@ -236,40 +236,42 @@ impl Inference<'_> {
         }
     }
 
-    fn given(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentPlace, AssumedType)> {
+    fn passed_arguments(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentSlot, AssumedType)> {
         let mut types = Vec::new();
         let (module, tensor) = caller.dialect.tensor_class();
-        for given in caller.given {
-            match given {
-                Given::Argument(position, keyword) => {
+        for argument in caller.arguments {
+            match argument {
+                PassedArgument::Argument(position, keyword) => {
                     let argument = callbacks::argument(call, *position, keyword);
                     types.push(argument.map_or_else(AssumedType::unknown, |a| self.assumed(a)));
                 }
-                Given::Spread(position, keyword) => match callbacks::argument(call, *position, keyword) {
-                    Some(Expr::List(list)) => {
-                        types.extend(list.elts.iter().map(|e| self.staged_operand(caller, e)))
+                PassedArgument::Spread(position, keyword) => {
+                    match callbacks::argument(call, *position, keyword) {
+                        Some(Expr::List(list)) => {
+                            types.extend(list.elts.iter().map(|e| self.staged_operand(caller, e)))
+                        }
+                        Some(Expr::Tuple(tuple)) => {
+                            types.extend(tuple.elts.iter().map(|e| self.staged_operand(caller, e)))
+                        }
+                        _ => {}
                     }
-                    Some(Expr::Tuple(tuple)) => {
-                        types.extend(tuple.elts.iter().map(|e| self.staged_operand(caller, e)))
-                    }
-                    _ => {}
-                },
-                Given::Rest(position) => {
+                }
+                PassedArgument::Rest(position) => {
                     let rest = call.arguments.args.iter().skip(*position);
                     types.extend(rest.map(|e| self.staged_operand(caller, e)));
                 }
-                Given::Slice(position, keyword) => {
+                PassedArgument::Slice(position, keyword) => {
                     if let Some(argument) = callbacks::argument(call, *position, keyword) {
                         types.push(self.staged_operand(caller, argument));
                     }
                 }
-                Given::Tensor => types.push(AssumedType::of(TypeExpression::class(module, tensor))),
+                PassedArgument::Tensor => types.push(AssumedType::of(TypeExpression::class(module, tensor))),
             }
         }
         types
             .into_iter()
             .enumerate()
-            .map(|(position, assumed)| (ArgumentPlace::Position(position as u32), assumed))
+            .map(|(position, assumed)| (ArgumentSlot::Position(position as u32), assumed))
             .collect()
     }
 

@@ -37,8 +37,8 @@ impl<'db> Inference<'db> {
                     self.add(*element, fact);
                 }
             }
-            // `Unknown & ~None` is unknown; `Unknown & Tensor` (an isinstance test) is a Tensor; `Tensor & Mapping` (a test
-            // of an argument that is assumed to be a Tensor) may be any of the two.
+            // `Unknown & ~None` is unknown; `Unknown & Tensor` (an isinstance test) is a Tensor; `Tensor & Mapping` (a
+            // test of an argument that is assumed to be a Tensor) may be either.
             Type::Intersection(intersection) => {
                 let positive: Vec<_> = intersection.iter_positive(self.db).collect();
                 let known: Vec<_> = positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();

@@ -6,7 +6,7 @@ use ty_python_semantic::types::{Type, TypeDefinition};
 use ty_python_semantic::{ImportAliasResolution, definitions_for_attribute, definitions_for_name};
 
 use super::{Inference, locate};
-use ag_index::answers::{ArgumentPlace, Target};
+use ag_index::answers::{ArgumentSlot, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::dialect::Dialect;
 use ag_index::roots;
@@ -35,7 +35,7 @@ impl<'db> Inference<'db> {
         if let Some(ty) = ty {
             self.add_targets(ty, targets);
         }
-        // A decorator may determine the type. Then the name still refers to the function.
+        // A decorator may replace the type of the function, but the name still refers to the function.
         if targets.is_empty() && !matches!(ty, Some(Type::FunctionLiteral(_) | Type::BoundMethod(_))) {
             self.add_named(expression, targets);
         }
@@ -44,8 +44,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Whether an expression names a function, method, class or module: one of a library if it has no targets in the
-    /// project.
+    /// Whether an expression that has no targets in the project refers to a function, method, class or module of a
+    /// library.
     fn is_of_library(&self, expression: &Expr) -> bool {
         matches!(expression, Expr::Name(_) | Expr::Attribute(_))
             && matches!(
@@ -160,10 +160,10 @@ impl<'db> Inference<'db> {
         }
     }
 
-    fn add_function_at(&self, place: FileRange, bound: bool, targets: &mut Vec<Target>) {
-        let Some(document) = self.workspace.document_of(place.file()) else { return };
-        let definitions = locate::definitions(self.db, place.file());
-        let function = definitions.functions.iter().find(|function| function.name_range == place.range());
+    fn add_function_at(&self, location: FileRange, bound: bool, targets: &mut Vec<Target>) {
+        let Some(document) = self.workspace.document_of(location.file()) else { return };
+        let definitions = locate::definitions(self.db, location.file());
+        let function = definitions.functions.iter().find(|function| function.name_range == location.range());
         if let (Some(function), Some(source)) = (function, self.workspace.source(document)) {
             targets.push(Target { document: source.document, path: function.path.clone(), bound });
         }
@@ -181,15 +181,15 @@ impl<'db> Inference<'db> {
     fn add_method(&self, class: FileRange, names: &[&str], targets: &mut Vec<Target>) {
         let mut queue = vec![class];
         let mut seen = 0;
-        while let Some(place) = queue.pop() {
+        while let Some(location) = queue.pop() {
             seen += 1;
             if seen > MAX_BASES {
                 return;
             }
-            let Some(document) = self.workspace.document_of(place.file()) else { continue };
-            let definitions = locate::definitions(self.db, place.file());
+            let Some(document) = self.workspace.document_of(location.file()) else { continue };
+            let definitions = locate::definitions(self.db, location.file());
             let Some((position, entry)) =
-                definitions.classes.iter_enumerated().find(|(_, class)| class.name_range == place.range())
+                definitions.classes.iter_enumerated().find(|(_, class)| class.name_range == location.range())
             else {
                 continue;
             };
@@ -204,7 +204,7 @@ impl<'db> Inference<'db> {
                 return;
             }
             queue.extend(
-                super::bases(self.db, place.file(), position)
+                super::bases(self.db, location.file(), position)
                     .iter()
                     .rev()
                     .map(|base| FileRange::new(base.0, base.1)),
@@ -231,14 +231,14 @@ impl<'db> Inference<'db> {
         for definition in definitions.iter().filter_map(|definition| definition.definition()) {
             let module =
                 ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
-            let place = definition.focus_range(self.db, &module);
+            let location = definition.focus_range(self.db, &module);
             let before = targets.len();
-            self.add_function_at(place, bound, targets);
+            self.add_function_at(location, bound, targets);
             // `module.function(x)` is not bound.
             if let Some(target) = targets.get_mut(before)
                 && bound
             {
-                let definitions = locate::definitions(self.db, place.file());
+                let definitions = locate::definitions(self.db, location.file());
                 target.bound = definitions.find(&target.path).is_some_and(|(_, entry)| entry.class.is_some());
             }
         }
@@ -264,7 +264,7 @@ impl<'db> Inference<'db> {
         &self,
         receiver: Type<'db>,
         call: &ast::ExprCall,
-    ) -> Vec<(ArgumentPlace, AssumedType)> {
+    ) -> Vec<(ArgumentSlot, AssumedType)> {
         let mut assumed = AssumedType::default();
         self.add_assumed(receiver, &mut assumed);
         let mut elements = assumed.alternatives().iter().filter_map(|alternative| match alternative {
@@ -288,12 +288,12 @@ impl<'db> Inference<'db> {
             return [state.unwrap_or_else(AssumedType::unknown), element]
                 .into_iter()
                 .enumerate()
-                .map(|(position, assumed)| (ArgumentPlace::Position(position as u32), assumed))
+                .map(|(position, assumed)| (ArgumentSlot::Position(position as u32), assumed))
                 .collect();
         }
         (0..)
             .zip(types)
-            .map(|(position, element)| (ArgumentPlace::Position(position), AssumedType::of(element.clone())))
+            .map(|(position, element)| (ArgumentSlot::Position(position), AssumedType::of(element.clone())))
             .collect()
     }
 }

@@ -1,5 +1,5 @@
-//! The functions that an expression may evaluate to if its type does not name them: values of containers, fields of
-//! objects, results of functions that return functions. They are followed by syntax.
+//! The functions that an expression may evaluate to if its type does not determine them: values of containers, fields
+//! of objects, results of functions that return functions. They are found from syntax.
 //!
 //! ```python
 //! STEPS = {"plain": step}
@@ -60,9 +60,9 @@ impl Inference<'_> {
         }
     }
 
-    /// How the arguments of a call of `callee` differ from those that the function finally gets: the number of
-    /// arguments that were bound earlier (`partial(f, 3)`), and the number of leading arguments that are not passed on
-    /// (`net.apply(params, key, x)`).
+    /// The difference between the arguments of a call of `callee` and those of the function that it finally calls: the
+    /// number of arguments that were bound earlier (`partial(f, 3)`), and the number of leading arguments that are not
+    /// passed on (`net.apply(params, key, x)`).
     pub(super) fn shift(&self, callee: &Expr) -> (usize, usize) {
         let module = parsed_module(self.db, self.model.python_file()).load(self.db);
         let imports = &self.source.index.imports;

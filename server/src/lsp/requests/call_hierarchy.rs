@@ -98,5 +98,5 @@ fn ranges(snapshot: &Snapshot, context: &DocumentContext, caller: &Caller, calls
     let range = |range: &ruff_text_size::TextRange| {
         Some(documents::location(&source, *range, snapshot.client.encoding)?.range)
     };
-    calls.places.iter().filter_map(range).collect()
+    calls.ranges.iter().filter_map(range).collect()
 }

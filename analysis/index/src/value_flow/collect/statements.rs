@@ -13,7 +13,7 @@ use crate::value_flow::scopes::Bound;
 use crate::value_flow::{Call, Constraint, Node, Operation, Owner, Part};
 
 /// Decorators that Python's object model interprets; the name refers to the function itself.
-const OF_PYTHON: [&str; 9] = [
+const OBJECT_MODEL_DECORATORS: [&str; 9] = [
     "property",
     "cached_property",
     "staticmethod",
@@ -167,7 +167,7 @@ impl<'a> Collector<'a> {
             Expr::Call(call) => &*call.func,
             other => other,
         };
-        if last_name(named).is_some_and(|name| OF_PYTHON.contains(&name.as_str())) {
+        if last_name(named).is_some_and(|name| OBJECT_MODEL_DECORATORS.contains(&name.as_str())) {
             return value;
         }
         if let Expr::Attribute(attribute) = named
@@ -184,13 +184,13 @@ impl<'a> Collector<'a> {
             };
             for argument in &call.arguments.args {
                 if let Some(from) = self.value(argument) {
-                    self.add(Constraint::Given { function, name: names.clone(), from });
+                    self.add(Constraint::TestArgument { function, name: names.clone(), from });
                 }
             }
             for keyword in &call.arguments.keywords {
                 if let Some(from) = self.value(&keyword.value) {
                     let name = keyword.arg.as_ref().map(|name| name.id.clone());
-                    self.add(Constraint::Given { function, name, from });
+                    self.add(Constraint::TestArgument { function, name, from });
                 }
             }
         }

@@ -8,13 +8,13 @@ use crate::index::FileIndex;
 /// A location in a scope: relative to the `def` in a function, and to the start of the enclosing statement in
 /// module code. So an edit inside one function changes no location outside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct ScopeLocation {
     /// The index of the statement, for module code.
     pub statement: u32,
     pub range: TextRange,
 }
 
-impl Place {
+impl ScopeLocation {
     /// A location in a function, relative to its `def`.
     pub fn in_function(range: TextRange) -> Self {
         Self { statement: 0, range }
@@ -23,7 +23,7 @@ impl Place {
 
 impl FileIndex {
     /// Converts a range of the file to a location in `scope`, which contains it.
-    pub fn place(&self, scope: Code, range: TextRange) -> Place {
+    pub fn location(&self, scope: Code, range: TextRange) -> ScopeLocation {
         let (statement, start) = match self.function(scope) {
             Some(entry) => (0, entry.range.start()),
             None => {
@@ -33,6 +33,9 @@ impl FileIndex {
             }
         };
         let start = start.min(range.start());
-        Place { statement, range: range.checked_sub(start).unwrap_or(TextRange::empty(TextSize::default())) }
+        ScopeLocation {
+            statement,
+            range: range.checked_sub(start).unwrap_or(TextRange::empty(TextSize::default())),
+        }
     }
 }
