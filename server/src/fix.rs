@@ -94,22 +94,23 @@ pub(crate) fn choose(findings: &[Finding], least: Applicability) -> (Vec<Edit>, 
         .iter()
         .filter_map(|finding| finding.fix.as_ref())
         .filter(|fix| fix.applicability >= least)
-        .filter_map(|fix| Some((hull(&fix.edits)?, fix)))
+        .filter_map(|fix| Some((covering_range(&fix.edits)?, fix)))
         .collect();
-    fixes.sort_by_key(|(hull, _)| (hull.start(), hull.end()));
+    fixes.sort_by_key(|(covering_range, _)| (covering_range.start(), covering_range.end()));
     let (mut edits, mut count, mut end): (Vec<Edit>, usize, Option<TextSize>) = (Vec::new(), 0, None);
-    for (hull, fix) in fixes {
-        // Two insertions at the same offset may be the same fix for two findings: leave one to the next iteration.
-        if end.is_none_or(|end| hull.start() > end) {
+    for (covering_range, fix) in fixes {
+        // Two insertions at the same offset may be the same fix for two findings. One of them is left for the next
+        // iteration.
+        if end.is_none_or(|end| covering_range.start() > end) {
             edits.extend(fix.edits.iter().cloned());
-            end = Some(hull.end());
+            end = Some(covering_range.end());
             count += 1;
         }
     }
     (edits, count)
 }
 
-fn hull(edits: &[Edit]) -> Option<TextRange> {
+fn covering_range(edits: &[Edit]) -> Option<TextRange> {
     edits.iter().map(|edit| edit.range).reduce(TextRange::cover)
 }
 
@@ -135,8 +136,8 @@ pub(crate) fn replace(text: &SourceText, edits: &[Edit]) -> SourceText {
     text.with_text(new, &map)
 }
 
-/// Writes the changed files; none of them if a notebook has fields that its format does not have, because it would lose
-/// them.
+/// Writes the changed files. Writes none of them if a notebook has fields that its format does not have, because the
+/// notebook would lose these fields.
 pub(crate) fn write(changes: &Changes) -> anyhow::Result<()> {
     for (path, _) in changes.iter().filter(|(_, change)| change.before.is_notebook()) {
         ruff_notebook::Notebook::from_path(path.as_std_path())

@@ -20,7 +20,7 @@ use ag_db::diagnostic::{Applicability, Severity};
 use clap::ValueEnum;
 
 pub(crate) use collect::collect;
-pub(crate) use source::{Place, Source};
+pub(crate) use source::{Location, Source};
 pub(crate) use statistics::statistics;
 pub(crate) use summary::{plural, summary};
 
@@ -66,7 +66,7 @@ pub(crate) struct Violation {
     pub(crate) name: &'static str,
     pub(crate) severity: Severity,
     pub(crate) message: String,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) labels: Vec<Remark>,
     pub(crate) why: Vec<Remark>,
     pub(crate) help: Option<String>,
@@ -76,14 +76,14 @@ pub(crate) struct Violation {
 /// A label, or a step of the why-chain.
 pub(crate) struct Remark {
     pub(crate) message: String,
-    pub(crate) place: Option<Place>,
+    pub(crate) location: Option<Location>,
 }
 
 impl Remark {
     /// The message with its location: "`x` is a Tensor (model.py:3:7)".
     pub(crate) fn sentence(&self) -> String {
-        match &self.place {
-            Some(place) => format!("{} ({})", self.message, place.shown()),
+        match &self.location {
+            Some(location) => format!("{} ({})", self.message, location.shown()),
             None => self.message.clone(),
         }
     }
@@ -93,7 +93,7 @@ impl Remark {
 pub(crate) struct Fix {
     pub(crate) message: String,
     pub(crate) applicability: Applicability,
-    pub(crate) edits: Vec<(Place, String)>,
+    pub(crate) edits: Vec<(Location, String)>,
 }
 
 pub(crate) fn render(report: &Report, format: Format) -> anyhow::Result<String> {

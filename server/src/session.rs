@@ -38,7 +38,8 @@ pub(crate) struct Stdin {
 }
 
 impl Stdin {
-    /// Standard input, if the path is `-`, or if only the name of the file that it replaces is given.
+    /// Standard input, if the only path is `-`, or if there is no path but the name of the file that standard input
+    /// replaces.
     pub(crate) fn of(paths: &[String], filename: Option<&str>) -> anyhow::Result<Option<Self>> {
         let dash = paths.iter().any(|path| path == "-");
         if !dash && (filename.is_none() || !paths.is_empty()) {

@@ -11,8 +11,9 @@ use crate::program;
 
 /// Show the graph of a staged function, with the source line of each node.
 ///
-/// The module is imported, and the function is traced with inputs of the given types but not run. Output of the module
-/// goes to standard error. The exit status is 0, 1 if the code raises an exception, or 2 if the arguments are invalid.
+/// The module is imported. The function is traced with inputs of the given types, but its graph is not run. Output of
+/// the module goes to standard error. The exit status is 0, 1 if the code raises an exception, or 2 if the arguments
+/// are invalid.
 #[derive(Args)]
 #[command(
     after_help = "Example: ag-lsp graph model.py::step --input 'x=f32[32,10]' --input n=3 --output-format svg -o step.svg\n\n\

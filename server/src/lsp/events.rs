@@ -65,7 +65,7 @@ impl Owner {
         self.reload(std::slice::from_ref(&source.path));
     }
 
-    /// Files have changed on disk. For open documents the editor's text stays authoritative.
+    /// Files have changed on disk. For open documents, the editor's text is still the one that is analyzed.
     pub(crate) fn files_changed(&mut self, params: DidChangeWatchedFilesParams) {
         let paths: Vec<SystemPathBuf> =
             params.changes.iter().filter_map(|change| path_of(&change.uri)).collect();

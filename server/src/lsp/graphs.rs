@@ -188,7 +188,8 @@ impl Backend {
         }
     }
 
-    /// Draws a graph into its page. `None` if the client has cancelled it, or if it failed and the user was notified.
+    /// Draws a graph into its page. `None` if the client has cancelled the drawing, or if the drawing failed and the
+    /// user was notified.
     async fn page(&self, of: &GraphParams) -> Result<Option<(Url, Graph)>> {
         let _guard = self.graphs.drawing.lock().await;
         let Some(graph) = self.graph(of.clone()).await? else { return Ok(None) };

@@ -72,7 +72,7 @@ impl Owner {
         for project in &mut self.projects {
             let is_running = project.is_running || project.needs_run;
             let Some(loading) = &mut project.loading else { continue };
-            let may_begin = has_documents || loading.since.elapsed() >= self.timing.opening;
+            let may_begin = has_documents || loading.since.elapsed() >= self.timing.open_file_wait;
             let is_large = loading.is_large;
             let is_due = !is_large || !is_running && may_begin;
             if !is_due || std::mem::replace(&mut loading.has_begun, true) {

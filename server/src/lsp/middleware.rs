@@ -83,7 +83,7 @@ where
     }
 }
 
-/// Rewrites a message into the form that tower-lsp expects. It rejects `"params": null` for methods without
+/// Rewrites a message into the form that tower-lsp expects. tower-lsp rejects `"params": null` for methods without
 /// parameters, and reads the capability `workspace.diagnostics` under the name `diagnostic`.
 fn normalize(request: Request) -> Request {
     let (method, id, mut params) = request.into_parts();

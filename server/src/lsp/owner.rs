@@ -59,7 +59,7 @@ pub(crate) struct Owner {
     pub(super) folders: Vec<SystemPathBuf>,
     pub(super) projects: Vec<Project>,
     pub(super) documents: Arc<Documents>,
-    /// Documents whose current text the engines do not have yet.
+    /// Edited documents whose new text is not yet passed to the engines.
     pub(super) edited: FxHashSet<Url>,
     /// Incremented by every change. A result computed at an earlier revision is stale.
     pub(super) revision: u64,
@@ -67,7 +67,8 @@ pub(crate) struct Owner {
     pub(super) latest_revision: Arc<AtomicU64>,
     /// Diagnostics may have changed since they were last computed.
     pub(super) is_unpublished: bool,
-    /// Counts the computations of diagnostics, and the edits that outdate them: only the last one is published.
+    /// Counts the computations of diagnostics and the edits that outdate them. Only the result of the last computation
+    /// is published.
     pub(super) publications: u64,
     /// The requests that wait for runs, in the order of arrival.
     pub(super) waiting: Vec<Waiting>,

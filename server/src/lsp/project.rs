@@ -14,11 +14,12 @@ use super::options::EditorOptions;
 use super::timing::Timing;
 use crate::discovery;
 
-/// The part of the analysis of a large project that is repeated only when no edits arrive.
+/// The completion of the analysis of a large project after a quick run. It begins when no edits have arrived for some
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completion {
     Done,
-    /// To be begun some time after the end of the last run.
+    /// It begins some time after this instant, the end of the last run.
     Due(Instant),
     Running,
 }
@@ -151,7 +152,11 @@ impl Project {
 
     /// Whether the run after an edit is complete or quick.
     pub(crate) fn completeness(&self, timing: &Timing) -> Completeness {
-        if self.value_flow_steps <= timing.small { Completeness::Complete } else { Completeness::Quick }
+        if self.value_flow_steps <= timing.small_project_steps {
+            Completeness::Complete
+        } else {
+            Completeness::Quick
+        }
     }
 
     /// Must be called after a run.

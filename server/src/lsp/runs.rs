@@ -25,13 +25,13 @@ impl Owner {
     /// When [`Self::proceed`] must be called even if no message arrives.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let requests = self.waiting.iter().filter(|_| self.has_results());
-        let requests = requests.map(|waiting| waiting.since + self.timing.patience);
+        let requests = requests.map(|waiting| waiting.since + self.timing.max_wait);
         let loading = self.projects.iter().filter_map(|project| project.loading.as_ref());
         let has_documents = self.documents.iter().next().is_some();
         let loading = loading.filter(|loading| !loading.has_begun && !has_documents);
-        let loading = loading.map(|loading| loading.since + self.timing.opening);
+        let loading = loading.map(|loading| loading.since + self.timing.open_file_wait);
         let completions = self.projects.iter().filter_map(|project| match project.completion {
-            Completion::Due(since) => Some(since + self.timing.idle),
+            Completion::Due(since) => Some(since + self.timing.completion_delay),
             Completion::Done | Completion::Running => None,
         });
         requests.chain(loading).chain(completions).min()
@@ -49,7 +49,7 @@ impl Owner {
             if waiting.job.is_cancelled() {
                 continue;
             }
-            let is_overdue = now.saturating_duration_since(waiting.since) >= self.timing.patience;
+            let is_overdue = now.saturating_duration_since(waiting.since) >= self.timing.max_wait;
             if is_busy && !(is_overdue && self.has_results()) {
                 self.waiting.push(waiting);
                 continue;
@@ -97,7 +97,7 @@ impl Owner {
         for project in &mut self.projects {
             if let Completion::Due(since) = project.completion
                 && !project.is_busy()
-                && since.elapsed() >= self.timing.idle
+                && since.elapsed() >= self.timing.completion_delay
             {
                 project.completion = Completion::Running;
                 start(project, &self.edit_pool, &self.inbox, Completeness::Complete);

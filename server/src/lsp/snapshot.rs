@@ -52,7 +52,8 @@ pub(crate) struct DocumentContext<'a> {
 }
 
 impl Snapshot {
-    /// Whether a text was edited since. Otherwise computations are cancelled because a run of the analysis has ended.
+    /// Whether a text was edited after the snapshot was taken. Computations are also cancelled when a run of the
+    /// analysis ends.
     pub(crate) fn is_edited(&self) -> bool {
         self.revision != self.latest_revision.load(Ordering::Relaxed)
     }

@@ -9,7 +9,7 @@ use ag_rules::registry;
 use ruff_db::files::File;
 use ruff_text_size::TextRange;
 
-use super::{Fix, Place, Remark, Report, Source, Violation};
+use super::{Fix, Location, Remark, Report, Source, Violation};
 use crate::session::{Checked, Session};
 
 /// The report of a run. With `error_on_warning`, warnings become errors.
@@ -46,7 +46,7 @@ impl Reporter<'_> {
                 }
             }
         }
-        violations.sort_by(|a, b| a.place.source.path.cmp(&b.place.source.path));
+        violations.sort_by(|a, b| a.location.source.path.cmp(&b.location.source.path));
         Report { violations }
     }
 
@@ -62,7 +62,7 @@ impl Reporter<'_> {
             name: rule.name,
             severity: self.severity(self.session.settings.rules.enabled(code)?),
             message,
-            place: Place::new(source, TextRange::default()),
+            location: Location::new(source, TextRange::default()),
             labels: Vec::new(),
             why: Vec::new(),
             help: None,
@@ -78,18 +78,18 @@ impl Reporter<'_> {
 
     fn violation(&mut self, finding: Finding) -> Violation {
         let source = self.source(finding.location.file);
-        let place = |range| Place::new(&source, range);
+        let location = |range| Location::new(&source, range);
         let fix = finding.fix.map(|fix| Fix {
             message: fix.message,
             applicability: fix.applicability,
-            edits: fix.edits.into_iter().map(|edit| (place(edit.range), edit.text)).collect(),
+            edits: fix.edits.into_iter().map(|edit| (location(edit.range), edit.text)).collect(),
         });
         Violation {
             code: finding.code,
             name: finding.name,
             severity: self.severity(finding.severity),
             message: finding.message,
-            place: place(finding.location.range),
+            location: location(finding.location.range),
             labels: self.remarks(finding.labels),
             why: self.remarks(finding.why),
             help: finding.help,
@@ -99,8 +99,9 @@ impl Reporter<'_> {
 
     fn remarks(&mut self, notes: Vec<Note>) -> Vec<Remark> {
         let remark = |note: Note| {
-            let place = note.location.map(|location| Place::new(&self.source(location.file), location.range));
-            Remark { message: note.message, place }
+            let location =
+                note.location.map(|location| Location::new(&self.source(location.file), location.range));
+            Remark { message: note.message, location }
         };
         notes.into_iter().map(remark).collect()
     }

@@ -9,10 +9,10 @@ pub(super) fn render(report: &Report) -> String {
     let line = |violation: &Violation| {
         let bold = Style::new().bold();
         let dim = AnsiColor::Cyan.on_default();
-        let position = violation.place.start();
+        let position = violation.location.start();
         format!(
             "{bold}{}{bold:#}{dim}:{dim:#}{}{dim}:{dim:#}{}{dim}:{dim:#} {}\n",
-            violation.place.file(),
+            violation.location.file(),
             position.row,
             position.column,
             headline(violation),

@@ -14,22 +14,22 @@ fn line(violation: &Violation) -> String {
         Severity::Warning => "warning",
         Severity::Info => "notice",
     };
-    let (place, start, end) = (&violation.place, violation.place.start(), violation.place.end());
+    let (location, start, end) = (&violation.location, violation.location.start(), violation.location.end());
     // GitHub drops annotations that have columns and span several lines.
     let columns = match start.row == end.row {
         true => format!(",col={},endColumn={}", start.column, end.column),
         false => String::new(),
     };
-    // Rows of a notebook count within cells, which GitHub cannot show.
-    let lines = match place.cell() {
+    // In a notebook, rows count from the start of a cell. GitHub cannot show cells.
+    let lines = match location.cell() {
         Some(_) => String::new(),
         None => format!(",line={},endLine={}{columns}", start.row, end.row),
     };
     format!(
         "::{command} title={},file={}{lines}::{}\n",
         property(&format!("ag-lsp ({})", violation.code)),
-        property(&place.source.shown),
-        data(&format!("{}: {} {}", place.shown(), violation.code, violation.message)),
+        property(&location.source.shown),
+        data(&format!("{}: {} {}", location.shown(), violation.code, violation.message)),
     )
 }
 

@@ -59,10 +59,10 @@ fn item(violation: &Violation) -> Item<'_> {
         name: violation.name,
         severity: violation.severity.as_str(),
         message: &violation.message,
-        filename: violation.place.source.path.as_str(),
-        cell: violation.place.cell(),
-        location: violation.place.start(),
-        end_location: violation.place.end(),
+        filename: violation.location.source.path.as_str(),
+        cell: violation.location.cell(),
+        location: violation.location.start(),
+        end_location: violation.location.end(),
         fix: violation.fix.as_ref().map(fix),
         help: violation.help.as_deref(),
         labels: violation.labels.iter().map(remark).collect(),
@@ -77,20 +77,20 @@ fn fix(fix: &Fix) -> FixItem<'_> {
         Applicability::Unsafe => "unsafe",
         Applicability::Display => "display",
     };
-    let edits = fix.edits.iter().map(|(place, content)| EditItem {
+    let edits = fix.edits.iter().map(|(location, content)| EditItem {
         content,
-        location: place.start(),
-        end_location: place.end(),
+        location: location.start(),
+        end_location: location.end(),
     });
     FixItem { applicability, message: &fix.message, edits: edits.collect() }
 }
 
 fn remark(remark: &Remark) -> RemarkItem<'_> {
-    let place = remark.place.as_ref();
+    let location = remark.location.as_ref();
     RemarkItem {
         message: &remark.message,
-        filename: place.map(|place| place.source.path.as_str()),
-        location: place.map(super::Place::start),
-        end_location: place.map(super::Place::end),
+        filename: location.map(|location| location.source.path.as_str()),
+        location: location.map(super::Location::start),
+        end_location: location.map(super::Location::end),
     }
 }

@@ -9,10 +9,10 @@ use super::{Report, Violation};
 
 pub(super) fn render(report: &Report) -> anyhow::Result<String> {
     let mut xml = quick_junit::Report::new("ag-lsp");
-    let same_file = |a: &Violation, b: &Violation| Arc::ptr_eq(&a.place.source, &b.place.source);
+    let same_file = |a: &Violation, b: &Violation| Arc::ptr_eq(&a.location.source, &b.location.source);
     for group in report.violations.chunk_by(same_file) {
         let Some(first) = group.first() else { continue };
-        let mut suite = TestSuite::new(first.place.source.path.as_str());
+        let mut suite = TestSuite::new(first.location.source.path.as_str());
         suite.add_test_cases(group.iter().map(case));
         xml.add_test_suite(suite);
     }
@@ -32,15 +32,15 @@ fn case(violation: &Violation) -> TestCase {
     };
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(violation.severity.as_str()).set_message(violation.message.as_str());
-    let mut description = format!("{}: {}", violation.place.shown(), violation.message);
+    let mut description = format!("{}: {}", violation.location.shown(), violation.message);
     for remark in &violation.why {
         description.push('\n');
         description.push_str(&remark.sentence());
     }
     status.set_description(description);
     let mut case = TestCase::new(format!("{} ({})", violation.code, violation.name), status);
-    let position = violation.place.start();
-    case.set_classname(violation.place.source.shown.as_str());
+    let position = violation.location.start();
+    case.set_classname(violation.location.source.shown.as_str());
     case.add_property(("line", position.row.to_string().as_str()));
     case.add_property(("column", position.column.to_string().as_str()));
     case

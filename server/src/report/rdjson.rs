@@ -4,7 +4,7 @@ use ag_db::diagnostic::Severity;
 use ruff_text_size::TextSize;
 use serde_json::{Value, json};
 
-use super::{Place, Report, Violation, pretty};
+use super::{Location, Report, Violation, pretty};
 
 pub(super) fn render(report: &Report) -> anyhow::Result<String> {
     pretty(&json!({
@@ -26,22 +26,22 @@ fn diagnostic(violation: &Violation) -> Value {
         "message": violation.message,
         "severity": severity,
         "code": { "value": violation.code },
-        "location": location(&violation.place),
-        "suggestions": edits.map(|(place, text)| json!({ "range": range(place), "text": text })).collect::<Vec<_>>(),
+        "location": location(&violation.location),
+        "suggestions": edits.map(|(location, text)| json!({ "range": range(location), "text": text })).collect::<Vec<_>>(),
         "relatedLocations": related.filter_map(|remark| {
-            Some(json!({ "message": remark.message, "location": location(remark.place.as_ref()?) }))
+            Some(json!({ "message": remark.message, "location": location(remark.location.as_ref()?) }))
         }).collect::<Vec<_>>(),
     })
 }
 
-fn location(place: &Place) -> Value {
-    json!({ "path": place.source.shown, "range": range(place) })
+fn location(location: &Location) -> Value {
+    json!({ "path": location.source.shown, "range": range(location) })
 }
 
-fn range(place: &Place) -> Value {
+fn range(location: &Location) -> Value {
     let position = |offset: TextSize| {
-        let position = place.source.byte_position(offset);
+        let position = location.source.byte_position(offset);
         json!({ "line": position.row, "column": position.column })
     };
-    json!({ "start": position(place.range.start()), "end": position(place.range.end()) })
+    json!({ "start": position(location.range.start()), "end": position(location.range.end()) })
 }

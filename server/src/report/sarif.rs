@@ -4,7 +4,7 @@ use ag_db::diagnostic::Severity;
 use ag_rules::{Rule, registry};
 use serde_json::{Value, json};
 
-use super::{Fix, Place, Remark, Report, Violation, pretty};
+use super::{Fix, Location, Remark, Report, Violation, pretty};
 use crate::manual;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -60,42 +60,41 @@ fn result(violation: &Violation, rules: &[&Rule]) -> Value {
         "ruleIndex": rules.iter().position(|rule| rule.code == violation.code),
         "level": level(violation.severity),
         "message": { "text": violation.message },
-        "locations": [{ "physicalLocation": physical(&violation.place) }],
+        "locations": [{ "physicalLocation": physical(&violation.location) }],
         "relatedLocations": remarks,
     });
     if let Some(fix) = &violation.fix {
-        result["fixes"] = json!([replacement(fix, &violation.place)]);
+        result["fixes"] = json!([replacement(fix, &violation.location)]);
     }
     result
 }
 
 fn related((id, remark): (usize, &Remark)) -> Option<Value> {
-    let location = physical(remark.place.as_ref()?);
+    let location = physical(remark.location.as_ref()?);
     Some(json!({ "id": id, "physicalLocation": location, "message": { "text": remark.message } }))
 }
 
-fn replacement(fix: &Fix, place: &Place) -> Value {
-    let replacements = fix
-        .edits
-        .iter()
-        .map(|(place, text)| json!({ "deletedRegion": region(place), "insertedContent": { "text": text } }));
+fn replacement(fix: &Fix, location: &Location) -> Value {
+    let replacements = fix.edits.iter().map(
+        |(location, text)| json!({ "deletedRegion": region(location), "insertedContent": { "text": text } }),
+    );
     json!({
         "description": { "text": fix.message },
         "artifactChanges": [{
-            "artifactLocation": artifact(place),
+            "artifactLocation": artifact(location),
             "replacements": replacements.collect::<Vec<_>>(),
         }],
     })
 }
 
-fn physical(place: &Place) -> Value {
-    json!({ "artifactLocation": artifact(place), "region": region(place) })
+fn physical(location: &Location) -> Value {
+    json!({ "artifactLocation": artifact(location), "region": region(location) })
 }
 
 /// The URI of the file, relative to the current directory if the file is below it.
-fn artifact(place: &Place) -> Value {
-    let shown = place.source.shown.replace('\\', "/");
-    let scheme = if place.source.path.as_str() == place.source.shown { "file://" } else { "" };
+fn artifact(location: &Location) -> Value {
+    let shown = location.source.shown.replace('\\', "/");
+    let scheme = if location.source.path.as_str() == location.source.shown { "file://" } else { "" };
     let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let encoded: String = shown
         .bytes()
@@ -104,8 +103,8 @@ fn artifact(place: &Place) -> Value {
     json!({ "uri": format!("{scheme}{encoded}") })
 }
 
-fn region(place: &Place) -> Value {
-    let (start, end) = (place.start(), place.end());
+fn region(location: &Location) -> Value {
+    let (start, end) = (location.start(), location.end());
     json!({
         "startLine": start.row,
         "startColumn": start.column,

@@ -95,12 +95,12 @@ impl Source {
 
 /// A range of a file.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) source: Arc<Source>,
     pub(crate) range: TextRange,
 }
 
-impl Place {
+impl Location {
     /// Clamps the range to the text: the engine may report a range of an older, longer text.
     pub(crate) fn new(source: &Arc<Source>, range: TextRange) -> Self {
         let end = TextSize::of(source.text());

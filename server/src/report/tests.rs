@@ -28,38 +28,38 @@ fn source(name: &str, text: &str) -> Arc<Source> {
     Source::new(path, SystemPath::new("/project"), text.to_owned(), None)
 }
 
-/// The place of the `index`-th occurrence of `words`.
-fn place(source: &Arc<Source>, words: &str, index: usize) -> Place {
+/// The location of the `index`-th occurrence of `words`.
+fn location(source: &Arc<Source>, words: &str, index: usize) -> Location {
     let start = source.text().match_indices(words).nth(index).map_or(0, |(start, _)| start);
     let start = TextSize::try_from(start).unwrap();
-    Place::new(source, TextRange::at(start, TextSize::of(words)))
+    Location::new(source, TextRange::at(start, TextSize::of(words)))
 }
 
-fn remark(message: &str, place: Option<Place>) -> Remark {
-    Remark { message: message.to_owned(), place }
+fn remark(message: &str, location: Option<Location>) -> Remark {
+    Remark { message: message.to_owned(), location }
 }
 
 fn report() -> Report {
     let model = source("model.py", MODEL);
     let caller = source("caller.py", CALLER);
     let gone = source("gone, lost:100%.py", "");
-    let line = place(&model, "    if größe", 0).range.start();
+    let line = location(&model, "    if größe", 0).range.start();
     let undefined = Violation {
         code: "AG101",
         name: "undefined-branch",
         severity: Severity::Error,
         message: "`z` is bound only when `größe > 0` holds".to_owned(),
-        place: place(&model, "größe > 0", 0),
-        labels: vec![remark("bound here", Some(place(&model, "z", 0)))],
+        location: location(&model, "größe > 0", 0),
+        labels: vec![remark("bound here", Some(location(&model, "z", 0)))],
         why: vec![
-            remark("`größe` is a Tensor: a parameter of a tf.function", Some(place(&model, "größe", 0))),
-            remark("it is called with an `int` here", Some(place(&caller, "1", 0))),
+            remark("`größe` is a Tensor: a parameter of a tf.function", Some(location(&model, "größe", 0))),
+            remark("it is called with an `int` here", Some(location(&caller, "1", 0))),
         ],
         help: Some("bind it in both branches".to_owned()),
         fix: Some(Fix {
             message: "Define `z` before the `if`".to_owned(),
             applicability: Applicability::Unsafe,
-            edits: vec![(Place::new(&model, TextRange::empty(line)), "    z = None\n".to_owned())],
+            edits: vec![(Location::new(&model, TextRange::empty(line)), "    z = None\n".to_owned())],
         }),
     };
     let flag = Violation {
@@ -67,7 +67,7 @@ fn report() -> Report {
         name: "python-flag",
         severity: Severity::Info,
         message: "`flag` is a Python bool".to_owned(),
-        place: place(&model, "flag", 1),
+        location: location(&model, "flag", 1),
         labels: Vec::new(),
         why: Vec::new(),
         help: None,
@@ -78,14 +78,14 @@ fn report() -> Report {
         name: "unused-ignore",
         severity: Severity::Warning,
         message: "more than\none line".to_owned(),
-        place: place(&caller, "import f\n\nf(1", 0),
+        location: location(&caller, "import f\n\nf(1", 0),
         labels: Vec::new(),
         why: Vec::new(),
         help: None,
         fix: Some(Fix {
             message: "Remove it".to_owned(),
             applicability: Applicability::Safe,
-            edits: vec![(place(&caller, ", flag=False", 0), String::new())],
+            edits: vec![(location(&caller, ", flag=False", 0), String::new())],
         }),
     };
     let unreadable = Violation {
@@ -93,7 +93,7 @@ fn report() -> Report {
         name: "io-error",
         severity: Severity::Error,
         message: "No such file".to_owned(),
-        place: Place::new(&gone, TextRange::default()),
+        location: Location::new(&gone, TextRange::default()),
         labels: Vec::new(),
         why: Vec::new(),
         help: None,
@@ -172,7 +172,7 @@ fn fingerprints_ignore_lines() {
     };
     let mut moved = report();
     for violation in &mut moved.violations {
-        violation.place = Place::new(&violation.place.source, TextRange::default());
+        violation.location = Location::new(&violation.location.source, TextRange::default());
     }
     assert_eq!(fingerprints(&report()), fingerprints(&moved));
 
@@ -186,9 +186,9 @@ fn fingerprints_ignore_lines() {
 
 /// A range of an older, longer text is clamped to the current text.
 #[test]
-fn places_stay_inside() {
+fn ranges_are_clamped_to_the_text() {
     let source = source("a.py", "x\n");
-    let place = Place::new(&source, TextRange::new(TextSize::new(1), TextSize::new(99)));
-    assert_eq!((place.start().row, place.start().column), (1, 2));
-    assert_eq!((place.end().row, place.end().column), (2, 1));
+    let location = Location::new(&source, TextRange::new(TextSize::new(1), TextSize::new(99)));
+    assert_eq!((location.start().row, location.start().column), (1, 2));
+    assert_eq!((location.end().row, location.end().column), (2, 1));
 }

@@ -108,7 +108,7 @@ fn invalid_pyproject() {
 
 /// A broken `pyproject.toml` without settings for ag-lsp does not stop a check.
 #[test]
-fn broken_pyproject_of_others() {
+fn a_broken_pyproject_of_other_tools_is_ignored() {
     let project = Project::new(&[FAULTY, ("pyproject.toml", "[project]\nname = 'p\n")]);
     let answer = project.run(&["check"]);
     assert_eq!(answer.code, Some(1), "{answer:?}");

@@ -15,7 +15,7 @@ fn files(project: &Project, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn python_files() {
+fn python_files_are_found() {
     let project =
         Project::new(&[("b/m.py", FAULTY), ("a/s.pyi", FAULTY), ("t.txt", FAULTY), ("script", FAULTY)]);
     assert_eq!(files(&project, &[]), ["s.pyi", "m.py"]);
@@ -24,7 +24,7 @@ fn python_files() {
 }
 
 #[test]
-fn excluded_files() {
+fn excluded_files_are_skipped() {
     let project = Project::new(&[
         ("a.py", FAULTY),
         (".gitignore", "generated.py\n"),
@@ -43,7 +43,7 @@ fn excluded_files() {
 }
 
 #[test]
-fn nothing_to_check() {
+fn a_folder_without_python_files_is_a_warning() {
     let answer = Project::new(&[("readme.md", "")]).run(&["check"]);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "All checks passed!\n"));
     assert_eq!(answer.stderr, "warning: no Python files found\n");

@@ -11,7 +11,7 @@ fn code(files: &[(&str, &str)], arguments: &[&str]) -> Option<i32> {
 }
 
 #[test]
-fn clean() {
+fn a_clean_run_exits_with_0() {
     let answer = Project::new(&[CLEAN]).run(&["check"]);
     assert_eq!(answer.code, Some(0));
     assert_eq!(answer.stdout, "All checks passed!\n");
@@ -19,13 +19,13 @@ fn clean() {
 }
 
 #[test]
-fn quiet() {
+fn quiet_prints_no_summary() {
     let answer = Project::new(&[CLEAN]).run(&["check", "--quiet"]);
     assert_eq!((answer.code, answer.stdout.as_str(), answer.stderr.as_str()), (Some(0), "", ""));
 }
 
 #[test]
-fn findings() {
+fn findings_exit_with_1() {
     assert_eq!(code(&[CLEAN, WARNING], &[]), Some(1));
     assert_eq!(code(&[CLEAN, ERROR], &[]), Some(1));
     assert_eq!(code(&[CLEAN, ERROR], &["--exit-zero"]), Some(0));
@@ -38,14 +38,14 @@ fn info_findings_exit_with_0() {
 }
 
 #[test]
-fn warnings_as_errors() {
+fn error_on_warning_reports_warnings_as_errors() {
     let answer = Project::new(&[WARNING]).run(&["check", "--error-on-warning", "--output-format", "concise"]);
     assert_eq!(answer.code, Some(1));
     assert!(answer.stdout.starts_with("warning.py:1:8: error[AG902]"), "{}", answer.stdout);
 }
 
 #[test]
-fn usage_errors() {
+fn usage_errors_exit_with_2() {
     assert_eq!(code(&[CLEAN], &["--no-such-flag"]), Some(2));
     assert_eq!(code(&[CLEAN], &["--output-format", "yaml"]), Some(2));
     assert_eq!(code(&[CLEAN], &["--python", "no/such/environment"]), Some(2));
@@ -67,7 +67,7 @@ fn help_and_version_exit_with_0() {
 }
 
 #[test]
-fn missing_path() {
+fn a_missing_path_is_a_finding() {
     let answer = Project::new(&[CLEAN]).run(&["check", "gone.py", "clean.py", "--output-format", "concise"]);
     assert_eq!(answer.code, Some(1));
     assert!(answer.stdout.starts_with("gone.py:1:1: error[AG901]"), "{}", answer.stdout);

@@ -34,7 +34,7 @@ fn all_rules() {
 }
 
 #[test]
-fn any_case() {
+fn codes_and_names_are_accepted_in_any_case() {
     for name in ["ag902", "Ag902", "UNUSED-ignore"] {
         assert_eq!(run(&["explain", name]), run(&["explain", "AG902"]), "{name}");
     }
@@ -53,7 +53,7 @@ fn a_prefix_lists_its_rules() {
 
 /// The list has a column for the severity, the fix and the dialects.
 #[test]
-fn columns() {
+fn the_list_has_columns() {
     let list = run(&["explain"]);
     let column = |line: &str, title: &str| {
         let start = list.lines().next().unwrap().find(title).unwrap();

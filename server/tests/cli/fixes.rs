@@ -3,7 +3,7 @@
 use crate::project::Project;
 
 #[test]
-fn diff() {
+fn diff_shows_the_fixes_and_writes_nothing() {
     let text = "a = 1\nb = 2  # ag: ignore\nc = 3\n";
     let project = Project::new(&[("pkg/a.py", text), ("b.py", "x = 1\n")]);
     let answer = project.run(&["check", "--diff"]);
@@ -18,7 +18,7 @@ fn diff() {
 }
 
 #[test]
-fn fix() {
+fn fix_writes_the_fixed_files() {
     let project =
         Project::new(&[("a.py", "b = 2  # ag: ignore\nc = 3  # ag: ignore\nd = 4  # ag: ignore[x]\n")]);
     let answer = project.run(&["check", "--fix", "--output-format", "concise"]);
@@ -32,14 +32,14 @@ fn fix() {
 
 /// Fixes preserve line endings and the byte order mark.
 #[test]
-fn encoding() {
+fn fixes_keep_line_endings_and_the_byte_order_mark() {
     let project = Project::new(&[("a.py", "\u{feff}b = 'ü'  # ag: ignore\r\n# ag: ignore\r\nc = 3\r\n")]);
     assert_eq!(project.run(&["check", "--fix"]).code, Some(0));
     assert_eq!(project.read("a.py"), "\u{feff}b = 'ü'\r\nc = 3\r\n");
 }
 
 #[test]
-fn unsafe_fixes() {
+fn unsafe_fixes_require_their_option() {
     let text = "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if tf.abs(x) > 0:\n        y = 1\n    return y\n";
     let project = Project::new(&[("a.py", text)]);
     let select = ["--select", "AG101"];
@@ -57,7 +57,7 @@ fn unsafe_fixes() {
 }
 
 #[test]
-fn notebooks() {
+fn notebooks_are_fixed() {
     let cell = |source: &str| {
         serde_json::json!({
             "cell_type": "code", "id": "b", "metadata": {}, "execution_count": 7, "outputs": [],

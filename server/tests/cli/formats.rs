@@ -16,14 +16,14 @@ fn check(format: &str) -> String {
 }
 
 #[test]
-fn human_readable() {
+fn formats_for_people() {
     for format in ["full", "concise", "grouped"] {
         insta::assert_snapshot!(format, check(format));
     }
 }
 
 #[test]
-fn machine_readable() {
+fn formats_for_programs() {
     for format in ["json", "json-lines", "github", "gitlab", "rdjson", "junit"] {
         insta::assert_snapshot!(format, check(format));
     }
@@ -60,7 +60,7 @@ fn columns_of_non_ascii_text() {
 }
 
 #[test]
-fn output_file() {
+fn output_is_written_to_a_file() {
     let project = faulty();
     let answer = project.run(&["check", "--output-format", "json", "--output-file", "out/findings.json"]);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(1), ""));
@@ -69,7 +69,7 @@ fn output_file() {
 }
 
 #[test]
-fn colours() {
+fn colours_depend_on_the_option() {
     let project = faulty();
     let coloured = |when| {
         project.run(&["check", "--output-format", "concise", "--color", when]).stdout.contains('\u{1b}')
@@ -128,10 +128,10 @@ fn a_syntax_error_has_one_position() {
         let project = Project::new(&[("a.py", text)]);
         let run = |format: &str| project.run(&["check", "--output-format", format]).stdout;
         let json = |format: &str| serde_json::from_str::<serde_json::Value>(&run(format)).unwrap();
-        let place = format!("a.py:{row}:{column}");
-        assert!(run("full").contains(&format!(" {place}\n")), "{text:?}: {}", run("full"));
-        assert!(run("concise").starts_with(&format!("{place}: error[AG900]")), "{text:?}");
-        assert!(run("junit").contains(&place), "{text:?}");
+        let position = format!("a.py:{row}:{column}");
+        assert!(run("full").contains(&format!(" {position}\n")), "{text:?}: {}", run("full"));
+        assert!(run("concise").starts_with(&format!("{position}: error[AG900]")), "{text:?}");
+        assert!(run("junit").contains(&position), "{text:?}");
         let github = run("github");
         assert!(github.contains(&format!(",line={row},endLine={row},col={column},")), "{text:?}: {github}");
         let found = [
@@ -140,18 +140,18 @@ fn a_syntax_error_has_one_position() {
             json("gitlab")[0]["location"]["positions"]["begin"].clone(),
             json("sarif")["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"].clone(),
         ];
-        for place in found {
-            let part = |names: [&str; 3]| names.iter().find_map(|name| place[*name].as_u64());
-            assert_eq!(part(["row", "line", "startLine"]), Some(row), "{text:?}: {place}");
+        for location in found {
+            let part = |names: [&str; 3]| names.iter().find_map(|name| location[*name].as_u64());
+            assert_eq!(part(["row", "line", "startLine"]), Some(row), "{text:?}: {location}");
             let columns = ["column", "startColumn", "startColumn"];
-            assert_eq!(part(columns), Some(column), "{text:?}: {place}");
+            assert_eq!(part(columns), Some(column), "{text:?}: {location}");
         }
     }
 }
 
 /// Rules have no web page, so the JSON has no key for one.
 #[test]
-fn no_url_is_null() {
+fn json_has_no_url() {
     assert!(!check("json").contains("\"url\""));
     assert!(!check("json-lines").contains("\"url\""));
 }

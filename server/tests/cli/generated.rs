@@ -10,14 +10,14 @@ fn generate(arguments: &[&str]) -> String {
 
 /// To update it: `cargo run -- generate-schema > ag-lsp.schema.json`.
 #[test]
-fn schema() {
+fn the_committed_schema_is_up_to_date() {
     let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../ag-lsp.schema.json");
     assert_eq!(std::fs::read_to_string(committed).unwrap(), generate(&["generate-schema"]));
 }
 
 /// The schema has exactly the keys that the configuration accepts.
 #[test]
-fn options_of_the_schema() {
+fn the_schema_has_every_option() {
     let schema: serde_json::Value = serde_json::from_str(&generate(&["generate-schema"])).unwrap();
     let known: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     let answer = Project::new(&[("ag-lsp.toml", "unknown = 1"), ("a.py", "")]).run(&["check"]);

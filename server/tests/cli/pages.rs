@@ -83,12 +83,12 @@ fn every_rule_is_in_the_table() {
     for rule in &rules {
         let code = rule["code"].as_str().expect("a code");
         let within = |row: &Row| (row.codes[0]..=row.codes[1]).contains(&code);
-        let places: Vec<usize> = (0..rows.len()).filter(|index| within(&rows[*index])).collect();
-        assert_eq!(places.len(), 1, "{code} must be in one row of the README's table of rules");
-        counts[places[0]] += 1;
+        let indices: Vec<usize> = (0..rows.len()).filter(|index| within(&rows[*index])).collect();
+        assert_eq!(indices.len(), 1, "{code} must be in one row of the README's table of rules");
+        counts[indices[0]] += 1;
         let dialects = rule["dialects"].as_array().expect("dialects");
         for (dialect, frameworks) in FRAMEWORKS {
-            let listed = frameworks.iter().any(|name| rows[places[0]].frameworks.contains(name));
+            let listed = frameworks.iter().any(|name| rows[indices[0]].frameworks.contains(name));
             assert_eq!(dialects.iter().any(|known| known == dialect), listed, "{code}: {dialect}");
         }
     }

@@ -18,7 +18,7 @@ fn invalid_encodings() {
 }
 
 #[test]
-fn empty() {
+fn empty_inputs() {
     let project = Project::new(&[("a.py", ""), ("b.py", "\n"), ("c.py", "\u{feff}"), ("d.py", "\\")]);
     let answer = project.run(&["check", "a.py", "b.py", "c.py"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
@@ -26,7 +26,7 @@ fn empty() {
 }
 
 #[test]
-fn nesting() {
+fn deep_nesting() {
     let brackets = format!("x = {}{}\n", "(".repeat(100_000), ")".repeat(100_000));
     let blocks: String = (0..3_000).map(|depth| format!("{}if x:\n", " ".repeat(depth))).collect();
     let chain =
@@ -46,7 +46,7 @@ fn nesting() {
 
 /// Ten megabytes of data, as in generated code.
 #[test]
-fn large() {
+fn a_large_file() {
     let data =
         format!("DATA = [\n{}]\nx = 1  # ag: ignore\n", "    'a line of some length',\n".repeat(380_000));
     let project = Project::new(&[("data.py", &data)]);
@@ -74,7 +74,7 @@ fn incomplete_files() {
 
 /// The annotated source is shorter or longer than the notebook, so its cells have other offsets.
 #[test]
-fn staged_cells() {
+fn findings_in_notebook_cells_have_the_right_position() {
     let eager = format!("def eager(x):\n{}    return x\n", "    x = x + 'é'\n".repeat(200));
     let staged = "@tf.function\ndef f(x):\n    if x > 0:\n        y = 1\n    return y\n";
     let cell = |source: &str| serde_json::json!({ "cell_type": "code", "id": source.len().to_string(), "metadata": {}, "execution_count": null, "outputs": [], "source": source });
@@ -113,7 +113,7 @@ fn notebooks_with_unknown_fields() {
 
 #[cfg(unix)]
 #[test]
-fn links() {
+fn symbolic_links() {
     let project = Project::new(&[("pkg/a.py", "x = (\n")]);
     std::os::unix::fs::symlink("..", project.path("pkg/loop")).unwrap();
     std::os::unix::fs::symlink("nowhere.py", project.path("dangling.py")).unwrap();
@@ -126,7 +126,7 @@ fn links() {
 /// The user root can read every file, so the test is only effective for other users.
 #[cfg(unix)]
 #[test]
-fn unreadable() {
+fn unreadable_files() {
     use std::os::unix::fs::PermissionsExt;
     let project = Project::new(&[("locked.py", "x = 1\n"), ("b.py", "x = 1  # ag: ignore\n")]);
     std::fs::set_permissions(project.path("locked.py"), std::fs::Permissions::from_mode(0o000)).unwrap();

@@ -35,7 +35,7 @@ fn syntax_errors_are_always_selected() {
 }
 
 #[test]
-fn lists_of_rules() {
+fn several_rules_can_be_listed() {
     assert_eq!(codes("", &["--select", "AG905, unused-ignore"]), ["AG902", "AG905"]);
     assert_eq!(codes("", &["--select", "AG900", "--select", "AG905"]), ["AG905"]);
 }

@@ -40,7 +40,7 @@ fn bindings(function: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn decisions_of_a_root() {
+fn the_decisions_of_a_root_are_listed() {
     let project = Project::new(&[("step.py", STEP)]);
     let stages = stages(&project, &["step.py"]);
     assert_eq!(stages[0]["file"], "step.py");
@@ -109,7 +109,7 @@ fn files_are_named_as_given() {
 }
 
 #[test]
-fn all_functions_as_roots() {
+fn roots_all_makes_every_function_a_root() {
     let project = Project::new(&[("a.py", "def f(x):\n    return x\n")]);
     assert_eq!(stages(&project, &["a.py"])[0]["functions"], json!([]));
     let all = stages(&project, &["a.py", "--roots", "all", "--dialect", "tensorflow"]);
@@ -117,7 +117,7 @@ fn all_functions_as_roots() {
 }
 
 #[test]
-fn text() {
+fn the_text_format_lists_decisions() {
     let project = Project::new(&[("step.py", STEP)]);
     let answer = project.run(&["stages", "step.py", "--output-format", "text"]);
     assert!(answer.stdout.starts_with("step.py:5: step (tensorflow, root)\n"), "{}", answer.stdout);
@@ -126,7 +126,7 @@ fn text() {
 }
 
 #[test]
-fn missing_file() {
+fn a_missing_file_is_reported() {
     let answer = Project::new(&[("a.py", STEP)]).run(&["stages", "gone.py", "a.py"]);
     assert_eq!(answer.code, Some(2));
     assert!(answer.stderr.contains("gone.py"), "{}", answer.stderr);
@@ -135,14 +135,14 @@ fn missing_file() {
 
 /// With an error, nothing is printed on standard output, not even an empty list.
 #[test]
-fn nothing_but_the_error() {
+fn an_error_prints_nothing_on_standard_output() {
     let answer = Project::new(&[]).run(&["stages", "gone.py"]);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""));
     assert!(answer.stderr.contains("gone.py"), "{}", answer.stderr);
 }
 
 #[test]
-fn of_standard_input() {
+fn standard_input_is_analyzed() {
     let project = Project::new(&[]);
     for (arguments, file) in [
         (&["stages", "-"][..], "stdin.py"),

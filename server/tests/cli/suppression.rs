@@ -14,7 +14,7 @@ fn findings(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn on_the_line() {
+fn a_comment_on_the_line_suppresses_the_finding() {
     assert_eq!(findings(&function("")), ["a.py:6:5: AG101"]);
     for comment in [
         "  # ag: ignore[AG101]",
@@ -27,13 +27,13 @@ fn on_the_line() {
 }
 
 #[test]
-fn of_any_rule() {
+fn a_comment_without_codes_suppresses_every_rule() {
     let project = Project::new(&[("a.py", &function("  # ag: ignore"))]);
     assert_eq!(project.findings(&[]), [""; 0]);
 }
 
 #[test]
-fn on_either_end_of_a_logical_line() {
+fn a_comment_on_either_end_of_a_logical_line_suppresses_the_finding() {
     let text = |first: &str, last: &str| {
         function("").replace("if x > 0:", &format!("if ({first}\n        x > 0\n    ):{last}"))
     };
@@ -43,7 +43,7 @@ fn on_either_end_of_a_logical_line() {
 }
 
 #[test]
-fn of_a_file() {
+fn a_file_comment_suppresses_the_findings_of_the_file() {
     for head in [
         "# ag: ignore-file\n",
         "#!/usr/bin/env python\n# ag: ignore-file[AG101]\n",
@@ -55,18 +55,18 @@ fn of_a_file() {
 }
 
 #[test]
-fn misplaced() {
+fn a_misplaced_file_comment_is_invalid() {
     let text = "x = 1\n# ag: ignore-file\ny = 1  # ag: ignore-file[AG101]\n";
     assert_eq!(findings(text), ["a.py:2:1: AG905", "a.py:3:8: AG905"]);
 }
 
 #[test]
-fn of_another_rule() {
+fn a_comment_for_another_rule_is_unused() {
     assert_eq!(findings(&function("  # ag: ignore[AG902]")), ["a.py:6:5: AG101", "a.py:6:16: AG902"]);
 }
 
 #[test]
-fn invalid() {
+fn invalid_comments_are_reported() {
     assert_eq!(findings("x = 1  # ag: ignore[AG999]\n"), ["a.py:1:21: AG905"]);
     assert_eq!(findings("x = 1  # ag: ignore[AG1]\n"), ["a.py:1:21: AG905"]);
     assert_eq!(findings("x = 1  # ag: ignore[]\n"), ["a.py:1:21: AG905"]);
@@ -77,14 +77,14 @@ fn invalid() {
 
 /// A suppression is unused only if its rule was selected.
 #[test]
-fn unused() {
+fn unused_comments_are_reported() {
     let project = Project::new(&[("a.py", "x = 1  # ag: ignore[AG101]\ny = 1  # ag: ignore\n")]);
     assert_eq!(project.findings(&[]), ["a.py:1:8: AG902", "a.py:2:8: AG902"]);
     assert_eq!(project.findings(&["--select", "AG902"]), ["a.py:2:8: AG902"]);
 }
 
 #[test]
-fn removed_by_fix() {
+fn fixes_remove_unused_comments() {
     let project = Project::new(&[
         (
             "a.py",
@@ -99,7 +99,7 @@ fn removed_by_fix() {
 }
 
 #[test]
-fn added() {
+fn add_ignore_adds_comments() {
     let project = Project::new(&[
         ("a.py", &function("")),
         ("b.py", &function("  # ag: ignore[AG102]")),
@@ -118,7 +118,7 @@ fn added() {
 
 /// Used as a filter, the command prints the text with the added comments.
 #[test]
-fn added_to_standard_input() {
+fn add_ignore_prints_standard_input_with_comments() {
     let project = Project::new(&[]);
     let add = |text: &str| {
         project.run_with_input(&["check", "--add-ignore", "--select", "AG101", "-"], text.as_bytes())

@@ -71,8 +71,8 @@ fn requests_during_the_analysis_have_answers() {
         client.open(&uri, &text);
         for version in 0..4 * EDITS {
             edit(&mut client, &uri, version, &mut text, &mut random);
-            let place = json!({ "line": random.u32(..60), "character": random.u32(..20) });
-            let at = json!({ "textDocument": { "uri": uri }, "position": place });
+            let position = json!({ "line": random.u32(..60), "character": random.u32(..20) });
+            let at = json!({ "textDocument": { "uri": uri }, "position": position });
             let whole = json!({ "textDocument": { "uri": uri }, "range": everything() });
             let context = json!({ "diagnostics": [] });
             let actions =

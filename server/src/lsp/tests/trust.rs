@@ -1,4 +1,4 @@
-//! Robustness against invalid messages, cancellation, and disconnected clients.
+//! Invalid messages, cancelled requests and disconnected clients do not break the server.
 
 use serde_json::json;
 
