@@ -7,7 +7,6 @@ would contain the condition of each `if` twice, and so grow exponentially with t
 import operator
 from typing import NamedTuple
 
-import sympy
 import torch
 
 from ..record import ops
@@ -21,9 +20,7 @@ ARITHMETIC = {
     ops.ADD: operator.add, ops.SUB: operator.sub, ops.MUL: operator.mul, ops.FLOORDIV: operator.floordiv,
     ops.MOD: operator.mod, ops.MIN: torch.sym_min, ops.MAX: torch.sym_max,
 }  # fmt: skip
-_COMPARISONS = {
-    ops.EQ: sympy.Eq, ops.NE: sympy.Ne, ops.LT: sympy.Lt, ops.LE: sympy.Le, ops.GT: sympy.Gt, ops.GE: sympy.Ge,
-}  # fmt: skip
+_COMPARISONS = {ops.EQ, ops.NE, ops.LT, ops.LE, ops.GT, ops.GE}
 _LOGIC = {ops.AND, ops.OR, ops.NOT}
 
 
@@ -58,8 +55,11 @@ class Conditions:
         return _combined(node.op, parts)
 
     def _compared(self, condition):
-        if condition is None or condition in (sympy.true, sympy.false):
-            return None if condition is None else Answer(bool(condition), True)
+        if condition is None:
+            return None
+        certain = self.sizes.truth(condition)
+        if certain is not None:
+            return Answer(certain, True)
         holds = self.sizes.usually(condition)
         return None if holds is None else Answer(holds, False)
 
@@ -67,9 +67,7 @@ class Conditions:
         """A comparison as a symbolic condition; None if an operand is computed from other values."""
         if op not in _COMPARISONS or not all(map(is_integer if any_integer else self._is_size, operands)):
             return None
-        left, right = (a if type(a) is int else self.sizes.number(a) for a in operands)
-        left, right = (sympy.Integer(n) if type(n) is int else n.node.expr for n in (left, right))
-        return _COMPARISONS[op](left, right)
+        return self.sizes.compared(op, *(a if type(a) is int else self.sizes.number(a) for a in operands))
 
     def _is_size(self, operand):
         """Whether an operand is computed from sizes only."""

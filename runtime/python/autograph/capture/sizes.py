@@ -7,13 +7,9 @@ Where torch's shape functions need to know whether sizes are equal, or how they 
 the graph checks it when it runs.
 """
 
-import sympy
+from functools import cached_property
+
 import torch
-from torch.fx.experimental.symbolic_shapes import (
-    GuardOnDataDependentSymNode,
-    ShapeEnv,
-    _constrain_range_for_size,
-)
 
 from ..conversion import spans
 from ..errors import StagingError
@@ -23,43 +19,20 @@ from ..record.queries import solve
 from ..record.types import BOOL, INT, TensorType
 from .conditions import ARITHMETIC, Conditions, is_integer
 
-#: The assumed size of a dimension about which nothing is known: neither 0 (empty) nor 1 (broadcast).
-USUAL = 13
-
 #: The maximum number of operations in an expression of sizes; a larger expression becomes a new symbol about which nothing
 #: is known. Without a limit, expressions grow exponentially: one that uses another expression twice is twice as large.
 LARGEST = 64
 
 
-class Shapes(ShapeEnv):
-    """Torch's reasoning about sizes. What it cannot decide is assumed, and checked by the graph."""
+def _symbols():
+    from . import symbols
 
-    def __init__(self, sizes):
-        super().__init__()
-        self.sizes = sizes
-
-    def evaluate_expr(self, orig_expr, *args, **kwargs):
-        try:
-            return super().evaluate_expr(orig_expr, *args, **kwargs)
-        except GuardOnDataDependentSymNode:
-            answer = self.sizes.assume(orig_expr)
-            if answer is None:
-                raise
-            return sympy.true if answer else sympy.false
-
-    def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
-        known = self._maybe_evaluate_static(orig_expr)
-        if known is not None:
-            return bool(known)
-        if self.sizes.check(orig_expr):
-            return True
-        return super().guard_or_defer_runtime_assert(orig_expr, msg, fx_node)
+    return symbols
 
 
 class Sizes:
     def __init__(self, staging):
         self.staging = staging
-        self.shape_env = Shapes(self)
         self.symbols = {}  # symbol -> its value, or (tensor value, dimension)
         self.groups = {}  # group of dimensions -> their SymInt
         self.numbers = {}  # value of a staged integer -> its SymInt in shapes
@@ -70,11 +43,14 @@ class Sizes:
         self.weights = {}  # value of a staged integer -> the number of operations in its expression
         self.conditions = Conditions(self)
 
+    @cached_property
+    def shape_env(self):
+        return _symbols().Shapes(self)
+
     def _new(self, origin):
         # With a cached result of a shape function, the graph would lack the checks of the assumptions of that function.
         self.staging.fake_mode.cache_enabled = False
-        number = self.shape_env.create_unbacked_symint()
-        _constrain_range_for_size(number)
+        number = self.shape_env.new()
         self.symbols[number.node.expr] = origin
         if isinstance(origin, tuple):
             self.dimensions[origin] = number
@@ -135,15 +111,9 @@ class Sizes:
 
     def _note(self, number, example):
         if isinstance(example, torch.SymInt):
-            example = self._example(example.node.expr)
-        if isinstance(number, torch.SymInt) and isinstance(number.node.expr, sympy.Symbol) and example >= 2:
+            example = _symbols().example(example.node.expr, self.examples)
+        if isinstance(number, torch.SymInt) and _symbols().is_symbol(number.node.expr) and example >= 2:
             self.examples.setdefault(number.node.expr, example)
-
-    def _example(self, expression):
-        """The value of an expression of sizes, evaluated with the examples of its symbols."""
-        if not isinstance(expression, sympy.Basic):
-            return expression
-        return expression.xreplace({s: sympy.Integer(self.examples.get(s, USUAL)) for s in expression.free_symbols})
 
     # Assumptions.
 
@@ -152,16 +122,19 @@ class Sizes:
         answer = self.usually(condition)
         if answer is None:
             return None
-        return answer if self.check(condition if answer else sympy.Not(condition)) else None
+        return answer if self.check(condition if answer else _symbols().negated(condition)) else None
 
     def usually(self, condition):
         """Whether a condition on sizes usually holds; None if that is not known."""
-        sides = condition.args
-        is_equation = isinstance(condition, (sympy.Eq, sympy.Ne)) and all(side.free_symbols for side in sides)
-        if is_equation and not condition.free_symbols <= self.examples.keys():
-            return isinstance(condition, sympy.Eq)
-        answer = self._example(condition)
-        return bool(answer) if answer in (sympy.true, sympy.false) else None
+        return _symbols().usually(condition, self.examples)
+
+    def truth(self, condition):
+        """A condition on sizes as a boolean; None if it depends on them."""
+        return _symbols().truth(condition)
+
+    def compared(self, op, left, right):
+        """A comparison of two sizes as a condition."""
+        return _symbols().compared(op, left, right)
 
     def check(self, condition):
         """Records a check of a condition on sizes. Returns whether that is possible."""
@@ -203,7 +176,7 @@ class Sizes:
             if condition is None:
                 message = f"a condition on {what} is {answer.holds}"
             else:
-                message = self._described(condition if answer.holds else sympy.Not(condition))
+                message = self._described(condition if answer.holds else _symbols().negated(condition))
             flag = value if answer.holds else self.staging.emit(ops.NOT, [value], [BOOL])[0]
             self.staging.assume(flag, message)
         return answer.holds
@@ -229,7 +202,7 @@ class Sizes:
         for dim, number in enumerate(fake.shape):
             if isinstance(number, torch.SymInt):
                 expression = number.node.expr
-                if isinstance(expression, sympy.Symbol):
+                if _symbols().is_symbol(expression):
                     self.symbols.setdefault(expression, (value, dim))
                 self.dimensions.setdefault((value, dim), number)
 
@@ -247,8 +220,9 @@ class Sizes:
             return self.staging.emit(SIZE, [self.staging.value_of(tensor), dim], [INT])[0]
 
     def _walk(self, expression):
-        if expression in (sympy.true, sympy.false):
-            return bool(expression)
+        truth = _symbols().truth(expression)
+        if truth is not None:
+            return truth
         if expression.is_number:
             return int(expression)
         memo = self.staging.record.region.memo
@@ -258,7 +232,7 @@ class Sizes:
         return value
 
     def _compute(self, expression):
-        if isinstance(expression, sympy.Symbol):
+        if _symbols().is_symbol(expression):
             origin = self.symbols[expression]
             if isinstance(origin, tuple):
                 return self.staging.emit(SIZE, list(origin), [INT])[0]

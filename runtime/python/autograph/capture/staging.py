@@ -5,7 +5,7 @@ import weakref
 from contextlib import contextmanager
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..conversion import spans
@@ -14,7 +14,7 @@ from ..record.nodes import Record, Value
 from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
-from . import permanent, scalars, sizes, views
+from . import fakes, permanent, scalars, sizes, views
 from .aliases import Aliases, Base, View
 from .grad_attribute import Gradients
 from .layouts import layout, strides
@@ -107,7 +107,7 @@ class Staging:
         self.objects = Objects()
         self.aliases = Aliases(self)
         self.sizes = sizes.Sizes(self)
-        self.fake_mode = FakeTensorMode(shape_env=self.sizes.shape_env, allow_non_fake_inputs=True)
+        self.fake_mode = fakes.Mode(lambda: self.sizes.shape_env)
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
         self.uses = Uses()
@@ -274,9 +274,7 @@ class Staging:
     def new_fake(self, size, stride, dtype, device):
         """A fake tensor; contiguous if `stride` is None."""
         if all(type(n) is int for n in (*size, *(stride or ()))):
-            # The same result as in the fake mode below, but faster: this runs for every variable of every region.
-            with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
-                return FakeTensor(self.fake_mode, _empty(size, stride, dtype, "meta"), device)
+            return self.fake_mode.empty(size, stride, dtype, device)
         with self.quiet():
             return _empty(size, stride, dtype, device)
 

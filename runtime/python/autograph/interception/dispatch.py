@@ -10,17 +10,17 @@ from torch._subclasses.fake_tensor import (
     FakeTensor,
     UnsupportedOperatorException,
 )
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from ..capture import gradients, layouts, scalars, views
 from ..capture.aliases import Step, View
+from ..capture.fakes import called_without_dynamo
 from ..capture.staging import attach
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType
-from . import composites, inplace, recurrent, schemas
+from . import composites, inplace, recurrent, schemas, shapes
 
 aten = torch.ops.aten
 
@@ -43,8 +43,12 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.staging = staging
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False
+
+    @called_without_dynamo
+    def __torch_dispatch__(self, func, types, args, kwargs):
         staging = self.staging
         if func is _DEVICE:
             return staging.fake_of(args[0]).fake_device
@@ -123,13 +127,16 @@ def compute(staging, func, args):
             return _example(staging, func, argument, type)
         return argument
 
-    positional, named = [], {}
-    for argument, (name, type, only_named) in zip(args, schemas.arguments(func)):
-        argument = lowered(argument, type)
-        if only_named:
-            named[name] = argument
-        else:
-            positional.append(argument)
+    ordered = [lowered(argument, type) for argument, type in zip(args, schemas.types(func))]
+    result = shapes.known(staging.fake_mode, func, ordered)
+    if result is None:
+        result = _computed_by_torch(staging, func, ordered)
+        shapes.keep(staging.fake_mode, func, ordered, result)
+    return result
+
+
+def _computed_by_torch(staging, func, args):
+    positional, named = schemas.by_kind(func, args)
     if func is _SLICE and _is_last(staging, *positional):
         tensor, dim = positional[:2]
         with staging.quiet():
@@ -143,7 +150,9 @@ def compute(staging, func, args):
                 if func not in decomposition_table or not _needs_numbers(error):
                     raise
                 return decomposition_table[func](*positional, **named)
-    except _UNKNOWN_SHAPE as error:
+    except RuntimeError as error:
+        if not isinstance(error, _unknown_shape()):
+            raise
         message = f"the shape of the result of `{func.overloadpacket.__name__}` cannot be computed while tracing"
         help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
         raise StagingError(f"{message}: {str(error).splitlines()[0]}\nhelp: {help}", spans.current()) from None
@@ -159,16 +168,19 @@ def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
 
 
 def _needs_numbers(error):
-    return isinstance(error, GuardOnDataDependentSymNode) or "SymIntArrayRef" in str(error)
+    return isinstance(error, _guards()) or "SymIntArrayRef" in str(error)
 
 
-#: Errors of torch's shape functions about code that is correct in eager torch.
-_UNKNOWN_SHAPE = (
-    GuardOnDataDependentSymNode,
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    UnsupportedOperatorException,
-)
+def _guards():
+    """The error of torch about a condition on an unknown size. Its module is imported with the first unknown size."""
+    module = sys.modules.get("torch.fx.experimental.symbolic_shapes")
+    return () if module is None else (module.GuardOnDataDependentSymNode,)
+
+
+def _unknown_shape():
+    """Errors of torch's shape functions about code that is correct in eager torch."""
+    of_fakes = DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
+    return (*_guards(), *of_fakes)
 
 
 def _example(staging, func, number, type):
@@ -176,7 +188,7 @@ def _example(staging, func, number, type):
     value = scalars.lower(staging, number)
     if not hasattr(value, "type"):
         return value
-    if value.type == INT and ("int" in type.lower() or func in _SIZED_BY_NUMBERS) and func not in _INDEXED:
+    if value.type == INT and ("int" in type.lower() or func in shapes.SIZED_BY_NUMBERS) and func not in _INDEXED:
         return staging.sizes.number(value)
     if func in _INDEXED:
         return 0
@@ -184,9 +196,6 @@ def _example(staging, func, number, type):
 
 
 _EXAMPLES = {INT: 2, FLOAT: 0.5, BOOL: True}
-
-#: Operators whose arguments of the type `Scalar` determine the size of the result.
-_SIZED_BY_NUMBERS = {getattr(aten.arange, overload) for overload in aten.arange.overloads()}
 
 #: Operators whose result has the same shape for every index.
 _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}

@@ -63,6 +63,30 @@ def arguments(func):
 
 
 @lru_cache(maxsize=None)
+def types(func):
+    """The type of each argument, in order."""
+    return [type for _, type, _ in arguments(func)]
+
+
+@lru_cache(maxsize=None)
+def _positions(func):
+    return {name: index for index, (name, _, _) in enumerate(arguments(func))}
+
+
+def argument(func, args, name):
+    """The argument with a name, of arguments in the order of the schema; None if there is none."""
+    position = _positions(func).get(name)
+    return None if position is None else args[position]
+
+
+def by_kind(func, args):
+    """The positional and the keyword-only arguments, of arguments in the order of the schema."""
+    described = arguments(func)
+    positional = [argument for argument, (_, _, only_named) in zip(args, described) if not only_named]
+    return positional, {name: argument for argument, (name, _, only_named) in zip(args, described) if only_named}
+
+
+@lru_cache(maxsize=None)
 def _defaults(func):
     return [(a.name, a.default_value if a.has_default_value() else None) for a in func._schema.arguments]
 

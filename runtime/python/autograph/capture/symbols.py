@@ -1,0 +1,80 @@
+"""Symbolic sizes: torch's `ShapeEnv` and expressions of sympy.
+
+A trace imports this module when it has its first size that is unknown, because the import takes half a second."""
+
+import sympy
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, _constrain_range_for_size
+
+from ..record import ops
+
+COMPARISONS = {
+    ops.EQ: sympy.Eq, ops.NE: sympy.Ne, ops.LT: sympy.Lt, ops.LE: sympy.Le, ops.GT: sympy.Gt, ops.GE: sympy.Ge,
+}  # fmt: skip
+
+#: The assumed size of a dimension about which nothing is known: neither 0 (empty) nor 1 (broadcast).
+USUAL = 13
+
+
+class Shapes(ShapeEnv):
+    """Torch's reasoning about sizes. What it cannot decide is assumed, and checked by the graph."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.sizes = sizes
+
+    def new(self):
+        """A new size, as a SymInt."""
+        number = self.create_unbacked_symint()
+        _constrain_range_for_size(number)
+        return number
+
+    def evaluate_expr(self, orig_expr, *args, **kwargs):
+        try:
+            return super().evaluate_expr(orig_expr, *args, **kwargs)
+        except GuardOnDataDependentSymNode:
+            answer = self.sizes.assume(orig_expr)
+            if answer is None:
+                raise
+            return sympy.true if answer else sympy.false
+
+    def guard_or_defer_runtime_assert(self, orig_expr, msg, fx_node=None):
+        known = self._maybe_evaluate_static(orig_expr)
+        if known is not None:
+            return bool(known)
+        if self.sizes.check(orig_expr):
+            return True
+        return super().guard_or_defer_runtime_assert(orig_expr, msg, fx_node)
+
+
+def compared(op, left, right):
+    """A comparison of two sizes, each a Python integer or a SymInt."""
+    return COMPARISONS[op](*(sympy.Integer(n) if type(n) is int else n.node.expr for n in (left, right)))
+
+
+def negated(condition):
+    return sympy.Not(condition)
+
+
+def is_symbol(expression):
+    return isinstance(expression, sympy.Symbol)
+
+
+def truth(condition):
+    """A condition as a boolean; None if it depends on sizes."""
+    return bool(condition) if condition in (sympy.true, sympy.false) else None
+
+
+def example(expression, examples):
+    """The value of an expression of sizes, evaluated with the examples of its symbols."""
+    if not isinstance(expression, sympy.Basic):
+        return expression
+    return expression.xreplace({s: sympy.Integer(examples.get(s, USUAL)) for s in expression.free_symbols})
+
+
+def usually(condition, examples):
+    """Whether a condition on sizes usually holds; None if that is not known."""
+    sides = condition.args
+    is_equation = isinstance(condition, (sympy.Eq, sympy.Ne)) and all(side.free_symbols for side in sides)
+    if is_equation and not condition.free_symbols <= examples.keys():
+        return isinstance(condition, sympy.Eq)
+    return truth(example(condition, examples))

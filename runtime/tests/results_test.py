@@ -1,0 +1,132 @@
+"""The rules for the types and sizes of results, and the mode for fake tensors, compared with torch."""
+
+import collections
+import itertools
+import subprocess
+import sys
+
+import pytest
+import torch
+from autograph.capture.fakes import Mode
+from autograph.interception import results, schemas
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+DTYPES = (torch.float32, torch.int64, torch.bool)
+SAMPLES = 4
+
+#: Errors about values, which are known only when the graph runs.
+OF_VALUES = ("index 23 is out of bounds", "cannot be converted to type float without overflow")
+
+
+class Compared(TorchDispatchMode):
+    """Compares what torch returns with the rules."""
+
+    def __init__(self):
+        super().__init__()
+        self.mode = Mode(None)
+        self.used = collections.Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        expected = self.expected(schemas.in_order(func, args, kwargs), func)
+        try:
+            result = func(*args, **kwargs)
+        except (RuntimeError, IndexError, ValueError) as error:
+            assert expected is None or any(text in str(error) for text in OF_VALUES), f"{func} raises {error}"
+            raise
+        if expected is not None:
+            self.used[func] += 1
+            parts = result if isinstance(result, (tuple, list)) else [result]
+            assert [(part.dtype, part.shape) for part in parts] == [(d, torch.Size(s)) for d, s in expected], func
+            assert all(part.is_contiguous() for part in parts), func
+        return result
+
+    def expected(self, args, func):
+        tensors = [leaf for leaf in pytree.tree_leaves(args) if isinstance(leaf, torch.Tensor)]
+        if any(t.layout is not torch.strided or t.dtype.is_complex or t.is_nested for t in tensors):
+            return None
+        with torch._C._DisableTorchDispatch():
+            args = pytree.tree_map_only(torch.Tensor, lambda t: self.mode.empty(t.shape, t.stride(), t.dtype, t.device), args)
+            leaves = pytree.tree_leaves(args)
+            return results.results(func, args, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
+
+
+def with_gaps(tensor):
+    """The same values in every second place of memory."""
+    if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or not tensor.dim():
+        return tensor
+    return torch.stack([tensor, tensor], -1).select(-1, 0)
+
+
+def transposed(tensor):
+    """The same values in another order in memory."""
+    if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or tensor.dim() < 2:
+        return tensor
+    return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+NAMES = {func.overloadpacket.__name__ for func in results._RULES}
+OPERATORS = [op for op in op_db if op.name.rpartition(".")[2].strip("_") in {name.strip("_") for name in NAMES}] + [
+    op for op in op_db if op.name.startswith("nn.functional.") and ("pool2d" in op.name or "conv" in op.name or "loss" in op.name)
+]
+
+
+def samples(op):
+    for dtype in DTYPES:
+        if op.supports_dtype(dtype, "cpu"):
+            yield from itertools.islice(op.sample_inputs("cpu", dtype), SAMPLES)
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: f"{op.name}{op.variant_test_name}")
+def test_rules_return_what_torch_returns(op):
+    for sample, layout in itertools.product(samples(op), (lambda tensor: tensor, with_gaps, transposed)):
+        operands, named = pytree.tree_map(layout, (sample.input, *sample.args)), sample.kwargs
+        try:
+            with Compared():
+                op(*operands, **named)
+        except (RuntimeError, IndexError, ValueError, TypeError):
+            pass
+
+
+@pytest.mark.parametrize("op", [op for op in OPERATORS if op.error_inputs_func], ids=lambda op: op.name)
+def test_rules_return_nothing_where_torch_raises(op):
+    for error in op.error_inputs("cpu"):
+        sample = error.sample_input
+        try:
+            with Compared():
+                op(sample.input, *sample.args, **sample.kwargs)
+        except (RuntimeError, IndexError, ValueError, TypeError):
+            pass
+
+
+def test_a_mode_has_the_attributes_that_torch_sets():
+    expected, found = vars(FakeTensorMode(allow_non_fake_inputs=True, static_shapes=False)), vars(Mode(None))
+    lazy, own = {"shape_env"}, {"_shapes", "_attributes", "_refuse_pointer"}
+    assert expected.keys() - lazy == found.keys() - own
+    plain = {name for name, value in expected.items() if isinstance(value, (bool, int, str, type(None)))} - lazy
+    assert {name: expected[name] for name in plain} == {name: found[name] for name in plain}
+
+
+PROGRAM = """
+import sys, torch
+import autograph as ag
+
+@ag.function
+def step(x, w, b):
+    total = 0.0
+    for i in range(20):
+        x = torch.relu(torch.addmm(b, x, w))
+        total = total + (x.mean() if x.sum() > 0 else x.max())
+    return total
+
+step(torch.ones(2, 3), torch.ones(3, 3), torch.zeros(3))
+print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
+"""
+
+
+def test_a_first_call_does_not_import_the_compiler_of_torch():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stdout + done.stderr

@@ -1,0 +1,94 @@
+"""Measures how long the first call of a program takes, which traces it: CPU milliseconds in fresh processes.
+
+    PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/staging.py [W1 W2 ...]
+    ... staging.py --before OTHER/runtime/python [W1 W2 ...]
+
+Torch is imported before. `import` is `import autograph`, `first call` the first call after it. The results are compared
+with those of eager Python. With `--before`, processes with another copy of the package alternate with those of this one.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+#: Gradient descent amplifies rounding: W6 and its line search most.
+MOST_DIFFERENCE = 1e-2
+
+
+def figures(stem):
+    """Measures one program in this process. Prints a line of JSON."""
+    import torch
+
+    torch.set_num_threads(1)
+    start = time.process_time()
+    import autograph as ag
+
+    imported = time.process_time()
+    from harness import difference
+
+    module = importlib.import_module(stem)
+    workload = module.workload(**module.CONFIGURATIONS[0])
+    program = ag.function(workload.program)
+    ag.use_product_kernels("torch")  # they are measured once on a machine, not in each process
+    before = time.process_time()
+    first = program(*workload.arguments)
+    called = time.process_time()
+    program(*workload.arguments)
+    again = time.process_time()
+    eager = workload.program(*workload.arguments)
+    assert difference(first, eager) <= MOST_DIFFERENCE, f"{stem}: the results differ"
+    times = imported - start, called - before, (called - before) - (again - called)
+    print(json.dumps([1e3 * each for each in times] + ["torch._dynamo" in sys.modules]))
+
+
+def measured(stem, package):
+    """The figures of a fresh process."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(HERE)]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, "--program", stem]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{stem} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def row(stem, packages, processes):
+    found = {package: [] for package in packages}
+    for _ in range(processes):
+        for package in packages:
+            found[package].append(measured(stem, package))
+    cells = []
+    for runs in found.values():
+        imports, first, staging, _ = zip(*runs)
+        cells += [statistics.median(imports), statistics.median(first), statistics.median(staging)]
+    return "| " + " | ".join([stem.partition("_")[0].upper(), *(f"{cell:.0f}" for cell in cells)]) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("workloads", nargs="*", help="W1, W2, ... (default: all)")
+    parser.add_argument("--before", type=Path, help="the folder of another copy of the package `autograph`")
+    parser.add_argument("--processes", type=int, default=5, help="number of processes per program")
+    parser.add_argument("--program", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.program:
+        figures(options.program)
+        return
+    here = HERE.parents[2] / "runtime" / "python"
+    packages = [*([options.before.resolve()] if options.before else []), here]
+    heads = [f"{what}{when}" for when in [" before", ""][-len(packages) :] for what in ("import", "first call", "staging")]
+    print("| program | " + " | ".join(heads) + " |\n|---|" + "---|" * len(heads))
+    wanted = {name.upper() for name in options.workloads}
+    stems = sorted((path.stem for path in HERE.glob("w*_*.py")), key=lambda stem: int(stem[1:].partition("_")[0]))
+    for stem in stems:
+        if not wanted or stem.partition("_")[0].upper() in wanted:
+            print(row(stem, packages, options.processes), flush=True)
+
+
+main()
