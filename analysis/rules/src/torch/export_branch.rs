@@ -20,9 +20,9 @@ use ruff_text_size::Ranged;
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on the value of a Tensor in an exported module: `if`, `while`, `assert`, conditional
-    /// expressions, `and`, `or`, `not`, `torch.equal`, `any` of Tensors. This includes Tensors converted by `.item()`,
-    /// `int()`, `float()` or `bool()`, sizes that depend on values (`x[x > 0].shape[0]`), and loops over them. For
-    /// `torch.fx.symbolic_trace`, it includes all sizes.
+    /// expressions, `and`, `or`, `not`, `torch.equal`, `any` of Tensors. Also reports decisions on Tensors converted by
+    /// `.item()`, `int()`, `float()` or `bool()`, decisions on sizes that depend on values (`x[x > 0].shape[0]`), and
+    /// loops over such sizes; under `torch.fx.symbolic_trace`, decisions on all sizes.
     ///
     /// ## Why is this bad?
     /// `torch.export` produces a single graph. It traces without values and cannot select a branch, so it

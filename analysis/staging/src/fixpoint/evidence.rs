@@ -29,7 +29,8 @@ impl<'db> Callers<'db> {
 }
 
 impl Fixpoint {
-    /// Breadth first from the staged functions along "is called by", "constructs" and "sets attributes".
+    /// Searches breadth-first from the staged functions along the relations "is called by", "constructs" and "sets
+    /// attributes".
     pub(super) fn find_evidence(&mut self, db: &dyn Db) {
         let callers = Callers::of(db, &self.documents);
         let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
