@@ -373,7 +373,61 @@ class PlantedProgram(StateProgram):
         super().statement(level, budget)
 
 
+class SpeculativeProgram(StateProgram):
+    """A program whose path depends on its arguments in places that a call can change one by one: each condition on an item
+    of `f`, and each number of iterations or integer on an item of `t`. `q` is a Python number."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.conditions = self.counts = 0
+
+    def text(self, name):
+        text = super().text(name)
+        return text.replace(f"def {name}(a, m, n):", f"def {name}(a, m, n, f, t, q):", 1)
+
+    def flag(self):
+        self.conditions += 1
+        return self.random.choice(["f[{}] > 0", "bool(f[{}] > 0)", "f[{}].item() > 0"]).format(self.conditions - 1)
+
+    def count(self):
+        self.counts += 1
+        return f"t[{self.counts - 1}]"
+
+    def condition(self, depth=1):
+        return self.flag() if self.random.random() < 0.6 else super().condition(depth)
+
+    def statement(self, level, budget):
+        chance = self.random.random()
+        if chance < 0.06:
+            self.add(level, f"k = k + int({self.count()})")
+        elif chance < 0.12:
+            self.add(level, self.random.choice(["a = a * q", "k = k + int(q)", "s = s + q", "j = j + (q > 1)"]))
+        elif chance < 0.17:
+            self.add(level, self.random.choice(["a = a + torch.rand_like(a)", "b = b * torch.rand(3, dtype=b.dtype)"]))
+        elif chance < 0.2:
+            self.add(level, self.random.choice(["print('k', k)", "print(a.shape, j)", "print('s', s > 0)"]))
+        elif chance < 0.3 and budget > 0:
+            self.counted_loop(level, budget)
+        else:
+            super().statement(level, budget)
+
+    def counted_loop(self, level, budget):
+        self.fresh += 1
+        i, count = f"i{self.fresh}", self.count()
+        if self.random.random() < 0.4:
+            self.add(level, f"{i} = 0")
+            self.add(level, f"while {i} < {count}:")
+            self.add(level + 1, f"{i} += 1")
+        else:
+            over = self.random.choice([f"range({count})", f"range(int({count}))", f"m[:{count}]", f"range({count} + 1, 0, -1)"])
+            self.add(level, f"for {i} in {over}:")
+        self.loops += 1
+        self.block(level + 1, self.random.randint(1, 3), budget - 2)
+        self.loops -= 1
+
+
 def module_text(seeds, kind=Program):
     """A module of one function for each seed."""
-    header = {Program: HEADER, StateProgram: STATE_HEADER, PlantedProgram: STATE_HEADER + PLANTED_HEADER}[kind]
+    headers = {Program: HEADER, StateProgram: STATE_HEADER, PlantedProgram: STATE_HEADER + PLANTED_HEADER}
+    header = headers.get(kind, STATE_HEADER)
     return header + "\n\n".join(kind(seed).text(f"program_{seed}") for seed in seeds)

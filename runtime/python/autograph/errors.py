@@ -54,7 +54,12 @@ class CheckpointError(AutographError):
 
 
 class Assumed(Exception):
-    """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead."""
+    """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead. `point` is where
+    the profiled calls were observed, for an assumption from them."""
+
+    def __init__(self, message, point=None):
+        super().__init__(message)
+        self.point = point
 
 
 class Misfit(Exception):
@@ -92,6 +97,15 @@ class Decide(Signal):
 
 class Undecided(Signal):
     """Restarts the trace without decisions, because the function changes Python state or draws random numbers."""
+
+
+class Late(Signal):
+    """The trace has to start again without assumptions at these points: their checks come after output or calls of Python,
+    so that a run that fails them could not be repeated."""
+
+    def __init__(self, points):
+        super().__init__()
+        self.points = points
 
 
 class Unreachable(BaseException):

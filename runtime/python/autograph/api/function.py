@@ -11,18 +11,20 @@ import warnings
 import torch
 
 from .._runtime import Callable
+from ..capture import profile
 from ..capture.staging import current
 from ..errors import Assumed, AutographError, Eager, Misfit, Restart, StagingError
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
 from ..tracing import ambient, signatures
-from ..tracing.arguments import flatten
+from ..tracing.arguments import flatten, names
 from ..tracing.trace import TRACING, Trace, name_of, span_of
 from ..tracing.tracebacks import in_user_code
 from . import fallback as fallbacks
 from . import progress, saved
 from .eager import eagerly, functions_run_eagerly
+from .speculation import Speculation, contradicted
 
 _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -30,10 +32,18 @@ _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GE
 WARN_AFTER = 5
 
 
+class Again(Exception):
+    """The trace has to be looked up again: numbers that were to be inputs of the graph are part of its key now."""
+
+
+#: What passes through the handlers of errors of a trace.
+_SIGNALS = (fallbacks.Refused, Assumed, Again)
+
+
 class Function(Callable):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
 
-    def __init__(self, python_function, input_signature=None, fallback=None):
+    def __init__(self, python_function, input_signature=None, fallback=None, speculate=False):
         if not callable(python_function) or isinstance(python_function, type):
             raise TypeError(f"{python_function!r} is not a function or method and cannot be staged")
         code = getattr(inspect.unwrap(python_function), "__code__", None)
@@ -51,6 +61,7 @@ class Function(Callable):
         self.input_signature = None if input_signature is None else signatures.types_of(input_signature)
         self.fallback = fallbacks.checked(fallback)
         self._fallbacks = fallbacks.Fallbacks(error)
+        self._speculation = Speculation() if speculate and error is None else None
         self._traces = {}
         self._families = {}
         self._changing = {}  # key -> place of a number that changes between calls
@@ -69,10 +80,13 @@ class Function(Callable):
             owner = getattr(owner, part, None)
         if owner is self:
             return self.__qualname__
-        return type(self), (self.python_function, self.input_signature, self.fallback)
+        return type(self), (self.python_function, *self._options())
 
     def __deepcopy__(self, memo):
-        return type(self)(copy.deepcopy(self.python_function, memo), self.input_signature, self.fallback)
+        return type(self)(copy.deepcopy(self.python_function, memo), *self._options())
+
+    def _options(self):
+        return self.input_signature, self.fallback, self._speculation is not None
 
     def __ag_inline__(self, args, kwargs):
         return converted_calls.call(self.python_function, args, kwargs)
@@ -80,22 +94,60 @@ class Function(Callable):
     def _call(self, *args, **kwargs):
         if functions_run_eagerly():
             return self.python_function(*args, **kwargs)
-        if current() is not None:
+        if current() is not None or profile.is_active():
             return self.__ag_inline__(args, kwargs)
         leaves, structure = flatten(args, kwargs)
+        if self._speculation is not None:
+            if self._speculation.is_profiling:
+                return self._profiled(leaves, structure, args, kwargs)
+            if self._fallbacks.never is not None:
+                return self._in_python(self._fallbacks.never, args, kwargs)
         if self.fallback is not None or fallbacks.is_inherited():
             return self._staged_or_in_python(leaves, structure, args, kwargs)
         try:
             return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
         except Assumed as assumed:
-            reason = assumed
+            reason = self._relaxed(assumed)
         except Eager as eager:
             reason = eager.reason
+        return self._in_python(reason, args, kwargs)
+
+    def _in_python(self, reason, args, kwargs):
         with eagerly():
             result = self.python_function(*args, **kwargs)
         if reason is not None:
             self._fallbacks.note(self.__name__, str(reason), stacklevel=3)
         return result
+
+    def _profiled(self, leaves, structure, args, kwargs):
+        """Python runs the call, and what it does is noted."""
+        named = names(self.python_function, args, kwargs)
+        with self._speculation.profiled(self.python_function, structure, leaves, named):
+            return converted_calls.call(self.python_function, args, kwargs)
+
+    def _relaxed(self, assumed):
+        """Relaxes an assumption that a call has contradicted, and forgets the graphs that assume it. Returns the reason why
+        Python runs the call."""
+        if self._speculation is None:
+            return assumed
+        with TRACING:
+            reason = self._speculation.relax(assumed)
+            if self._speculation.is_hopeless(assumed):
+                self._fallbacks.never = reason
+            self._keep(lambda trace: str(assumed) not in trace.points and str(assumed) not in trace.staging.assumptions)
+        return reason
+
+    def _keep(self, is_valid):
+        """Forgets the other graphs."""
+        for key, found in self._traces.items():
+            self._traces[key] = [trace for trace in found if is_valid(trace)]
+        for family in self._families.values():
+            family.traces = [entry for entry in family.traces if is_valid(entry[-1])]
+
+    @property
+    def speculation(self):
+        """What `speculate=True` assumes of the calls: a list of the assumptions, with their places, states and failures."""
+        return [] if self._speculation is None else self._speculation.table(self.traces)
 
     def _staged_or_in_python(self, leaves, structure, args, kwargs):
         """Python runs the call if it cannot be staged."""
@@ -105,6 +157,8 @@ class Function(Callable):
             trace.inputs(leaves)
         except Eager as eager:
             reason = eager.reason
+        except Assumed as assumed:
+            reason = self._relaxed(assumed)
         except fallbacks.Refused as error:
             refused, reason = error, error.reason
         except StagingError as error:  # inputs share memory
@@ -117,7 +171,7 @@ class Function(Callable):
                 with python_calls.running() as run:
                     return trace.run(leaves, args, kwargs)
             except Assumed as assumed:
-                reason = assumed
+                reason = self._relaxed(assumed)
             except Misfit as misfit:
                 reason = misfit
                 torch.set_rng_state(random)
@@ -156,13 +210,17 @@ class Function(Callable):
         return self.trace(*args, **kwargs).graph.text()
 
     def save(self, folder, *args, **kwargs):
-        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`."""
-        saved.save(self.trace(*args, **kwargs), folder)
+        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`. It makes no assumptions from
+        profiled calls, because no Python could run a call that contradicts them."""
+        function = self if self._speculation is None else Function(self.python_function, self.input_signature, self.fallback)
+        saved.save(function.trace(*args, **kwargs), folder)
 
     def trace(self, *args, **kwargs):
         """The trace that a call with these arguments runs."""
         try:
             return self._traced(*flatten(args, kwargs), args, kwargs)
+        except Assumed:  # about the arguments, which is relaxed now
+            return self.trace(*args, **kwargs)
         except Eager:
             raise StagingError(f"Python has to run this call of `{self.__name__}`; call it once before its graph is used") from None
 
@@ -176,7 +234,7 @@ class Function(Callable):
         try:
             with TRACING:
                 return self._trace_for(leaves, structure, args, kwargs, is_trial)
-        except fallbacks.Refused:
+        except _SIGNALS:
             raise
         except Exception as error:
             raise self._in_user_code(error) from error.__cause__
@@ -189,6 +247,12 @@ class Function(Callable):
         return in_user_code(error)
 
     def _trace_for(self, leaves, structure, args, kwargs, is_trial):
+        try:
+            return self._found_or_refused(leaves, structure, args, kwargs, is_trial)
+        except Again:
+            return self._found_or_refused(leaves, structure, args, kwargs, is_trial)
+
+    def _found_or_refused(self, leaves, structure, args, kwargs, is_trial):
         sizes = None
         if self.input_signature is not None:
             sizes = signatures.checked(self.__name__, self.input_signature, leaves)
@@ -205,7 +269,7 @@ class Function(Callable):
 
         try:
             trace = self._known_or_new(leaves, structure, args, kwargs, sizes, new_trace)
-        except fallbacks.Refused:
+        except _SIGNALS:
             raise
         except (Exception, SystemExit) as error:
             raise fallbacks.Refused(key, self._in_user_code(error)) from None
@@ -214,7 +278,8 @@ class Function(Callable):
         return trace
 
     def _known_or_new(self, leaves, structure, args, kwargs, sizes, new_trace):
-        kind = (structure, ambient.key(), *signatures.kinds(leaves))
+        inputs = () if self._speculation is None else self._speculation.arguments.inputs(structure, leaves)
+        kind = (structure, ambient.key(), *signatures.kinds(leaves, inputs))
         if sizes is not None:
             return self._find_or_create(("signature", kind), lambda: new_trace(args, kwargs, sizes))
         shapes = signatures.shapes(leaves)
@@ -222,6 +287,8 @@ class Function(Callable):
         if known is not None:
             return known
         family = self._families.setdefault(kind, signatures.Family())
+        if self._speculation is not None and not family.seen:
+            family.seen = self._speculation.arguments.shapes(structure, leaves)
         for trace in family.relaxed(shapes):
             if not trace.broken()[0]:
                 return trace
@@ -229,7 +296,7 @@ class Function(Callable):
         if sizes is not None:
             try:
                 trace = new_trace(args, kwargs, sizes)
-            except fallbacks.Refused:
+            except _SIGNALS:
                 raise
             except Exception:  # this code needs known shapes
                 family.is_fixed = True
@@ -241,13 +308,21 @@ class Function(Callable):
 
     def _live(self, key):
         """A trace for this key whose guards hold."""
+        changed = []
         for trace in reversed(self._traces.get(key, ())):
             broken, places = trace.broken()
             if not broken:
                 return trace
-            for place in places:
-                self._changing.setdefault(place.key(), place)
+            changed += places
+        self._note_changes(changed)
         return None
+
+    def _note_changes(self, places):
+        """Notes that numbers in these places have changed: they become inputs of the next graph."""
+        new = [place for place in places if place.key() not in self._changing]
+        self._changing.update((place.key(), place) for place in new)
+        if new and self._speculation is not None:
+            raise contradicted(new[0])
 
     def _find_or_create(self, key, create):
         known = self._live(key)
@@ -259,9 +334,12 @@ class Function(Callable):
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
         """A new trace. Numbers that change between calls become parameters if the code allows it."""
-        changing = [place for key, place in self._changing.items() if key not in self._fixed]
+        known = self._changing if self._speculation is None else {**self._speculation.attributes.varying, **self._changing}
+        changing = [place for key, place in known.items() if key not in self._fixed]
         try:
             return self._staged(args, kwargs, changing, unknown, is_trial)
+        except (Assumed, Again):
+            raise
         except Exception:
             if not changing:
                 raise
@@ -270,11 +348,38 @@ class Function(Callable):
         return trace
 
     def _staged(self, args, kwargs, changing, unknown, is_trial):
+        """A new trace, with assumptions if the code can be staged with them."""
+        if self._speculation is None:
+            return self._trace(args, kwargs, changing, unknown, is_trial)
+        leaves, structure = flatten(args, kwargs)
+        arguments = self._speculation.arguments
+        arguments.check(structure, leaves, names(self.python_function, args, kwargs))
+        inputs = arguments.inputs(structure, leaves)
+        try:
+            trace = self._assuming(args, kwargs, changing, unknown, is_trial, inputs)
+            if not (inputs and trace.staging.assumptions):  # such as that an input has a certain value
+                return trace
+        except Exception:
+            if not inputs:
+                raise
+        arguments.fix(structure, inputs)
+        raise Again
+
+    def _assuming(self, args, kwargs, changing, unknown, is_trial, inputs):
+        expected = self._speculation.expected
+        try:
+            return self._trace(args, kwargs, changing, unknown, is_trial, expected, inputs)
+        except (Exception, Eager):
+            if not expected:
+                raise
+        return self._trace(args, kwargs, changing, unknown, is_trial, None, inputs)
+
+    def _trace(self, args, kwargs, changing, unknown, is_trial, expected=None, inputs=()):
         optimizers, calls = [], self._fallbacks.python_calls if is_trial else None
         while True:
             try:
                 with progress.staging(self.__name__):
-                    trace = Trace(self.python_function, args, kwargs, changing, unknown, optimizers, calls)
+                    trace = Trace(self.python_function, args, kwargs, changing, unknown, optimizers, calls, expected, inputs)
             except Restart as restart:
                 optimizers.append(restart.optimizer)
                 continue
@@ -314,7 +419,7 @@ class VerifiedFunction(Function):
 _VERIFY = os.environ.get("AUTOGRAPH_VERIFY", "") not in ("", "0")
 
 
-def function(python_function=None, *, input_signature=None, verify=None, fallback=None):
+def function(python_function=None, *, input_signature=None, verify=None, fallback=None, speculate=False):
     """Makes a function run as a graph.
 
     With `verify=True`, or `AUTOGRAPH_VERIFY=1` in the environment, eager Python runs beside the graph, and a difference
@@ -322,16 +427,24 @@ def function(python_function=None, *, input_signature=None, verify=None, fallbac
 
     Code that cannot be staged is an error at its line. With `fallback="eager"`, such a call runs in Python instead. If the
     code is in a called function that shares no state with the rest, only that function runs in Python. A
-    `FallbackWarning` gives each reason once; the attribute `fallbacks` of the function counts the calls by reason."""
+    `FallbackWarning` gives each reason once; the attribute `fallbacks` of the function counts the calls by reason.
+
+    With `speculate=True`, Python runs and profiles the first calls. What was the same in each of them (directions of
+    conditions, numbers of iterations, types, shapes, numbers) is assumed in the graph and checked by each run. A call that
+    contradicts an assumption changes nothing, runs in Python, and the next graph is made without it. The attribute
+    `speculation` of the function lists the assumptions."""
     fallbacks.checked(fallback)
+    options = input_signature, fallback, speculate
     if python_function is None:
-        return functools.partial(function, input_signature=input_signature, verify=verify, fallback=fallback)
+        return functools.partial(
+            function, input_signature=input_signature, verify=verify, fallback=fallback, speculate=speculate
+        )
     kind = VerifiedFunction if (_VERIFY if verify is None else verify) else Function
     if isinstance(python_function, (staticmethod, classmethod)):
-        return type(python_function)(kind(python_function.__func__, input_signature, fallback))
+        return type(python_function)(kind(python_function.__func__, *options))
     if isinstance(python_function, property):
-        return python_function.getter(kind(python_function.fget, input_signature, fallback))
-    return kind(python_function, input_signature, fallback)
+        return python_function.getter(kind(python_function.fget, *options))
+    return kind(python_function, *options)
 
 
 __all__ = ["Function", "function"]

@@ -16,6 +16,7 @@ from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import fakes, permanent, scalars, sizes, views
 from .aliases import Aliases, Base, View
+from .assumptions import Assumptions
 from .grad_attribute import Gradients
 from .layouts import layout, strides
 from .objects import Objects
@@ -101,7 +102,7 @@ class Capture:
 
 
 class Staging:
-    def __init__(self, name, recursive=(), unrolled=(), decisions=()):
+    def __init__(self, name, recursive=(), unrolled=(), decisions=(), expected=None):
         self.name = name
         self.record = Record()
         self.objects = Objects()
@@ -131,6 +132,7 @@ class Staging:
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning
         self.assumptions = set()  # the messages of assertions that check assumptions
+        self.path = Assumptions(self, expected or {})  # the path through the program that is assumed
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
         self.probe = lambda operand: None  # computes a scalar for the arguments of this call; None if it cannot
         self.allows_decisions = decisions is not None
@@ -143,6 +145,7 @@ class Staging:
         self.repeatable = set()  # the indexes of such functions in `callbacks`
         self.has_unknown_sizes = False
         self.callbacks = []  # Python functions that the graph calls
+        self.undone = set()  # the numbers of those that change random number generators only
         self.constants = []  # real tensors kept alive
         self.is_lifted = False  # whether code in `init_scope` runs
         self.lifted = set()  # spans of the `init_scope` whose code has changed Python state
@@ -169,9 +172,13 @@ class Staging:
             del self.raised[count:]
             raise
 
-    def call_python(self, function, args, types, prints=False, is_pure=False):
-        """Records a call of a Python function, which returns a tuple."""
+    def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False):
+        """Records a call of a Python function, which returns a tuple. `is_undone` means that it changes random number
+        generators only, which a run that fails restores."""
         self.callbacks.append(function)
+        self.path.is_late = self.path.is_late or not (is_pure or is_undone)
+        if is_undone:
+            self.undone.add(len(self.callbacks) - 1)
         return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure), args, types)
 
     def operand(self, argument):
@@ -262,6 +269,14 @@ class Staging:
         capture.place = place
         self.captures[("place", len(self.captures))] = capture
         return self.scalar(param)
+
+    def number_argument(self, number, name):
+        """The capture of a number among the arguments, and the staged number."""
+        param = self.record.entry.param(scalars.kind_of(number), name)
+        capture = Capture(number, None, param)
+        capture.path = name
+        self.captures["argument", name] = capture
+        return capture, self.scalar(param)
 
     def captures_in_order(self):
         """In the order of the parameters of the entry."""

@@ -11,7 +11,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
-from . import attributes, python_calls, ranges, regions
+from . import attributes, passages, python_calls, ranges, regions
 from .if_exp import either
 from .overloads import OVERLOADS
 from .values import List
@@ -42,8 +42,8 @@ def divmod_(a, b):
 
 def int_(*args):
     if len(args) != 1 or not is_staged(args[0]):
-        return int(*texts.plain(current(), args))
-    return _number(args[0], INT)
+        return passages.integer(int(*texts.plain(current(), args)))
+    return passages.integer(_number(args[0], INT))
 
 
 def float_(*args):
@@ -198,6 +198,7 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
         for part in objects
     ]
     if sep in (" ", None) and end in ("\n", None):
+        staging.path.is_late = True
         staging.emit(PRINT, parts, [])
         return None
 

@@ -9,11 +9,11 @@ import types
 import torch
 from torch.nn.modules.lazy import LazyModuleMixin
 
-from ..capture import permanent, scalars, texts
+from ..capture import permanent, profile, scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
 from ..errors import Eager, StagingError, Unconverted
-from . import draws, formats, python_calls, recursion
+from . import draws, formats, passages, python_calls, recursion
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
@@ -90,6 +90,8 @@ def call(f, args, keywords):
             permanent.check_call(f)
             permanent.check_arguments(args, keywords)
         args, keywords = _readable(f, args, keywords)
+        if passages.is_item(f):
+            return passages.integer(f(*args, **keywords))
         try:
             return texts.as_text(current(), f(*args, **keywords))
         except TypeError:
@@ -153,6 +155,8 @@ def _enter(f, args, keywords):
     elif f.__code__ in staging.python_calls:
         return python_calls.call(staging, f, args, keywords)
     converted = converter.converted(f, staging is not None)
+    if staging is None and converted is not None:
+        profile.entered(f)
     is_watched = converted is not None and not converter.is_of_torch(f)
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)

@@ -50,7 +50,7 @@ def draw(f, args, keywords):
 
     functools.update_wrapper(callback, f, assigned=("__name__",), updated=())
     operands = [staging.operand(values[index]) for index in staged]
-    found = staging.call_python(callback, operands, list(kind))
+    found = staging.call_python(callback, operands, list(kind), is_undone=True)
     return staging.wrap(found[0]) if kind else None
 
 

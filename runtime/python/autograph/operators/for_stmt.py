@@ -8,13 +8,13 @@ import itertools
 
 import torch
 
-from ..capture import scalars
+from ..capture import profile, scalars
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError, Unroll
-from ..record.ops import FOR, Gradient, is_aten
-from ..record.types import INT
-from . import ranges, specs
+from ..record.ops import EQ, FOR, GE, Gradient, is_aten
+from ..record.types import BOOL, INT
+from . import passages, ranges, specs
 from .builtins import max_, min_
 from .carry import Carry, peel
 from .if_exp import and_
@@ -26,12 +26,14 @@ MAX_UNROLLED = 16
 
 
 def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
-    staging = current()
+    staging, passage = current(), profile.passed("for")
     if staging is not None:
         source = _in_graph(staging, iter_, body)
         if source is not None:
             must = _must_stage(source)
-            if must and spans.current() in staging.decisions:
+            if passage is not None and (must or extra_test is not None):
+                iter_ = _assumed(staging, source, passage)
+            elif must and spans.current() in staging.decisions:
                 iter_ = _decided(staging, source)
             else:
                 limit = opts.get("maximum_iterations") if must else None
@@ -41,7 +43,7 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
                     return None
                 staging.unrolled.add(body.__code__)
                 iter_ = itertools.islice(iter_ if isinstance(iter_, range) else _elements(source), done, None)
-    _in_python(iter_, extra_test, body, get_state, set_state, symbol_names)
+    _in_python(iter_, extra_test, body, get_state, set_state, symbol_names, passage)
     return None
 
 
@@ -68,6 +70,26 @@ def _decided(staging, source):
     if None in bounds:
         raise StagingError("how often this loop runs is only known when the graph runs", spans.current())
     return (source.at(index) for index in range(*bounds))
+
+
+def _assumed(staging, source, passage):
+    """As many elements as are expected. A loop that usually ends early may have more."""
+    start, stop, step = source.bounds()
+    count, is_complete = passage.expected
+    if not _must_stage(source):
+        return _elements(source)
+    length = scalars.lower(staging, source.length())
+    op = EQ if is_complete else GE
+    flag = staging.emit(op, [length, count], [BOOL])[0]
+    staging.path.check(passage, flag, True)
+    return _first(source, start, step, count, is_complete)
+
+
+def _first(source, start, step, count, is_complete):
+    for index in range(count):
+        yield source.at(start + index * step)
+    if not is_complete:
+        raise StagingError("this loop goes on for longer than in the profiled calls", spans.current())
 
 
 def _staged(staging, source, must, extra_test, body, get_state, set_state, names, limit, start=None):
@@ -137,22 +159,34 @@ def _has_tensor_operations(region):
     )
 
 
-def _in_python(iter_, extra_test, body, get_state, set_state, names):
-    if extra_test is None:
+def _in_python(iter_, extra_test, body, get_state, set_state, names, passage):
+    count, is_complete = 0, False
+    continues = _continues(extra_test, passage, count)
+    if is_staged(continues) or continues:
         for target in iter_:
-            body(target)
-        return
-    continues = extra_test()
-    if not is_staged(continues) and not continues:
-        return
-    for target in iter_:
-        if is_staged(continues):
-            _guarded(current(), continues, lambda target=target: body(target), get_state, set_state, names)
+            if is_staged(continues):
+                _guarded(current(), continues, lambda target=target: body(target), get_state, set_state, names)
+            else:
+                body(target)
+            count += 1
+            continues = _continues(extra_test, passage, count)
+            if not is_staged(continues) and not continues:
+                break
         else:
-            body(target)
-        continues = extra_test()
-        if not is_staged(continues) and not continues:
-            break
+            is_complete = True
+    if passage is not None:
+        passage.done(profile.Trips(count, is_complete))
+
+
+def _continues(extra_test, passage, count):
+    """Whether a loop goes on after `count` iterations, if it has more elements: staged, or as it is assumed."""
+    continues = extra_test is None or extra_test()
+    if passage is None or passage.expected is None or not is_staged(continues):
+        return continues
+    expected = passage.expected
+    if count == expected.count and expected.is_complete:
+        return continues  # the loop ends in any case
+    return passages.followed(passage, condition(current(), continues, "the loop"), count < expected.count)
 
 
 def _guarded(staging, continues, body, get_state, set_state, names):

@@ -2,21 +2,22 @@
 
 import torch
 
-from ..capture import scalars
+from ..capture import profile, scalars
 from ..capture.staging import current, is_staged
 from ..record.ops import NOT
 from ..record.types import BOOL
-from . import regions
+from . import passages, regions
 from .if_stmt import staged_if
 
 
 def if_exp(cond, if_true, if_false, expr_repr):
+    passage = profile.passed("if")
     if not is_staged(cond):
-        return if_true() if cond else if_false()
-    return either(cond, if_true, if_false, f"`{expr_repr}`")
+        return if_true() if passages.truth(passage, cond) else if_false()
+    return either(cond, if_true, if_false, f"`{expr_repr}`", passage)
 
 
-def either(cond, if_true, if_false, what):
+def either(cond, if_true, if_false, what, passage=None):
     staging = current()
     result = None
 
@@ -35,30 +36,33 @@ def either(cond, if_true, if_false, what):
         nonlocal result
         result = if_false()
 
-    staged_if(staging, regions.condition(staging, cond, what), then, orelse, get_state, set_state, (what,))
+    flag = passages.followed(passage, regions.condition(staging, cond, what))
+    staged_if(staging, flag, then, orelse, get_state, set_state, (what,))
     return result
 
 
 def and_(a, b):
     first = a()
+    passage = profile.passed("and")
     if not is_staged(first):
-        return first and b()
-    return _shortcut(first, b, lambda: False, lambda: first, "and")
+        return b() if passages.truth(passage, first) else first
+    return _shortcut(first, b, lambda: False, lambda: first, "and", passage)
 
 
 def or_(a, b):
     first = a()
+    passage = profile.passed("or")
     if not is_staged(first):
-        return first or b()
-    return _shortcut(first, lambda: True, b, lambda: first, "or")
+        return first if passages.truth(passage, first) else b()
+    return _shortcut(first, lambda: True, b, lambda: first, "or", passage)
 
 
-def _shortcut(first, if_true, if_false, left, name):
+def _shortcut(first, if_true, if_false, left, name, passage):
     """Evaluates the second operand only if the first does not determine the result. If the first is a boolean, the
     result is a constant where the first determines it."""
     if _is_bool(first):
-        return either(first, if_true, if_false, name)
-    return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name)
+        return either(first, if_true, if_false, name, passage)
+    return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name, passage)
 
 
 def _is_bool(value):

@@ -1,19 +1,21 @@
 """`if`: runs in Python unless the condition is staged. A staged `if` traces both branches and merges their states."""
 
+from ..capture import profile
 from ..capture.aliases import cell_state
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
 from ..record.ops import IF
-from . import regions, specs
+from . import passages, regions, specs
 from .values import build, lower, spec_of
 
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
+    passage = profile.passed("if")
     if not is_staged(cond):
-        return body() if cond else orelse()
+        return body() if passages.truth(passage, cond) else orelse()
     staging = current()
-    flag = regions.condition(staging, cond, "`if`")
+    flag = passages.followed(passage, regions.condition(staging, cond, "`if`"))
     return staged_if(staging, flag, body, orelse, get_state, set_state, symbol_names, nouts)
 
 

@@ -1,28 +1,43 @@
 """`while`: runs in Python until the condition is staged; the remaining iterations become a loop of the graph. With
 `set_loop_options(maximum_iterations=n)` that loop is a `for` over `n` iterations with a condition."""
 
-from ..capture import scalars
+from ..capture import profile, scalars
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..record.ops import FOR, WHILE
 from ..record.types import INT
-from . import specs
+from . import passages, specs
 from .carry import Carry, peel
 from .regions import condition, decided_if_refused, variables
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
-    staging = current()
+    staging, passage, count = current(), profile.passed("while"), 0
     while True:
-        is_decided = staging is not None and spans.current() in staging.decisions
-        continues = _decided(staging, test) if is_decided else _condition(test)
+        continues = _continues(staging, test, passage, count)
         if is_staged(continues):
             limit = opts.get("maximum_iterations")
             with decided_if_refused(staging):
                 return _staged(staging, test, body, get_state, set_state, symbol_names, limit)
         if not continues:
-            return None
+            break
         body()
+        count += 1
+    if passage is not None:
+        passage.done(count)
+    return None
+
+
+def _continues(staging, test, passage, count):
+    """The condition before an iteration, after `count` iterations: staged, or as it is decided or assumed."""
+    if staging is not None and spans.current() in staging.decisions:
+        return _decided(staging, test)
+    if passage is None or passage.expected is None:
+        return _condition(test)
+    continues = test()
+    if not is_staged(continues):
+        return continues
+    return passages.followed(passage, condition(staging, continues, "the loop"), count < passage.expected)
 
 
 def _decided(staging, test):

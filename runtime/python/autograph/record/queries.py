@@ -37,15 +37,21 @@ def _is_effect(node):
 def checks_first(region, messages):
     """Whether the assertions with these messages come before the first effect, so that a run that fails one of them has
     had no effect."""
-    has_effect = False
+    return not checked_late(region, messages, ())
+
+
+def checked_late(region, messages, undone):
+    """Those of the messages whose assertion follows an effect. Python functions with the numbers in `undone` have no effect
+    that remains after a run that fails."""
+    found, has_effect = set(), False
     for node in region.nodes:
         inside = [node, *(n for inner in node.regions for n in _nodes(inner, set()))]
         if isinstance(node.op, Call):
             inside += _nodes(node.op.function.region, set())
-        has_effect = has_effect or any(map(_is_effect, inside))
-        if has_effect and any(n.op == ASSERT and isinstance(n.args[1], str) and n.args[1] in messages for n in inside):
-            return False
-    return True
+        has_effect = has_effect or any(_is_effect(n) and getattr(n.op, "number", None) not in undone for n in inside)
+        if has_effect:
+            found |= {n.args[1] for n in inside if n.op == ASSERT and isinstance(n.args[1], str)} & messages
+    return found
 
 
 def overwrites(region):

@@ -10,13 +10,15 @@ from ..record.types import TensorType
 SPECIAL_SIZES = 2
 
 
-def kinds(leaves):
-    """The part of a key that does not depend on shapes."""
+def kinds(leaves, inputs=()):
+    """The part of a key that does not depend on shapes. `inputs` are the indexes of numbers that are inputs of the graph."""
     seen, found = {}, []
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
             first = seen.setdefault(id(leaf), index)
             found.append((leaf.dtype, leaf.dim(), leaf.device, leaf.requires_grad, layout(leaf), first))
+        elif index in inputs:
+            found.append((type(leaf),))
         elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):
             found.append((type(leaf), repr(leaf)))
         else:

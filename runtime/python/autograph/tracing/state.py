@@ -26,7 +26,7 @@ class Growth(Change):
 def state_of(staging, changed, guards):
     """The changes of places. `changed` maps each place to its states before and after the trace. Guards expect the
     states before the trace."""
-    numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number}
+    numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number and capture.place is not None}
 
     def change(place, before, value):
         key = place.key()

@@ -8,22 +8,35 @@ from contextlib import contextmanager, nullcontext
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..capture import permanent, scalars
+from ..capture import permanent, profile, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
-from ..errors import Assumed, AutographError, Decide, Drawn, Eager, StagingError, Unconverted, Undecided, Unreachable, Unroll
+from ..errors import (
+    Assumed,
+    AutographError,
+    Decide,
+    Drawn,
+    Eager,
+    Late,
+    StagingError,
+    Unconverted,
+    Undecided,
+    Unreachable,
+    Unroll,
+)
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls
 from ..operators import python_calls as python_calls_
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
-from ..record.queries import checks_first, has_effects, has_random, overwrites
+from ..record.queries import checked_late, checks_first, has_effects, has_random, overwrites
 from . import ambient, differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
+from .generators import Generators
 from .guards import Guards
 from .outer_lists import OuterLists
 from .result import Result
@@ -37,10 +50,16 @@ TRACING = threading.RLock()
 class Trace:
     """One graph of a function. It can be run in place of the function."""
 
-    def __init__(self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None):
+    def __init__(
+        self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None, expected=None, inputs=()
+    ):
         """`python_calls` maps the code of functions that the graph calls to their `PythonCall`. If it is not None, the
-        function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no effects."""
+        function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no effects.
+        `expected` are outcomes that the graph may assume (`capture/assumptions.py`), and `inputs` the indexes of Python
+        numbers that are inputs of the graph."""
         self.is_trial = python_calls is not None
+        self.expected = dict(expected or {})
+        self.number_inputs = frozenset(inputs)
         recursive, unrolled, draws, decisions = {}, set(), False, set()
         while True:
             try:
@@ -59,9 +78,12 @@ class Trace:
                 decisions.add(found.span)
             except Undecided:
                 decisions = None
+            except Late as found:
+                for point in found.points:
+                    del self.expected[point]
 
     def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, python_calls):
-        self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions)
+        self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = bool(unknown)
         leaves, structure = flatten(args, kwargs)
@@ -73,6 +95,9 @@ class Trace:
                     capture = staging.argument(leaf, path, (unknown or {}).get(index))
                     self.arguments.append((index, capture))
                 leaf = staging.captures[id(leaf)].fake
+            elif index in self.number_inputs:
+                capture, leaf = staging.number_argument(leaf, path)
+                self.arguments.append((index, capture))
             else:
                 staging.objects.watch(leaf)
             fakes.append(leaf)
@@ -96,11 +121,12 @@ class Trace:
                 _check_draws(staging)
                 if not isinstance(error, AutographError):
                     _raise_caught(staging)
-                if staging.assumptions and not isinstance(error, AutographError):
+                if (staging.assumptions or staging.path.made) and not isinstance(error, AutographError):
                     raise Eager(error) from None  # Python raises it too, unless this call contradicts an assumption
                 raise
             _check_draws(staging)
             _raise_caught(staging)
+            _check_effects(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
             python_calls_.check(staging, python_function, changed)
             if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
@@ -166,6 +192,9 @@ class Trace:
         self.is_random = has_random(staging.record.entry)
         #: Whether a run that contradicts an assumption has no effects, so that Python can run the call instead.
         self.may_run_in_python = checks_first(staging.record.entry, staging.assumptions)
+        #: The points of the assumptions from profiled calls. A run that fails one of their checks leaves everything as it was.
+        self.points = staging.path.made
+        self.generators = Generators(staging, self.is_random) if self.points else None
         #: Whether the state of the random number generator must be restored after such a run.
         self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
         if self.restores_random and torch.cuda.is_available():
@@ -217,10 +246,14 @@ class Trace:
             if flag:
                 self._input(capture, leaves).requires_grad_()
         random = torch.get_rng_state() if self.restores_random else None
+        numbers = self.generators.state() if self.generators is not None else None
         try:
             needed = differentiable.is_needed(tensors)
             outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
         except Exception as error:
+            if isinstance(error, AssertionError) and str(error) in self.points:
+                self._undo(leaves, numbers)
+                raise Assumed(str(error), self.points[str(error)]) from None
             if self.may_run_in_python and isinstance(error, AssertionError) and str(error) in self.staging.assumptions:
                 if random is not None:
                     torch.set_rng_state(random)
@@ -245,6 +278,12 @@ class Trace:
         for container, value in zip(self.changed, contents):
             Items(outside[id(container)]).restore(value)
         return result
+
+    def _undo(self, leaves, numbers):
+        """Undoes what the beginning of a run has changed."""
+        self.generators.restore(numbers)
+        for capture, flag in self.flags:
+            self._input(capture, leaves).requires_grad_(not flag)
 
     def _write(self, written):
         """Writes to tensors outside the graph in place. Autograd records a write if it would record it in eager
@@ -301,6 +340,13 @@ def _check_draws(staging):
         raise Drawn
 
 
+def _check_effects(staging):
+    """Starts the trace again without the assumptions whose checks come after an effect."""
+    late = checked_late(staging.record.entry, staging.path.made.keys(), staging.undone)
+    if late:
+        raise Late({staging.path.made[message] for message in late})
+
+
 def _raise_caught(staging):
     """Raises the first error or signal that the user's code has caught: Python would not have raised it."""
     if staging.raised:
@@ -335,7 +381,7 @@ def _unrepeatable(staging, contents):
 def stage(staging, python_function, args, kwargs, optimizers=()):
     """Runs the function on fake tensors and records all operations. The state of these optimizers is created first."""
     try:
-        with tracing(staging):
+        with tracing(staging), profile.observing(staging.path if staging.path.expected else None):
             for optimizer in optimizers:
                 prepare(staging, optimizer)
             return calls.call(python_function, args, kwargs)

@@ -1,0 +1,83 @@
+"""What a trace assumes, because the profiled calls of the function did it: the outcomes of points (`profile.py`).
+
+A condition that is assumed to be true is not staged: the trace records a check, and runs the branch. A loop is unrolled, with
+a check of each condition; a number is a constant.
+
+    if x.sum() > 0:                          check x.sum() > 0
+        x = x * 2              becomes       x = x * 2
+    else:
+        x = x - 1
+
+A check that fails ends the run. Nothing has changed then: results and writes are applied after the run, and there is no check
+after an effect, such as output.
+"""
+
+from collections import Counter
+
+from ..errors import located
+from ..record.ops import ASSERT, NOT
+from ..record.types import BOOL
+from .profile import Passage, Sequence, Trips
+
+#: A loop with more iterations is not unrolled, nor is any loop in a graph with more nodes.
+MOST_TRIPS = 64
+MOST_NODES = 5000
+
+
+class Assumptions:
+    """What one trace assumes. `expected` has the outcomes of points, as in `profile.constants`."""
+
+    def __init__(self, staging, expected):
+        self.staging = staging
+        self.expected = expected
+        self.made = {}  # the message of a check -> its point
+        self.is_late = False  # whether the trace has had an effect that cannot be undone
+        self._passages = Counter()
+
+    def passed(self, point):
+        outcome = self.expected.get(point)
+        if isinstance(outcome, Sequence):
+            outcome = self._next(point, outcome)
+        if self.is_late or outcome is None or self._is_long(point.kind, outcome):
+            return None
+        return Passage(point, outcome)
+
+    def _next(self, point, outcomes):
+        """The next of several outcomes. In a region, the trace does not pass the point in the order of a run."""
+        if self.staging.depth:
+            return None
+        index = self._passages[point]
+        self._passages[point] += 1
+        return outcomes[index] if index < len(outcomes) else None
+
+    def _is_long(self, kind, outcome):
+        """Whether this is a loop that is not unrolled."""
+        count = outcome if kind == "while" else outcome.count if kind == "for" else 0
+        return count > MOST_TRIPS or count > 1 and len(self.staging.record.entry.nodes) > MOST_NODES
+
+    def check(self, passage, flag, answer):
+        """Records the check that a staged boolean has this value. Returns the value."""
+        if isinstance(flag, bool):
+            return flag
+        message = f"{described(passage.point.kind, passage.expected)}\n{located(passage.point.span)}"
+        self.made[message] = passage.point
+        truth = flag if answer else self.staging.emit(NOT, [flag], [BOOL])[0]
+        self.staging.emit(ASSERT, [truth, message], [])
+        return answer
+
+
+def described(kind, outcome):
+    """An assumption in words."""
+    if isinstance(outcome, Sequence):
+        return f"{_NAMES[kind]} in each call {', '.join(map(_short, outcome[:8]))}{', …' if len(outcome) > 8 else ''}"
+    return f"{_NAMES[kind]} {_short(outcome)}"
+
+
+_NAMES = {
+    "if": "the condition is", "and": "the first operand is", "or": "the first operand is", "number": "the number is",
+    "while": "the number of iterations is", "for": "the number of iterations is",
+}  # fmt: skip
+
+
+def _short(outcome):
+    return str(outcome.count if isinstance(outcome, Trips) else outcome)
