@@ -1,0 +1,106 @@
+"""The effect of speculation, as in Figure 7 of the JANUS paper: how many times faster than eager torch a program is
+
+- base: staged without knowledge of the calls: tensors of unknown sizes, and loops over them in the graph;
+- +unroll: conditions, numbers of iterations and integers are assumed (`speculate=True`), sizes are unknown;
+- +specialize: types, shapes and numbers are assumed too (`speculate=True` alone).
+
+    PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/ablation.py [W1 W2 ...]
+
+The figure's last column, parallel execution of independent operations, does not exist: a plan runs one operation at a time.
+The variants run in alternating calls on one thread. The results are compared with those of eager torch, and no call may
+contradict an assumption.
+"""
+
+import importlib
+import statistics
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import autograph as ag
+import torch
+from harness import difference
+from torch.utils import _pytree as pytree
+
+SECONDS, FEWEST = 10, 5
+#: Gradient descent amplifies rounding: W6 and its line search most.
+MOST_DIFFERENCE = 1e-2
+#: `float32` and the other dtypes, as in a signature.
+NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.bool: "bool"}
+
+
+def signature(arguments):
+    """The types of the tensors, with unknown sizes. A size of 1 stays known, because it is broadcast."""
+    tensors = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+    return [f"{NAMES[x.dtype]}[{','.join('1' if n == 1 else '?' for n in x.shape)}]" for x in tensors]
+
+
+def variants(workload):
+    types = signature(workload.arguments)
+    return {
+        "eager": workload.program,
+        "base": ag.function(workload.program, input_signature=types),
+        "+unroll": ag.function(workload.program, input_signature=types, speculate=True),
+        "+specialize": ag.function(workload.program, speculate=True),
+    }
+
+
+def clock(function, arguments):
+    start = time.process_time()
+    result = function(*arguments)
+    return (time.process_time() - start) * 1e3, result
+
+
+def staged(functions, arguments):
+    """The functions that can be staged, after their first calls; a text for the others."""
+    found, expected = {}, functions["eager"](*arguments)
+    for name, function in functions.items():
+        try:
+            for _ in range(5):
+                result = function(*arguments)
+        except (ag.StagingError, RuntimeError) as error:
+            found[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:80]}"
+            continue
+        assert difference(result, expected) < MOST_DIFFERENCE, name
+        in_python = next(iter(getattr(function, "fallbacks", ())), None)
+        found[name] = function if in_python is None else f"in Python: {in_python.splitlines()[0][:80]}"
+    return found
+
+
+def measure(name, configuration):
+    workload = importlib.import_module(name).workload(**configuration)
+    found = staged(variants(workload), workload.arguments)
+    order = [variant for variant, function in found.items() if callable(function)]
+    times, end = {variant: [] for variant in order}, time.time() + SECONDS
+    while len(times["eager"]) < FEWEST or time.time() < end:
+        for variant in order:
+            times[variant].append(clock(found[variant], workload.arguments)[0])
+        order.reverse()
+    for variant in ("+unroll", "+specialize"):
+        if callable(found[variant]):
+            assert found[variant].traces and not found[variant].fallbacks, (name, variant, found[variant].fallbacks)
+    cells = [_cell(found[variant], times.get(variant), times["eager"]) for variant in ("base", "+unroll", "+specialize")]
+    checks = [sum(len(trace.points) for trace in f.traces) for f in (found["+specialize"],) if callable(f)]
+    sizes = " ".join(f"{key}={value}" for key, value in configuration.items())
+    print(f"| {name.partition('_')[0].upper()} {sizes} | {min(times['eager']):.2f} | {' | '.join(cells)} | {sum(checks)} |", flush=True)
+
+
+def _cell(function, times, eager):
+    if not callable(function):
+        return function
+    return f"{statistics.median(e / mine for e, mine in zip(eager, times)):.2f}"
+
+
+def main():
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    print("| program | eager, ms | base | +unroll | +specialize | assumed points |\n|---|---|---|---|---|---|")
+    names = sorted((path.stem for path in Path(__file__).parent.glob("w*_*.py")), key=lambda stem: int(stem[1:].partition("_")[0]))
+    wanted = {name.upper() for name in sys.argv[1:]}
+    for name in names:
+        if not wanted or name.partition("_")[0].upper() in wanted:
+            measure(name, importlib.import_module(name).CONFIGURATIONS[0])
+
+
+main()
