@@ -20,14 +20,29 @@ from . import graphs
 
 
 def is_needed(tensors):
-    return torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+    if torch.is_grad_enabled():
+        for tensor in tensors:
+            if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
+                return True
+    return False
 
 
 def run(trace, tensors):
     """Runs the graph as one node of autograd. The tensors in lists and tuples are outputs of that node."""
     structure = []
     leaves = Differentiable.apply(trace, structure, *tensors)
-    return pytree.tree_unflatten(leaves, structure[0])
+    return _with_structure(leaves, structure[0])
+
+
+def _flat(outputs):
+    """The tensors in the outputs, and their structure; None if there are only tensors."""
+    if all(isinstance(output, torch.Tensor) for output in outputs):
+        return list(outputs), None
+    return pytree.tree_flatten(tuple(outputs))
+
+
+def _with_structure(leaves, structure):
+    return tuple(leaves) if structure is None else pytree.tree_unflatten(leaves, structure)
 
 
 class Differentiable(torch.autograd.Function):
@@ -53,7 +68,7 @@ class Differentiable(torch.autograd.Function):
             ctx.save_for_backward(*(saved[index] for index in kept if isinstance(saved[index], torch.Tensor)))
             outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
         ctx.unused = [index for index, flag in trace.uses if outputs[flag] is False]
-        leaves, ctx.structure = pytree.tree_flatten(tuple(outputs))
+        leaves, ctx.structure = _flat(outputs)
         if trace.overwrites:
             leaves = _as_distinct_tensors(leaves)
         structure.append(ctx.structure)
@@ -137,15 +152,15 @@ def _seeds(ctx, seeds):
     """The gradients of the outputs, in the structure of the outputs, and the inputs that have no gradient: inputs that
     the run has not used, and inputs on which only outputs without a gradient depend. Missing gradients become zeros."""
     if all(seed is not None for seed in seeds):
-        return pytree.tree_unflatten(seeds, ctx.structure), ctx.unused
-    given = pytree.tree_unflatten(seeds, ctx.structure)
+        return _with_structure(seeds, ctx.structure), ctx.unused
+    given = _with_structure(seeds, ctx.structure)
     seeded = tuple(any(seed is not None for seed in _leaves_of(part)) for part in given)
     unused = ctx.unused + ctx.trace.gradient(_without_seeds, (ctx.needed, seeded))
     filled = [
         torch.zeros(kind[0], dtype=kind[1], device=kind[2]) if seed is None and kind is not None else seed
         for seed, kind in zip(seeds, ctx.kinds)
     ]
-    return pytree.tree_unflatten(filled, ctx.structure), unused
+    return _with_structure(filled, ctx.structure), unused
 
 
 def _leaves_of(part):

@@ -46,6 +46,7 @@ class Guards:
         self.whole_dicts = []  # state dictionaries of modules, guarded as a whole
         self.empty_dicts = []  # state dictionaries that must stay empty
         self.contents = ()  # all values of `whole_dicts`
+        self.is_empty = False
         self._taken = set()
 
     # Adding guards.
@@ -158,6 +159,8 @@ class Guards:
     def done(self):
         """Ends adding guards, and releases the state of the trace."""
         self.contents = self._contents()
+        values = self.slots, self.values, self.shapes, self.tensors, self.same, self.numbers
+        self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts))
         self.staging = self._taken = None
 
     def _contents(self):
@@ -167,6 +170,8 @@ class Guards:
 
     def broken(self):
         """Whether a guard is violated; and the places of single values that have changed."""
+        if self.is_empty:
+            return False, []
         slots = [
             place
             for scope, name, expected, place in self.slots

@@ -207,6 +207,10 @@ class Trace:
         self.gradient_guards = list(staging.gradients.guards.values())
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
+        self.sources = [(self.positions.get(id(capture)), capture) for capture in captures]
+        self.places = [id(capture) for capture in captures]
+        #: Whether a run changes nothing outside: it only returns a value.
+        self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -226,7 +230,9 @@ class Trace:
 
     def broken(self):
         """Whether the current state of Python violates a guard; and the places whose values have changed."""
-        if self.is_spent or any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
+        if self.is_spent:
+            return True, []
+        if self.gradient_guards and any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
             return True, []
         if self.hooks and any(hook.is_changed() for hook in self.hooks):
             return True, []
@@ -234,7 +240,7 @@ class Trace:
 
     def inputs(self, leaves):
         """The inputs of the graph. Raises an error if it cannot run on them."""
-        tensors = [self._input(capture, leaves) for capture in self.captures]
+        tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
         if self.writes:
             overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
         return tensors
@@ -259,15 +265,22 @@ class Trace:
                     torch.set_rng_state(random)
                 raise Assumed(str(error)) from None
             raise with_source_traceback(error) from error.__cause__
+        outside = dict(zip(self.places, tensors))
+        if len(self.containers) == 1:
+            outside[id(self.containers[0])] = kwargs
+        else:
+            outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
+        if self.only_returns:
+            return self.result.value(outputs, outside)[0]
+        return self._applied(outputs, outside)
+
+    def _applied(self, outputs, outside):
+        """Applies the changes of a run. Returns its result."""
         if self.histories:
             outputs = differentiable.with_history(outputs, self.histories)
-        outputs = iter(outputs)
-        outside = dict(zip(map(id, self.captures), tensors))
-        values = [next(outputs) for _ in self.result.operands]
-        written = [(outside[id(capture)], next(outputs)) for capture in self.writes]
-        outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
-        result, states, gradients, contents = self.result.value(values, outside)
-        self._write(written)
+        count = len(self.result.operands)
+        result, states, gradients, contents = self.result.value(outputs, outside)
+        self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, outputs[count:])])
         for capture, flag in self.flags:
             outside[id(capture)].requires_grad_(flag)
         with torch.no_grad():
