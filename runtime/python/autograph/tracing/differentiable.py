@@ -28,7 +28,12 @@ def is_needed(tensors):
 
 
 def run(trace, tensors):
-    """Runs the graph as one node of autograd. The tensors in lists and tuples are outputs of that node."""
+    """Runs the graph as one node of autograd. The tensors in lists and tuples are outputs of that node. There is no node if
+    no output keeps a history, as for a step of an optimizer."""
+    needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+    if not trace.gradient(_have_history, needed):
+        with torch.no_grad():
+            return trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
     structure = []
     leaves = Differentiable.apply(trace, structure, *tensors)
     return _with_structure(leaves, structure[0])
@@ -323,6 +328,12 @@ def differentiable_outputs(trace, needed):
     """For each output, whether it has a gradient with respect to these inputs: there must be a path from one of them
     without `detach`, `no_grad` and numbers."""
     return trace.graph.differentiable_in([index for index, need in enumerate(needed) if need])
+
+
+def _have_history(trace, needed):
+    """Whether an output has a gradient, other than the new values of tensors whose writes autograd does not record."""
+    flags = trace.gradient(differentiable_outputs, needed)
+    return any(flag for index, flag in enumerate(flags) if index not in trace.without_history)
 
 
 def partitioned(trace, needed):

@@ -207,6 +207,10 @@ class Trace:
         self.gradient_guards = list(staging.gradients.guards.values())
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
+        #: For each write, whether autograd records it; and the outputs whose history is lost, because it does not.
+        self.recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
+        written = enumerate(self.recorded, len(self.result.operands))
+        self.without_history = {index for index, is_recorded in written if not is_recorded}
         self.sources = [(self.positions.get(id(capture)), capture) for capture in captures]
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
@@ -280,7 +284,8 @@ class Trace:
             outputs = differentiable.with_history(outputs, self.histories)
         count = len(self.result.operands)
         result, states, gradients, contents = self.result.value(outputs, outside)
-        self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, outputs[count:])])
+        if self.writes:
+            self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, outputs[count:])])
         for capture, flag in self.flags:
             outside[id(capture)].requires_grad_(flag)
         with torch.no_grad():
@@ -301,12 +306,15 @@ class Trace:
     def _write(self, written):
         """Writes to tensors outside the graph in place. Autograd records a write if it would record it in eager
         mode."""
-        recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
-        for (tensor, _), is_recorded in zip(written, recorded):
+        for (tensor, _), is_recorded in zip(written, self.recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
                 raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        for (tensor, value), is_recorded in zip(written, recorded):
-            with torch.set_grad_enabled(is_recorded and torch.is_grad_enabled()):
+        plain = [pair for pair, is_recorded in zip(written, self.recorded) if not is_recorded]
+        if plain:
+            with torch.no_grad():
+                torch._foreach_copy_(*map(list, zip(*plain)))
+        for (tensor, value), is_recorded in zip(written, self.recorded):
+            if is_recorded:
                 tensor.copy_(value)
 
     def _input(self, capture, leaves):
