@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import t
+from oracle import assert_equal, t
 
 CALLS = (t(1, 2), t(4, 1), t(1, 2, 3), t(5))
 
@@ -204,3 +204,89 @@ def test_object_that_a_run_cannot_create_is_refused(make, name):
     with pytest.raises(ag.StagingError, match="leaves the function and holds values of the graph") as found:
         ag.function(f)(t(1, 2))
     assert name in str(found.value) and __file__ in str(found.value)
+
+
+class Gate(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.passed, self.last = 0, None
+
+    def forward(self, x):
+        if x.sum() > 2:
+            self.passed += 1
+            self.last = x * 1
+            return x - 1
+        return x
+
+
+def test_the_state_of_modules_in_modules_of_torch():
+    """Also of those that only code of torch calls."""
+    found = []
+    for stage in (lambda f: f, ag.function):
+        gates = [Gate() for _ in range(3)]
+        net = torch.nn.Sequential(gates[0], torch.nn.ModuleDict({"a": torch.nn.Sequential(gates[1])})["a"], gates[2])
+        call = stage(lambda x, net=net: net(x))
+        results = [call(x) for x in (t(1, 2), t(4, 1), t(0, 0), t(5, 5))]
+        found.append((results, [(type(g.passed), g.passed, g.last) for g in gates]))
+    assert_equal(found[1], found[0])
+
+
+class Recent(collections.OrderedDict):
+    def put(self, key, value):
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > 2:
+            self.popitem(last=False)
+
+
+def test_keys_of_containers_from_outside():
+    found = []
+    for stage in (lambda f: f, ag.function):
+        recent, plain = Recent(), {}
+
+        def put(x, recent=recent, plain=plain):
+            n = x[0].int().item()
+            recent.put(n, x * 2)
+            plain[n], plain[f"k{n}"] = n, x
+            return x
+
+        call = stage(put)
+        for x in (t(1, 2), t(4, 1), t(1, 3), t(7, 3)):
+            call(x)
+        found.append([[(type(k), k, v) for k, v in d.items()] for d in (recent, plain)])
+    assert_equal(found[1], found[0])
+
+
+def test_a_result_that_a_list_from_outside_holds_too():
+    """The history of an earlier result is not entered by the backward pass of a later one."""
+    history, w = [], torch.nn.Parameter(t(1, 2))
+
+    @ag.function
+    def f(x):
+        y = (x * w).sum().tanh()
+        history.append(y)
+        return y
+
+    for k in (1, 2, 3):
+        w.grad = None
+        f(t(k, 1)).backward()
+    x = t(3, 1)
+    torch.testing.assert_close(w.grad, x * (1 - torch.tanh((x * w).sum()) ** 2))
+
+
+def test_state_with_a_history_on_which_the_result_does_not_depend():
+    found = []
+    for stage in (lambda f: f, ag.function):
+        code = torch.ones(2)
+
+        def f(x, code=code):
+            code.copy_(code * 0.9 + x * 0.1)
+            return (x * 2).sum() + (code.detach() * x).sum()
+
+        call, grads = stage(f), []
+        for k in (1, 2, 3):
+            x = t(k, 1).requires_grad_()
+            call(x).backward()
+            grads.append(x.grad)
+        found.append((grads, code.detach()))
+    assert_equal(found[1], found[0])

@@ -388,9 +388,15 @@ def _module(objects, module, born):
     if objects.named is not None:
         return objects._followed(module, entry)
     if not is_user:
-        return [*(module.__dict__.get(name) for name in ("_parameters", "_buffers")), *_hooks(module)]
+        inner = [module.__dict__.get(name) for name in ("_parameters", "_buffers")]
+        return [*inner, *filter(_has_state, module.__dict__.get("_modules", {}).values()), *_hooks(module)]
     inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]
     return [*inner, *_hooks(module), *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
+
+
+def _has_state(module):
+    """Whether a part of a module of torch, such as `torch.nn.Sequential`, is or has a module of the user."""
+    return module is not None and any(_is_user_class(type(part)) or _hooks(part) for part in module.modules())
 
 
 def _hooks(module):

@@ -35,6 +35,8 @@ def run(trace, tensors):
         with torch.no_grad():
             return trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
     structure = []
+    if any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
+        tensors = _without_history(trace, tensors)
     leaves = Differentiable.apply(trace, structure, *tensors)
     return _with_structure(leaves, structure[0])
 
@@ -48,6 +50,14 @@ def _flat(outputs):
 
 def _with_structure(leaves, structure):
     return tuple(leaves) if structure is None else pytree.tree_unflatten(leaves, structure)
+
+
+def _without_history(trace, tensors):
+    """The inputs. Those on which no output depends have no history: a backward pass must not enter it. It may be that of an
+    earlier call, whose results a list outside of the function holds."""
+    needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+    unused = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
+    return [t.detach() if index in unused else t for index, t in enumerate(tensors)]
 
 
 class Differentiable(torch.autograd.Function):
@@ -94,6 +104,8 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *seeds):
+        if all(seed is None for seed in seeds):  # torch's engine passes here on the way of another gradient
+            return (None,) * (2 + len(ctx.needed))
         seeds, unused = _seeds(ctx, seeds)
         if torch.is_grad_enabled():  # create_graph=True
             return (None, None, *_differentiable(ctx, seeds, unused))

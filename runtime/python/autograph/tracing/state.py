@@ -1,6 +1,7 @@
 """Changes of Python state by a staged function, which are applied after each run."""
 
 from ..capture.places import MISSING, Element, Held, Items
+from ..capture.texts import plain
 from ..capture.unbound import Undefined
 from ..operators.values import List
 
@@ -63,5 +64,7 @@ def _items(staging, place, before, value, guards, change):
         return [Change(place, value)]
     old = {name: before[name] if isinstance(before, list) else before.get(name, MISSING) for name in keys}
     return [
-        change(Element(Held(container), name), old[name], value[name]) for name in keys if old[name] is not value[name]
+        change(Element(Held(container), plain(staging, name, numbers=True)), old[name], value[name])
+        for name in keys
+        if old[name] is not value[name]
     ]
