@@ -1,0 +1,71 @@
+"""Logs of the module `logging`: each run writes them, as it prints."""
+
+import logging
+
+import torch
+
+from ..capture import permanent, texts
+from ..capture.staging import current, is_staged
+from ..conversion import spans
+from ..errors import StagingError
+from .overloads import OVERLOADS
+
+
+def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=False, stacklevel=1):
+    """`logger.log(level, message, *args)`."""
+    staging = current()
+    if staging is None or permanent.are_refused():
+        options = {"exc_info": exc_info, "extra": extra, "stack_info": stack_info, "stacklevel": stacklevel + 2}
+        return logger.log(level, message, *args, **options)
+    if exc_info or stack_info:
+        raise StagingError("a log with a traceback cannot be staged", spans.current())
+    file, line = (spans.current() or ("(unknown file)", 0))[:2]
+
+    def write(message, *args):
+        if logger.isEnabledFor(level):
+            record = logger.makeRecord(logger.name, level, file, line, message, args, None, staging.name, extra)
+            logger.handle(record)
+
+    _record(staging, write, (message, *args))
+    return None
+
+
+def _record(staging, write, values):
+    """Calls `write(*values)` in each run."""
+    in_graph = [index for index, value in enumerate(values) if _is_in_graph(value)]
+    operands = [
+        texts.assembled(staging, values[index]) if isinstance(values[index], str) else staging.operand(values[index])
+        for index in in_graph
+    ]
+
+    def callback(*found):
+        actual = list(values)
+        for index, value in zip(in_graph, found):
+            actual[index] = value
+        write(*actual)
+        return ()
+
+    staging.call_python(callback, operands, [], prints=True)
+
+
+def _is_in_graph(value):
+    return isinstance(value, (texts.Text, torch.Tensor)) or is_staged(value)
+
+
+def _of_level(level):
+    return lambda logger, message, *args, **options: log(logger, level, message, *args, **options)
+
+
+def _of_root(level):
+    return lambda message, *args, **options: log(logging.root, level, message, *args, **options)
+
+
+for _name in ("debug", "info", "warning", "error", "critical"):
+    _level = getattr(logging, _name.upper())
+    OVERLOADS[getattr(logging.Logger, _name)] = _of_level(_level)
+    OVERLOADS[getattr(logging, _name)] = _of_root(_level)
+OVERLOADS[logging.Logger.exception] = lambda logger, message, *args, **options: log(
+    logger, logging.ERROR, message, *args, **{"exc_info": True, **options}
+)
+OVERLOADS[logging.Logger.log] = log
+OVERLOADS[logging.log] = lambda level, message, *args, **options: log(logging.root, level, message, *args, **options)
