@@ -27,6 +27,7 @@ If a lower layer calls a higher one, the higher layer registers itself: `operato
 from .api.checkpoint import Checkpoint, RandomState, RestoreStatus
 from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
 from .api.eager import functions_run_eagerly, run_functions_eagerly
+from .api.explain import Explanation, explain
 from .api.function import Function, function
 from .api.init_scope import init_scope
 from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
@@ -35,8 +36,8 @@ from .errors import AutographError, CheckpointError, ConversionError, FallbackWa
 from .operators.py_function import py_function
 
 __all__ = [
-    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "FallbackWarning", "Function", "RandomState",
+    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "FallbackWarning", "Function", "RandomState",
     "RestoreStatus", "StagingError", "VerificationError", "convert", "deterministic_kernels_used", "do_not_convert",
-    "function", "functions_run_eagerly", "init_scope", "load", "py_function", "run_functions_eagerly", "set_element_type",
+    "explain", "function", "functions_run_eagerly", "init_scope", "load", "py_function", "run_functions_eagerly", "set_element_type",
     "set_loop_options", "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

@@ -63,6 +63,11 @@ def _is_random(operator):
     return operator is not None and torch.Tag.nondeterministic_seeded in operator.tags
 
 
+def all_nodes(region):
+    """The nodes of a region and of the functions called in it."""
+    return _nodes(region, set())
+
+
 def _nodes(region, seen):
     """All nodes of a region and of the functions called in it, each once."""
     seen.add(region)
