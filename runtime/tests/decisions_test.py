@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 import torch
-from oracle import assert_same, t
+from oracle import assert_same, assert_same_state, t
 
 import autograph as ag
 
@@ -240,3 +240,70 @@ def test_a_decision_draws_no_random_numbers():
         torch.manual_seed(0)
         found.append([function(t(1, 2, 3)) for _ in range(4)])
     torch.testing.assert_close(*found)
+
+
+def test_a_branch_that_changes_the_dtype():
+    def f(x, c):
+        y = x.double() if c else x
+        z = {"n": x}
+        if x.sum() > 3:
+            z["n"] = x.int()
+        return y, z
+
+    calls = (t(1, 2), torch.tensor(True)), (t(1, 1), torch.tensor(True)), (t(1, 2), torch.tensor(False)), (t(5, 2), torch.tensor(True))
+    for first in range(len(calls)):
+        assert_same(f, *calls[first:], *calls[:first])
+
+
+def test_a_decision_in_a_function_that_changes_state():
+    class Meter:
+        def __init__(self):
+            self.counts, self.n = {}, 0
+
+    def make():
+        meter = Meter()
+
+        def f(x):
+            meter.n += 1
+            key = "large" if x.sum() > 3 else "small"
+            if x.sum() > 3:
+                meter.counts[key] = meter.counts.get(key, 0) + 1
+            return x * meter.n
+
+        return f, lambda: (dict(meter.counts), meter.n)
+
+    assert_same_state(make, [t(1, 2), t(4, 5), t(1, 1), t(8, 8)])
+
+
+def test_an_exception_that_is_caught_in_a_loop():
+    """No decision is possible: the graph raises, and Python runs the call."""
+
+    def f(x, n):
+        failures = 0
+        for i in range(n):
+            try:
+                if x.sum() > 10:
+                    raise ValueError(f"too large {i}")
+                x = x * 2
+            except ValueError:
+                failures += 1
+                x = x - 20
+        return x, failures
+
+    staged = ag.function(f)
+    for n in (2, 3, 6):
+        torch.testing.assert_close(staged(t(1, 2), torch.tensor(n)), f(t(1, 2), torch.tensor(n)))
+
+
+def test_an_exception_after_output_cannot_be_caught():
+    def f(x):
+        print("started")
+        try:
+            if x.sum() > 10:
+                raise ValueError
+        except ValueError:
+            x = x - 20
+        return x
+
+    with pytest.raises(ag.StagingError, match="the `try` around it cannot catch it"):
+        ag.function(f)(t(1, 2))

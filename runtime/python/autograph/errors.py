@@ -41,6 +41,10 @@ class StagingError(AutographError):
         self.calls = []  # the functions that the trace was in, innermost first
 
 
+class Caught(StagingError):
+    """An exception of the graph would be raised in a `try`, which cannot catch it."""
+
+
 class FallbackWarning(UserWarning):
     """Python runs a call because it cannot be staged. The message has the reason, with its line."""
 
@@ -79,11 +83,12 @@ class Signal(BaseException):
 
 
 class Eager(Signal):
-    """This call has to run in Python. `reason` is the exception that ended the trace; the same call in Python may succeed."""
+    """This call has to run in Python. `reason` is the exception that ended the trace; the same call in Python may succeed.
+    `lasts` if this holds for all calls with such arguments."""
 
-    def __init__(self, reason=None):
+    def __init__(self, reason=None, lasts=False):
         super().__init__()
-        self.reason = reason
+        self.reason, self.lasts = reason, lasts
 
 
 class Decide(Signal):

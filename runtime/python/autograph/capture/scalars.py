@@ -264,12 +264,31 @@ def _attribute(number, name):
     raise AttributeError(f"'{type(number).__name__}' object has no attribute '{name}'")
 
 
+def _with_complex(kind, name):
+    """An operator of a number, also with a complex number, for the arguments of this call."""
+    method = getattr(kind, name)
+
+    def operate(number, other):
+        if type(other) is complex and is_staged(number):
+            return getattr(complex(number.node.guard_int()), name)(other)
+        return method(number, other)
+
+    return operate
+
+
+_OF_COMPLEX = [f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "pow") for side in ("", "r")]
 _HASH = torch.SymInt.__hash__
 _METHODS_OF_PYTHON = [
     (torch.SymInt, "__hash__", _hash),
     (torch.SymInt, "__invert__", _invert),
     (torch.SymBool, "__xor__", _differ),
     (torch.SymBool, "__rxor__", _differ),
+    *(
+        (kind, name, _with_complex(kind, name))
+        for kind in (torch.SymInt, torch.SymFloat)
+        for name in _OF_COMPLEX
+        if hasattr(kind, name)
+    ),
     *((kind, "__getattr__", _attribute) for kind in _CLASSES.values()),
     *((kind, "__format__", texts.format_number) for kind in _CLASSES.values()),
 ]

@@ -1,5 +1,6 @@
 """The active trace: its record, the current values of tensors, and its captures from outside."""
 
+import math
 import threading
 import weakref
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..conversion import spans
 from ..errors import StagingError, observers
 from ..record.nodes import Record, Value
-from ..record.ops import ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
+from ..record.ops import AND, ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import fakes, permanent, scalars, sizes, views
@@ -25,6 +26,8 @@ from .uses import Uses
 _LOCAL = threading.local()
 
 _TO_COPY = of_torch(torch.ops.aten._to_copy.default)
+_IS_NAN = of_torch(torch.ops.aten.isnan.default)
+_SIGN_BIT = of_torch(torch.ops.aten.signbit.default)
 _SCALAR_TENSOR = of_torch(torch.ops.aten.scalar_tensor.default)
 
 
@@ -138,6 +141,7 @@ class Staging:
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.numbers = {}  # value of the graph -> its number for the arguments of the call
+        self.caught = None  # errors because of exceptions that a `try` would catch; None: they end the trace
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
         self.probes = 0  # the number of calls of `probe` for conditions that Python needs
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
@@ -394,18 +398,33 @@ class Staging:
         return answer
 
     def decided_number(self, number):
-        """The same for a staged number. Also None for a zero of type `float` and for NaN, because runs check the number with
-        `==`, which is true for -0.0 and 0.0 and false for NaN."""
+        """The same for a staged number."""
         operand = number if isinstance(number, Value) else scalars.lower(self, number)
         if type(operand) in (int, float):
             return operand
         if operand not in self.numbers:
             found = self._probed(operand)
-            if found is None or type(found) is float and (found == 0 or found != found):
+            if found is None:
                 return None
-            self.assume(self.emit(EQ, [operand, found], [BOOL])[0], f"the number in line {_line()} is {found}")
+            self.assume(self._is_number(operand, found), f"the number in line {_line()} is {found}")
             self.numbers[operand] = found
         return self.numbers[operand]
+
+    def _is_number(self, operand, number):
+        """Whether an operand is this number. `==` does not tell NaN, nor the sign of a zero."""
+        if type(number) is not float or number and number == number:
+            return self.emit(EQ, [operand, number], [BOOL])[0]
+        tensor = self.tensor_of(self.scalar(operand), torch.float64)
+        if number != number:
+            return self._flag(_IS_NAN, tensor)
+        is_zero, is_negative = self.emit(EQ, [operand, 0.0], [BOOL])[0], self._flag(_SIGN_BIT, tensor)
+        has_sign = is_negative if math.copysign(1, number) < 0 else self.emit(NOT, [is_negative], [BOOL])[0]
+        return self.emit(AND, [is_zero, has_sign], [BOOL])[0]
+
+    def _flag(self, op, tensor):
+        """What a test of the elements of a tensor tells of a 0-d tensor."""
+        type = TensorType(torch.bool, (), torch.device("cpu"))
+        return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
     def _probed(self, operand):
         if self.probes == MOST_PROBES:

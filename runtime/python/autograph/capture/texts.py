@@ -85,27 +85,51 @@ def _known(staging, value, render):
     return render(found)
 
 
-def plain(staging, value):
-    """The value, with strings in place of each `Text` in it, for code that reads the characters. Such code may change the
-    lists and dictionaries in the value, so they remain the same objects."""
-    return value if staging is None or not staging.formatted else _plain(value)
+def plain(staging, value, numbers=False):
+    """The value, with strings in place of each `Text` in it, for code that reads the characters; with `numbers`, also with
+    Python's numbers in place of staged ones, for code that asks `isinstance(n, int)`. Such code may change the lists and
+    dictionaries in the value, so they remain the same objects."""
+    if staging is None or not (numbers or staging.formatted):
+        return value
+    return _plain(value, _of_library if numbers else _characters)
 
 
-def _plain(value):
-    if isinstance(value, Text):
-        return known(value)
+def holds_numbers(value):
+    """Whether a value is a staged number, or contains one."""
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_numbers, list.__iter__(value) if isinstance(value, list) else value))
+    if type(value) is dict:
+        return any(map(holds_numbers, value.values()))
+    return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def _characters(value):
+    return known(value) if isinstance(value, Text) else value
+
+
+def _of_library(value):
+    if isinstance(value, torch.SymBool):
+        return value.node.guard_bool("", 0)
+    if isinstance(value, (torch.SymInt, torch.SymFloat)):
+        return value.node.guard_int("", 0) if isinstance(value, torch.SymInt) else value.node.guard_float("", 0)
+    return _characters(value)
+
+
+def _plain(value, leaf):
     if type(value) is tuple:
-        items = tuple(map(_plain, value))
+        items = tuple(_plain(item, leaf) for item in value)
         return value if all(map(operator.is_, items, value)) else items
     if isinstance(value, list):
-        items = list(map(_plain, list.__iter__(value)))
+        items = [_plain(item, leaf) for item in list.__iter__(value)]
         if not all(map(operator.is_, items, list.__iter__(value))):
             list.__setitem__(value, slice(None), items)
     elif type(value) is dict:
-        items = [(_plain(key), _plain(item)) for key, item in value.items()]
+        items = [(_plain(key, leaf), _plain(item, leaf)) for key, item in value.items()]
         if not all(a is k and b is v for (a, b), (k, v) in zip(items, value.items())):
             value.clear()
             value.update(items)
+    else:
+        return leaf(value)
     return value
 
 

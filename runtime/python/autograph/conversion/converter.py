@@ -113,6 +113,9 @@ def _roots():
 
 
 _STANDARD_LIBRARY = _roots()
+_OF_NUMPY = tuple(
+    os.path.dirname(os.path.realpath(module.__file__)) + os.sep for module in [sys.modules.get("numpy")] if module is not None
+)
 _PACKAGES = tuple(
     os.path.dirname(os.path.realpath(module.__file__)) + os.sep
     for module in (torch, sys.modules.get("numpy"), sys.modules[__package__.partition(".")[0]])
@@ -154,6 +157,28 @@ def _is_users_file(path):
         return real.startswith(_OF_TORCH)
     in_standard_library = real.startswith(_STANDARD_LIBRARY)
     return not in_standard_library or f"{os.sep}site-packages{os.sep}" in real
+
+
+#: Modules of the standard library whose functions pass on what they get.
+_PASS_ON = ("abc", "collections", "contextlib", "contextvars", "copy", "dataclasses", "enum", "functools", "heapq", "operator",
+            "threading", "types", "typing", "weakref")  # fmt: skip
+
+
+def needs_python_numbers(function):
+    """Whether code that is not converted may ask for the class of a number: that of NumPy and the standard library. A staged
+    number is no `int` there."""
+    return _is_librarys_file(function.__code__.co_filename)
+
+
+@functools.lru_cache(maxsize=None)
+def _is_librarys_file(path):
+    real = os.path.realpath(path)
+    if f"{os.sep}site-packages{os.sep}" in real:
+        return real.startswith(_OF_NUMPY)
+    for root in _STANDARD_LIBRARY:
+        if real.startswith(root):
+            return real[len(root) :].partition(os.sep)[0].removesuffix(".py") not in _PASS_ON
+    return False
 
 
 def _convert(function):

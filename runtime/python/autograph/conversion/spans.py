@@ -1,8 +1,12 @@
 """Source positions: maps frames of converted code to the user's source."""
 
+import ast
 import bisect
 import dis
+import functools
+import linecache
 import sys
+import types
 
 #: File name of the code objects -> converted text.
 _TEXTS = {}
@@ -156,6 +160,27 @@ def inside_try():
             return True
         frame = frame.f_back
     return False
+
+
+@functools.lru_cache(maxsize=None)
+def has_handlers(code):
+    """Whether code, or code in it, has an `except`."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return any(i.opname == "POP_EXCEPT" for i in dis.get_instructions(code)) or any(map(has_handlers, inner))
+
+
+def is_in_try(file, line):
+    """Whether a line of a file is in the body of a `try` with an `except`."""
+    return any(first <= line <= last for first, last in _tries(file, len(linecache.getlines(file))))
+
+
+@functools.lru_cache(maxsize=64)
+def _tries(file, _):
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return []
+    return [(n.body[0].lineno, n.body[-1].end_lineno) for n in ast.walk(tree) if isinstance(n, ast.Try) and n.handlers]
 
 
 def _catches(code, lasti):

@@ -17,7 +17,7 @@ from ..capture.aliases import Step, View
 from ..capture.fakes import called_without_dynamo
 from ..capture.staging import attach
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import Eager, StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType
 from . import composites, inplace, recurrent, schemas, shapes
@@ -81,9 +81,7 @@ class Recorder(TorchDispatchMode):
 
 def _refuse_sparse(staging, args):
     if any(isinstance(arg, torch.Tensor) and gradients.requires_grad(staging, arg) for arg in args):
-        message = "a sparse gradient cannot be staged"
-        help = "pass `sparse=False`, or compute this in a function with `@ag.do_not_convert` and `ag.py_function`"
-        raise StagingError(f"{message}\nhelp: {help}", spans.current())
+        raise Eager(StagingError("a sparse gradient cannot be staged", spans.current()), lasts=True)
 
 
 def contiguous(staging, fake):

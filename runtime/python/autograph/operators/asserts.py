@@ -44,6 +44,7 @@ def _is_decided(staging, flag, message, kind):
     answer = staging.decided(flag)
     if answer is None:
         regions.not_caught(staging)
+        return False
     if not answer:
         raise kind(message())
     return True

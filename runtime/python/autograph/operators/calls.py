@@ -89,20 +89,37 @@ def call(f, args, keywords):
         if permanent.are_refused():
             permanent.check_call(f)
             permanent.check_arguments(args, keywords)
-        args, keywords = _readable(f, args, keywords)
         if passages.is_item(f):
+            args, keywords = _readable(f, args, keywords)
             return passages.integer(f(*args, **keywords))
-        try:
-            return texts.as_text(current(), f(*args, **keywords))
-        except TypeError:
-            if not any(isinstance(a, torch.SymBool) for a in (*args, *keywords.values())):
-                raise
-        return f(*map(_decided, args), **{name: _decided(a) for name, a in keywords.items()})
+        return texts.as_text(current(), _called(f, args, keywords))
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
         return _enter(method, (f, *args), keywords)
+    return _called(f, args, keywords)
+
+
+def _called(f, args, keywords):
+    """Calls code that is not converted. It gets Python's numbers in place of staged ones if it needs them: code of NumPy, and
+    code written in C that raises a `TypeError` for a staged number."""
+    staging = current()
     args, keywords = _readable(f, args, keywords)
+    if staging is None:
+        return f(*args, **keywords)
+    if _is_of_numpy(f):
+        args, keywords = texts.plain(staging, (args, keywords), numbers=True)
+        return f(*args, **keywords)
+    try:
+        return f(*args, **keywords)
+    except TypeError as error:
+        if error.__traceback__.tb_next is not None or not texts.holds_numbers((args, keywords)):
+            raise
+    args, keywords = texts.plain(staging, (args, keywords), numbers=True)
     return f(*args, **keywords)
+
+
+def _is_of_numpy(f):
+    return any(str(getattr(owner, "__module__", None)).partition(".")[0] == "numpy" for owner in (f, type(f)))
 
 
 #: The constructors and methods of these classes, and these functions, do not read the characters of a string.
@@ -119,21 +136,14 @@ def _readable(f, args, keywords):
     return texts.plain(current(), (args, keywords))
 
 
-def _decided(argument):
-    """The assumed value of a staged boolean that depends on sizes, because functions of torch need a Python boolean."""
-    if not isinstance(argument, torch.SymBool):
-        return argument
-    flag = scalars.lower(current(), argument)
-    answer = current().decided(flag)
-    return argument if answer is None else answer
-
-
 def _instance(f, args, keywords):
     """Creates an object; `__init__` is converted."""
     is_plain = type(f).__call__ is type.__call__ and f.__new__ is object.__new__
     if current() is None or not is_plain or not isinstance(f.__init__, types.FunctionType):
-        args, keywords = _readable(f, args, keywords)
-        return f(*args, **keywords)
+        makers = [m for m in (f.__new__, f.__init__) if isinstance(m, types.FunctionType)]
+        if any(map(converter.needs_python_numbers, makers)):
+            args, keywords = texts.plain(current(), (args, keywords), numbers=True)
+        return _called(f, args, keywords)
     instance = object.__new__(f)
     _enter(f.__init__, (instance, *args), keywords)
     return instance
@@ -163,7 +173,8 @@ def _enter(f, args, keywords):
     if converted is None and permanent.are_refused():
         permanent.check_arguments(args, keywords)
     if staging is None or converted is None and not converter.is_converted(f):
-        args, keywords = texts.plain(staging, (args, keywords))
+        needs_numbers = staging is not None and converted is None and converter.needs_python_numbers(f)
+        args, keywords = texts.plain(staging, (args, keywords), needs_numbers)
         return (converted or f)(*args, **keywords)
     try:
         return recursion.enter(staging, f, converted or f, args, keywords)

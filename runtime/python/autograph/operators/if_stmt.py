@@ -74,6 +74,8 @@ def _merge(staging, name, blocks, init):
             found.append(spec_of(staging, block.values[name[0]]))
     if len(found) == 1:
         return found[0]
+    if specs.promotes(*found):
+        regions.decide(staging)
     return specs.checked_merge(name[1], *found, "in the branches")
 
 
@@ -92,6 +94,8 @@ def _cells(staging, blocks):
             if not found:
                 continue
             try:
+                if len(found) == 2 and specs.promotes(*found):
+                    regions.decide(staging)
                 cells[cell] = found[0] if len(found) == 1 else specs.merge(*found)
             except specs.Mismatch as mismatch:
                 raise StagingError(

@@ -8,7 +8,8 @@ import torch
 from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Maybe
-from ..errors import Restart
+from ..conversion import spans
+from ..errors import Eager, Restart, StagingError
 from .if_stmt import staged_if
 from .overloads import OVERLOADS
 
@@ -45,12 +46,19 @@ def before_step(optimizer, args, kwargs):
     staging = current()
     if staging is None:
         return
+    if isinstance(optimizer, _IN_PYTHON):
+        message = f"a step of `{type(optimizer).__name__}` cannot be staged"
+        raise Eager(StagingError(message, spans.current()), lasts=True)
     missing = staging.depth and any(not optimizer.state.get(p) for p in _parameters(optimizer) if p.requires_grad)
     if missing and id(optimizer) in staging.outside and id(optimizer) not in staging.prepared and _is_lazy(optimizer):
         raise Restart(optimizer)
     hidden = None if len(args) > 1 or kwargs.get("closure") else _conditional_step(staging, optimizer)
     if hidden:
         staging.stepping[id(optimizer)] = hidden
+
+
+#: The state of LBFGS has lists that grow under conditions, and SparseAdam has sparse gradients.
+_IN_PYTHON = torch.optim.LBFGS, torch.optim.SparseAdam
 
 
 def _conditional_step(staging, optimizer):

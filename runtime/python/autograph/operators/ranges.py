@@ -15,12 +15,25 @@ class Iterable:
     """Can be iterated in Python if its length is known."""
 
     def __iter__(self):
-        bounds = self.bounds()
-        if any(map(is_staged, bounds)):
-            bounds = [current().decided_number(bound) for bound in bounds]
-            if None in bounds:
-                raise StagingError("the number of elements is only known when the graph runs", spans.current())
-        return (self.at(i) for i in range(*bounds))
+        return map(self.at, _decided(self.bounds()))
+
+
+def _decided(bounds):
+    """The `range` for the arguments of this call."""
+    known = [current().decided_number(bound) if is_staged(bound) else bound for bound in bounds]
+    if None in known:
+        raise StagingError("the number of elements is only known when the graph runs", spans.current())
+    return range(*known)
+
+
+def _in_python(name):
+    method = getattr(range, name)
+
+    def decided(self, *args):
+        others = (_decided(arg.bounds()) if isinstance(arg, Range) else arg for arg in args)
+        return method(_decided(self.bounds()), *others)
+
+    return decided
 
 
 class Range(Iterable):
@@ -48,6 +61,10 @@ class Range(Iterable):
         step = self.step if type(self.step) is int and self.step > 0 else 0 - self.step
         count = span if type(step) is int and step == 1 else (span + step - 1) // step
         return scalars.apply(staging, MAX, count, 0)
+
+
+for _name in ("__getitem__", "__len__", "__contains__", "__eq__", "__hash__", "__repr__", "index", "count"):
+    setattr(Range, _name, _in_python(_name))
 
 
 class Rows(Iterable):
@@ -155,7 +172,7 @@ def lists_of(over):
     if isinstance(over, Items):
         return [over.items]
     inner = getattr(over, "inner", ())
-    return [items for part in (inner if isinstance(inner, list) else [inner]) if part for items in lists_of(part)]
+    return [items for part in (inner if isinstance(inner, list) else [inner]) if isinstance(part, Iterable) for items in lists_of(part)]
 
 
 def _position(inner, i):

@@ -14,7 +14,7 @@ from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
-from ..errors import AutographError, Decide, StagingError, Unreachable
+from ..errors import AutographError, Caught, Decide, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
 from . import attributes, specs
@@ -258,19 +258,26 @@ def decided_if_refused(staging):
     try:
         yield
     except StagingError:
-        span = spans.current()
-        if not staging.depth and span not in staging.decisions and staging.may_decide():
-            raise Decide(span) from None
+        decide(staging)
         raise
 
 
+def decide(staging):
+    """Starts the trace again, with this condition or loop decided for the arguments of the call, if that is possible."""
+    span = spans.current()
+    if not staging.depth and span not in staging.decisions and staging.may_decide():
+        raise Decide(span) from None
+
+
 def not_caught(staging):
-    """Raises an error if a `try` surrounds an exception of the graph, which ends the run and cannot be caught."""
-    if spans.inside_try():
-        raise StagingError(
-            "whether this raises is only known when the graph runs, so the `try` around it cannot catch it",
-            spans.current(),
-        )
+    """Notes that a `try` surrounds an exception of the graph, which ends the run: then Python runs the call. An error if the
+    trace may do without it, by a decision."""
+    if not spans.inside_try():
+        return
+    error = Caught("whether this raises is only known when the graph runs, so the `try` around it cannot catch it", spans.current())
+    if staging.caught is None:
+        raise error
+    staging.caught.append(error)
 
 
 def condition(staging, value, what):

@@ -186,6 +186,13 @@ def _inner(spec):
     return spec.inner if isinstance(spec, Optional) else spec
 
 
+def promotes(a, b):
+    """Whether the join of two specs has tensors of another dtype than one of them."""
+    if isinstance(a, Tree) and isinstance(b, Tree):
+        return any(map(promotes, a.children, b.children))
+    return isinstance(a, Tensor) and isinstance(b, Tensor) and a.type.dtype != b.type.dtype
+
+
 def number_kind(spec):
     if isinstance(spec, Number):
         return spec.kind

@@ -13,9 +13,11 @@ from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..capture.unbound import Undefined
+from ..conversion import spans
 from ..errors import (
     Assumed,
     AutographError,
+    Caught,
     Decide,
     Drawn,
     Eager,
@@ -41,7 +43,7 @@ from .guards import Guards
 from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
-from .tracebacks import with_source_traceback
+from .tracebacks import is_caught, with_source_traceback
 
 #: Tracing temporarily changes global and user state, so only one thread traces at a time.
 TRACING = threading.RLock()
@@ -60,10 +62,10 @@ class Trace:
         self.is_trial = python_calls is not None
         self.expected = dict(expected or {})
         self.number_inputs = frozenset(inputs)
-        recursive, unrolled, draws, decisions = {}, set(), False, set()
+        recursive, unrolled, draws, decisions, catches = {}, set(), False, set(), False
         while True:
             try:
-                again = recursive, unrolled, draws, decisions
+                again = recursive, unrolled, draws, decisions, catches
                 with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
                     return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except Drawn:
@@ -81,9 +83,14 @@ class Trace:
             except Late as found:
                 for point in found.points:
                     del self.expected[point]
+            except Caught:
+                if catches:
+                    raise
+                catches = True
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, python_calls):
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, catches, python_calls):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
+        staging.caught = [] if catches else None
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = bool(unknown)
         leaves, structure = flatten(args, kwargs)
@@ -129,8 +136,11 @@ class Trace:
             _check_effects(staging)
             changed = lists.changes(staging.objects.changed_outside(before))
             python_calls_.check(staging, python_function, changed)
-            if staging.decisions and (changed or staging.drawn or has_effects(staging.record.entry)):
+            is_effect = staging.drawn or any(isinstance(place, Contents) for place in changed)
+            if staging.decisions and (is_effect or has_effects(staging.record.entry)):
                 raise Undecided
+            if staging.caught and (is_effect or has_effects(staging.record.entry)):
+                raise staging.caught[0]
         finally:
             _restore(staging, before)
         contents = [place for place in changed if isinstance(place, Contents)]
@@ -197,6 +207,10 @@ class Trace:
         self.generators = Generators(staging, self.is_random) if self.points else None
         #: Whether the state of the random number generator must be restored after such a run.
         self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
+        #: Whether Python can run a call that raises an exception: nothing has happened then.
+        self.is_repeatable = not has_effects(staging.record.entry)
+        if self.is_random and self.is_repeatable and any(map(spans.has_handlers, staging.objects.codes)):
+            self.restores_random = True
         if self.restores_random and torch.cuda.is_available():
             self.restores_random = self.may_run_in_python = False
         if self.is_trial and staging.assumptions and not self.may_run_in_python:
@@ -268,6 +282,10 @@ class Trace:
                 if random is not None:
                     torch.set_rng_state(random)
                 raise Assumed(str(error)) from None
+            if self.is_repeatable and (not self.is_random or random is not None) and is_caught(error):
+                if random is not None:
+                    torch.set_rng_state(random)
+                raise Assumed(f"a `try` surrounds an exception of the graph, {type(error).__name__}") from None
             raise with_source_traceback(error) from error.__cause__
         outside = dict(zip(self.places, tensors))
         if len(self.containers) == 1:

@@ -61,6 +61,11 @@ def with_source_traceback(error):
     return error.with_traceback(chain)
 
 
+def is_caught(error):
+    """Whether a `try` of the user surrounds one of the lines that led to an error of a run."""
+    return any(spans.is_in_try(file, line) for _, file, line, *_ in getattr(error, "locations", ()))
+
+
 def _entry_at(file, line, name):
     """A traceback entry that is shown as this line of the user's file."""
     code = compile("\n" * (line - 1) + "raise _Here", file, "exec").replace(co_name=name)
