@@ -64,7 +64,7 @@ class Function(Callable):
         self._speculation = Speculation() if speculate and error is None else None
         self._traces = {}
         self._families = {}
-        self._in_python = {}  # key -> why Python runs all calls with such arguments
+        self._refused = {}  # key -> why Python runs all calls with such arguments
         self._changing = {}  # key -> place of a number that changes between calls
         self._lifted = set()  # spans of the `init_scope` whose code has changed Python state
         self._fixed = set()  # keys of places whose numbers must be known during tracing
@@ -328,8 +328,8 @@ class Function(Callable):
     def _find_or_create(self, key, create):
         known = self._live(key)
         if known is None:
-            if key in self._in_python:
-                raise Eager(self._in_python[key])
+            if key in self._refused:
+                raise Eager(self._refused[key])
             self._warn(key)
             known = self._created(key, create)
             self._traces.setdefault(key, []).append(known)
@@ -340,7 +340,7 @@ class Function(Callable):
             return create()
         except Eager as eager:
             if eager.lasts:
-                self._in_python[key] = eager.reason
+                self._refused[key] = eager.reason
             raise
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
