@@ -1,7 +1,7 @@
 //! Decides whether a location is reached on every traced path, and with which argument values.
 
-use ruff_python_ast::Expr;
 use ruff_python_ast::name::Name;
+use ruff_python_ast::{CmpOp, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
@@ -116,5 +116,18 @@ pub(super) fn argument<'db>(
 /// return …`.
 fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
-    guards::is_under(&function.def().body, range, &|_| true, &compares_string)
+    guards::is_under(&function.def().body, range, &|test| !is_filled(function, test, range), &compares_string)
+}
+
+/// Whether the code at `range` assigns what a test finds missing, which happens in the first trace: `if key not in
+/// self.cache: self.cache[key] = …`, `if self.table is None: self.table = …`.
+fn is_filled(function: &FunctionAst, test: &Expr, range: TextRange) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let place = match (&*compare.ops, &*compare.comparators) {
+        ([CmpOp::NotIn], [container]) => container,
+        ([CmpOp::Is], [Expr::NoneLiteral(_)]) => &compare.left,
+        _ => return false,
+    };
+    let assigned = function.text[range].strip_prefix(&function.text[place.range()]);
+    assigned.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }

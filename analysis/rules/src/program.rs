@@ -91,6 +91,10 @@ impl<'a> Program<'a> {
         collector.program
     }
 
+    pub(crate) fn module(&self) -> ScopeId {
+        MODULE
+    }
+
     /// The scope of a function or lambda.
     pub(crate) fn scope_of(&self, range: TextRange) -> Option<ScopeId> {
         self.scopes.iter().position(|scope| scope.range == range).map(ScopeId)
@@ -151,6 +155,27 @@ impl<'a> Program<'a> {
             }
         };
         found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
+    }
+
+    /// The method that `self.name` refers to, in a method of the same class. No code assigns to the attribute.
+    pub(crate) fn method(
+        &self,
+        scope: ScopeId,
+        attribute: &ast::ExprAttribute,
+    ) -> Option<&'a ast::StmtFunctionDef> {
+        let receiver = attribute.value.as_name_expr()?;
+        let owner = self.owner(scope, &receiver.id)?;
+        let (caller, around) = self.functions.iter().find(|(def, _)| def.range() == self.range(owner))?;
+        let first = caller.parameters.posonlyargs.iter().chain(&caller.parameters.args).next()?;
+        let is_bound = self.scopes[around.0].is_class
+            && first.parameter.name.as_str() == receiver.id.as_str()
+            && self.bindings(owner, &receiver.id).len() == 1
+            && caller.decorator_list.iter().all(|it| !is_static(&it.expression));
+        let is_assigned = self.stores.iter().any(|store| store.node.attr.id == attribute.attr.id);
+        match self.bindings(*around, &attribute.attr) {
+            [Binding { bound: Bound::Function(def), .. }] if is_bound && !is_assigned => Some(*def),
+            _ => None,
+        }
     }
 
     /// The value of an expression. A name is replaced by the value that it is bound to.
@@ -377,6 +402,11 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
             _ => source_order::walk_expr(self, expression),
         }
     }
+}
+
+/// `staticmethod`, `classmethod`
+fn is_static(decorator: &Expr) -> bool {
+    decorator.as_name_expr().is_some_and(|name| matches!(name.id.as_str(), "staticmethod" | "classmethod"))
 }
 
 /// `range(n)`

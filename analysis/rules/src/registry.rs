@@ -121,6 +121,8 @@ pub static RULES: &[&Rule] = &[
     &jax::gradient::JAX_GRADIENT,
     &jax::custom_derivative::JAX_CUSTOM_DERIVATIVE,
     &jax::tree::JAX_TREE,
+    &jax::frozen_attribute::JAX_FROZEN_ATTRIBUTE,
+    &jax::donated_argument::JAX_DONATED_ARGUMENT,
     &torch::trace_constant::TRACE_CONSTANT,
     &torch::vmap::TORCH_VMAP,
     &engine::SYNTAX_ERROR,

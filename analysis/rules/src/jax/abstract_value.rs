@@ -1,5 +1,7 @@
 //! Abstract values: the structure, dtype and shape of a JAX value, as far as the source shows, and operations on them.
 
+use std::sync::Arc;
+
 use ruff_python_ast::Operator;
 
 /// Element types, in the order of JAX's promotion within 32 bits.
@@ -60,6 +62,26 @@ pub(super) struct Leaf {
     pub shape: Option<Vec<u64>>,
 }
 
+/// An instance of a class whose fields JAX sees: a NamedTuple, or a registered dataclass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub class: Arc<str>,
+    /// A NamedTuple, which has positions.
+    pub is_tuple: bool,
+    pub fields: Vec<(String, Value)>,
+}
+
+impl Record {
+    pub(super) fn field(&self, name: &str) -> Option<&Value> {
+        self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
+    }
+
+    fn map(&self, mut of: impl FnMut(&str, &Value) -> Value) -> Value {
+        let fields = self.fields.iter().map(|(name, value)| (name.clone(), of(name, value))).collect();
+        Value::Record(Self { class: Arc::clone(&self.class), is_tuple: self.is_tuple, fields })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Unknown,
@@ -71,6 +93,7 @@ pub(super) enum Value {
     List(Vec<Value>),
     /// With keys in source order.
     Dict(Vec<(String, Value)>),
+    Record(Record),
 }
 
 impl Value {
@@ -90,6 +113,17 @@ impl Value {
         }
     }
 
+    /// The elements of a tuple or list, by position.
+    pub(super) fn elements(&self) -> Option<Vec<&Self>> {
+        match self {
+            Self::Tuple(elements) | Self::List(elements) => Some(elements.iter().collect()),
+            Self::Record(record) if record.is_tuple => {
+                Some(record.fields.iter().map(|(_, value)| value).collect())
+            }
+            _ => None,
+        }
+    }
+
     /// The value in one iteration of a loop over this value: a row of each array.
     pub(super) fn slice(self) -> Self {
         match self {
@@ -103,6 +137,7 @@ impl Value {
             Self::Dict(items) => {
                 Self::Dict(items.into_iter().map(|(key, value)| (key, value.slice())).collect())
             }
+            Self::Record(record) => record.map(|_, value| value.clone().slice()),
             Self::Unknown | Self::Other => Self::Unknown,
         }
     }
@@ -120,6 +155,7 @@ impl Value {
                 let keys: Vec<&str> = items.iter().map(|(key, _)| key.as_str()).collect();
                 format!("a dictionary with the keys {}", keys.join(", "))
             }
+            Self::Record(record) => format!("an instance of `{}`", record.class),
         }
     }
 
@@ -167,6 +203,9 @@ impl Value {
                     difference(value, other)
                 })
             }
+            (Self::Record(own), Self::Record(others)) if own.class == others.class => {
+                own.fields.iter().find_map(|(name, value)| difference(value, others.field(name)?))
+            }
             _ => differ(),
         }
     }
@@ -187,6 +226,11 @@ impl Value {
                     complete &= item.leaves(found);
                 }
             }
+            Self::Record(record) => {
+                for (_, value) in &record.fields {
+                    complete &= value.leaves(found);
+                }
+            }
             Self::Unknown | Self::Other => complete = false,
         }
         complete
@@ -200,6 +244,7 @@ impl Value {
             Self::Dict(items) => {
                 Self::Dict(items.iter().map(|(key, item)| (key.clone(), item.structure())).collect())
             }
+            Self::Record(record) => record.map(|_, value| value.structure()),
             Self::None => Self::None,
             Self::Leaf(_) | Self::Other | Self::Unknown => Self::Unknown,
         }
@@ -238,6 +283,9 @@ impl Value {
                     })
                     .collect(),
             ),
+            (Self::Record(own), Self::Record(others)) => own.map(|name, value| {
+                others.field(name).map_or_else(|| value.clone(), |other| value.promoted(other))
+            }),
             (Self::Leaf(own), Self::Unknown) if own.dtype.is_some_and(|(_, weak)| weak) => {
                 Self::Leaf(Leaf { dtype: None, shape: own.shape.clone() })
             }

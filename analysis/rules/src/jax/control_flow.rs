@@ -153,6 +153,7 @@ impl<'a> Call<'_, '_, 'a> {
             Value::Unknown => true,
             Value::Tuple(elements) | Value::List(elements) => elements.len() == 2,
             Value::Dict(items) => items.len() == 2,
+            Value::Record(record) => record.fields.len() == 2,
             Value::None | Value::Other | Value::Leaf(_) => false,
         };
         if !is_pair {

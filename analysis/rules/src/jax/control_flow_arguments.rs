@@ -58,6 +58,7 @@ fn holds_other(value: &Value) -> bool {
         Value::Other => true,
         Value::Tuple(elements) | Value::List(elements) => elements.iter().any(holds_other),
         Value::Dict(items) => items.iter().any(|(_, item)| holds_other(item)),
+        Value::Record(record) => record.fields.iter().any(|(_, field)| holds_other(field)),
         _ => false,
     }
 }

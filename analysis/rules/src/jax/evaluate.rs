@@ -4,12 +4,14 @@
 use std::cell::{OnceCell, RefCell};
 
 use ag_index::callbacks::argument;
+use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::super::FileContext;
 use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
+use super::changes::Changes;
 use super::may_use_64_bits;
 use crate::program::{Bound, Program, ScopeId};
 use ag_syntax::expressions::natural;
@@ -28,37 +30,62 @@ pub(super) struct Evaluator<'c, 'a> {
     parameters: RefCell<FxHashMap<TextRange, Value>>,
 }
 
-/// A function: a `def` or a lambda, with the scope of its body.
+/// A function: a `def` or a lambda.
 #[derive(Clone, Copy)]
 pub(super) enum Function<'a> {
     Def(&'a ast::StmtFunctionDef),
     Lambda(&'a ast::ExprLambda),
+    /// `self.step`, without the receiver.
+    Method(&'a ast::StmtFunctionDef),
+    /// `partial(step, params)`, with the arguments of `partial` and their scope.
+    Partial(&'a ast::StmtFunctionDef, &'a ast::Arguments, ScopeId),
 }
 
 impl<'a> Function<'a> {
     pub(super) fn range(self) -> TextRange {
         match self {
-            Self::Def(def) => def.range(),
+            Self::Def(def) | Self::Method(def) | Self::Partial(def, ..) => def.range(),
             Self::Lambda(lambda) => lambda.range(),
         }
     }
 
     fn parameters(self) -> Option<&'a ast::Parameters> {
         match self {
-            Self::Def(def) => Some(&def.parameters),
+            Self::Def(def) | Self::Method(def) | Self::Partial(def, ..) => Some(&def.parameters),
             Self::Lambda(lambda) => lambda.parameters.as_deref(),
         }
     }
 
+    /// The positional parameters that a caller passes.
     pub(super) fn positional(self) -> impl Iterator<Item = &'a ast::ParameterWithDefault> {
-        self.parameters().into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args))
+        let all = self.parameters().into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args));
+        all.skip(self.given()).filter(move |parameter| self.keyword(&parameter.parameter.name).is_none())
+    }
+
+    /// The number of leading parameters that have a value already.
+    fn given(self) -> usize {
+        match self {
+            Self::Method(_) => 1,
+            Self::Partial(_, arguments, _) => arguments.args.len().saturating_sub(1),
+            Self::Def(_) | Self::Lambda(_) => 0,
+        }
+    }
+
+    /// The value of a parameter that `partial` passes as a keyword.
+    fn keyword(self, name: &str) -> Option<&'a Expr> {
+        match self {
+            Self::Partial(_, arguments, _) => arguments.find_keyword(name).map(|keyword| &keyword.value),
+            _ => None,
+        }
     }
 
     /// Whether it can be called with this number of positional arguments.
     pub(super) fn accepts(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
         let required = self.positional().filter(|parameter| parameter.default.is_none()).count();
-        let keyword_only = parameters.kwonlyargs.iter().any(|parameter| parameter.default.is_none());
+        let keyword_only = parameters.kwonlyargs.iter().any(|parameter| {
+            parameter.default.is_none() && self.keyword(&parameter.parameter.name).is_none()
+        });
         let most = if parameters.vararg.is_some() { usize::MAX } else { self.positional().count() };
         !keyword_only && (required..=most).contains(&arguments)
     }
@@ -71,7 +98,7 @@ impl<'a> Function<'a> {
 
     pub(super) fn name(self) -> String {
         match self {
-            Self::Def(def) => format!("`{}`", def.name),
+            Self::Def(def) | Self::Method(def) | Self::Partial(def, ..) => format!("`{}`", def.name),
             Self::Lambda(_) => "the lambda".to_owned(),
         }
     }
@@ -99,8 +126,25 @@ impl<'c, 'a> Evaluator<'c, 'a> {
                 let inner = call.arguments.args.first()?;
                 (!inner.is_call_expr()).then(|| self.function(owner, inner)).flatten()
             }
+            (Bound::Value(Expr::Call(call)), owner) if self.is_partial(call) => {
+                match self.function(owner, call.arguments.args.first()?)? {
+                    Function::Def(def) => Some(Function::Partial(def, &call.arguments, owner)),
+                    _ => None,
+                }
+            }
+            (Bound::Value(Expr::Attribute(attribute)), owner) => {
+                let def = self.program.method(owner, attribute)?;
+                self.is_plain(def).then_some(Function::Method(def))
+            }
             _ => None,
         }
+    }
+
+    /// `functools.partial(f, x)`, with arguments that are all written out.
+    fn is_partial(&self, call: &ast::ExprCall) -> bool {
+        self.ctx.resolve(&call.func).is_some_and(|name| name == "functools.partial")
+            && !call.arguments.args.iter().any(Expr::is_starred_expr)
+            && call.arguments.keywords.iter().all(|keyword| keyword.arg.is_some())
     }
 
     /// Whether calling the function runs its body and returns the body's result.
@@ -134,22 +178,44 @@ impl<'c, 'a> Evaluator<'c, 'a> {
 
     /// The result of a function for these arguments.
     pub(super) fn call(&self, function: Function<'a>, arguments: Vec<Value>, depth: usize) -> Value {
+        let parameters = function.positional().map(|parameter| parameter.parameter.name.as_str());
+        self.call_with(function, parameters.zip(arguments).collect(), depth)
+    }
+
+    /// The result of a function for these values of its parameters.
+    fn call_with(&self, function: Function<'a>, values: Vec<(&'a str, Value)>, depth: usize) -> Value {
         let mut environment = Environment::default();
         let Some(scope) = self.program.scope_of(function.range()) else { return Value::Unknown };
         if depth > DEEPEST {
             return Value::Unknown;
         }
         for parameter in function.parameters().into_iter().flatten() {
-            environment.insert(parameter.name().as_str(), Value::Unknown);
+            let default = parameter.default().filter(|default| default.is_literal_expr());
+            let frame = Frame { evaluator: self, scope, depth };
+            let value = default.map_or(Value::Unknown, |it| frame.value(it, &Environment::default()));
+            environment.insert(parameter.name().as_str(), value);
         }
-        for (parameter, value) in function.positional().zip(arguments) {
-            environment.insert(parameter.parameter.name.as_str(), value);
-        }
+        environment.extend(self.given(function, depth));
+        environment.extend(values);
         let frame = Frame { evaluator: self, scope, depth };
         match function {
             Function::Lambda(lambda) => frame.value(&lambda.body, &environment),
-            Function::Def(def) => frame.body(&def.body, environment),
+            Function::Def(def) | Function::Method(def) | Function::Partial(def, ..) => {
+                frame.body(&def.body, environment)
+            }
         }
+    }
+
+    /// The parameters that `partial` has given a value.
+    fn given(&self, function: Function<'a>, depth: usize) -> Vec<(&'a str, Value)> {
+        let Function::Partial(def, arguments, scope) = function else { return Vec::new() };
+        let frame = Frame { evaluator: self, scope, depth: depth + 1 };
+        let parameters = Function::Def(def).positional().map(|parameter| parameter.parameter.name.as_str());
+        let positional = parameters.zip(arguments.args.iter().skip(1));
+        let keywords =
+            arguments.keywords.iter().filter_map(|it| Some((it.arg.as_ref()?.as_str(), &it.value)));
+        let given = positional.chain(keywords);
+        given.map(|(name, value)| (name, frame.value(value, &Environment::default()))).collect()
     }
 
     /// The value that the calls in this file pass for a parameter, if all of them pass the same one.
@@ -206,7 +272,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
 
 pub(super) struct Frame<'e, 'c, 'a> {
     pub(super) evaluator: &'e Evaluator<'c, 'a>,
-    scope: ScopeId,
+    pub(super) scope: ScopeId,
     depth: usize,
 }
 
@@ -252,8 +318,15 @@ impl<'a> Frame<'_, '_, 'a> {
                     environment.insert(def.name.as_str(), Value::Unknown);
                 }
                 Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
-                // The result of conditional or repeated code is unknown.
-                _ => return Value::Unknown,
+                // What conditional or repeated code binds and changes is unknown.
+                other => {
+                    let mut changes = Changes::default();
+                    changes.visit_stmt(other);
+                    if changes.leaves {
+                        return Value::Unknown;
+                    }
+                    environment.extend(changes.names.into_iter().map(|name| (name, Value::Unknown)));
+                }
             }
         }
         Value::None
@@ -329,6 +402,7 @@ impl<'a> Frame<'_, '_, 'a> {
                     }
                     (Value::Leaf(leaf), "T" | "mT") => Value::Leaf(Leaf { shape: None, ..leaf }),
                     (Value::Leaf(_), "size" | "ndim") => Value::number(DType::Int32),
+                    (Value::Record(record), name) => record.field(name).cloned().unwrap_or(Value::Unknown),
                     _ => match self.evaluator.ctx.resolve(expression).as_deref() {
                         Some(
                             "jax.numpy.pi" | "jax.numpy.inf" | "jax.numpy.nan" | "jax.numpy.e" | "math.pi"
@@ -372,10 +446,11 @@ impl<'a> Frame<'_, '_, 'a> {
     fn item(&self, subscript: &'a ast::ExprSubscript, environment: &Environment<'a>) -> Value {
         let value = self.value(&subscript.value, environment);
         let position = natural(&subscript.slice).and_then(|position| usize::try_from(position).ok());
+        if let Some(elements) = value.elements() {
+            let element = position.and_then(|position| elements.get(position).copied());
+            return element.cloned().unwrap_or(Value::Unknown);
+        }
         match value {
-            Value::Tuple(elements) | Value::List(elements) => {
-                position.and_then(|position| elements.get(position).cloned()).unwrap_or(Value::Unknown)
-            }
             Value::Dict(items) => {
                 let key = subscript.slice.as_string_literal_expr().map(|key| key.value.to_str());
                 let item = items.into_iter().find(|(name, _)| Some(name.as_str()) == key);
@@ -417,13 +492,12 @@ impl<'a> Frame<'_, '_, 'a> {
         }
         let Some(name) = call.func.as_name_expr() else { return Value::Unknown };
         let known = environment.contains_key(name.id.as_str());
+        if let Some(record) = self.record(call, environment).filter(|_| !known) {
+            return record;
+        }
         match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
             Some((Bound::Function(def), _)) if !known && self.evaluator.returns_as_written(def) => {
-                let simple = call.arguments.keywords.is_empty();
-                match self.elements(&call.arguments.args, environment).filter(|_| simple) {
-                    Some(arguments) => self.evaluator.call(Function::Def(def), arguments, self.depth + 1),
-                    None => Value::Unknown,
-                }
+                self.call_function(Function::Def(def), &call.arguments, environment)
             }
             Some(_) => Value::Unknown,
             None if known => Value::Unknown,
@@ -435,6 +509,25 @@ impl<'a> Frame<'_, '_, 'a> {
                 _ => Value::Unknown,
             },
         }
+    }
+}
+
+impl<'a> Frame<'_, '_, 'a> {
+    /// The result of a function of the file for the arguments of a call.
+    fn call_function(
+        &self,
+        function: Function<'a>,
+        arguments: &'a ast::Arguments,
+        environment: &Environment<'a>,
+    ) -> Value {
+        let Some(positional) = self.elements(&arguments.args, environment) else { return Value::Unknown };
+        let parameters = function.positional().map(|parameter| parameter.parameter.name.as_str());
+        let mut values: Vec<(&str, Value)> = parameters.zip(positional).collect();
+        for keyword in &arguments.keywords {
+            let Some(name) = &keyword.arg else { return Value::Unknown };
+            values.push((name.as_str(), self.value(&keyword.value, environment)));
+        }
+        self.evaluator.call_with(function, values, self.depth + 1)
     }
 }
 
@@ -456,15 +549,10 @@ fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) 
             environment.insert(&name.id, value.clone());
         }
         Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
-            let elements = match value {
-                Value::Tuple(elements) | Value::List(elements) if elements.len() == elts.len() => {
-                    Some(elements)
-                }
-                _ => None,
-            };
             let starred = elts.iter().any(Expr::is_starred_expr);
+            let elements = value.elements().filter(|elements| elements.len() == elts.len() && !starred);
             for (position, target) in elts.iter().enumerate() {
-                let value = elements.filter(|_| !starred).and_then(|elements| elements.get(position));
+                let value = elements.as_ref().and_then(|elements| elements.get(position).copied());
                 bind(target, value.unwrap_or(&Value::Unknown), environment);
             }
         }

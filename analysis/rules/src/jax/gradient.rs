@@ -187,7 +187,7 @@ fn output(transformed: &Transformed, result: &Value, holomorphic: bool) -> Optio
     };
     const SCALAR: &str = "return a scalar, such as `jnp.mean(…)`";
     match result {
-        Value::Tuple(_) | Value::List(_) | Value::Dict(_) => Some((
+        Value::Tuple(_) | Value::List(_) | Value::Dict(_) | Value::Record(_) => Some((
             format!("`jax.{name}` needs a scalar, but the function returns {}", result.noun()),
             "pass `has_aux=True` if the function returns a pair of a scalar and other values",
         )),

@@ -1,12 +1,15 @@
 //! Traced arrays that are stored in objects that outlive the trace.
 
 use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
 use super::{outlives, snippet, targets};
+use ag_flow::DefKind;
 use ag_index::facts::Alternative;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -108,8 +111,18 @@ fn is_traced(ctx: &FunctionContext, value: &Expr) -> bool {
     let fact = ctx.fact(value);
     let holds_tensors = !fact.unknown
         && matches!(fact.alternatives.as_slice(), [Alternative::Container { staged: true, .. }])
-        && !value.is_name_expr();
+        && (!value.is_name_expr() || is_variadic(ctx, value));
     holds_tensors || tracing::is_tensor(ctx, value) && tracing::origin(ctx, value) == Origin::Computed
+}
+
+/// Whether an expression is a parameter such as `**values`, whose container the call makes.
+fn is_variadic(ctx: &FunctionContext, value: &Expr) -> bool {
+    let Expr::Name(name) = value else { return false };
+    let parameters = &ctx.def().parameters;
+    let variadic = [&parameters.vararg, &parameters.kwarg];
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    variadic.into_iter().flatten().any(|parameter| parameter.name.id == name.id)
+        && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
 }
 
 fn is_container(ctx: &FunctionContext, expression: &Expr) -> bool {

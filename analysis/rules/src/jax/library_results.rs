@@ -30,6 +30,7 @@ impl<'a> Frame<'_, '_, 'a> {
         }
         let leaf = match self.value(&method.value, environment) {
             Value::Leaf(leaf) => leaf,
+            Value::Record(record) => return self.replaced(record, &method.attr, call, environment),
             // Only arrays have this method.
             Value::Unknown if method.attr.as_str() == "astype" => Leaf::default(),
             _ => return Value::Unknown,
@@ -122,6 +123,14 @@ impl<'a> Frame<'_, '_, 'a> {
                 if call.arguments.keywords.is_empty() =>
             {
                 library_call.value(1, "tree").map_or(Value::Unknown, |tree| tree.structure())
+            }
+            ("dataclasses", "replace") if call.arguments.args.len() == 1 => {
+                match library_call.value(0, "obj") {
+                    Some(Value::Record(record)) => {
+                        self.with_fields(record, &call.arguments.keywords, environment)
+                    }
+                    _ => Value::Unknown,
+                }
             }
             ("jax.random", "randint") => library_call.filled(1, 4, Some((DType::Int32, false))),
             ("jax.random", "normal" | "uniform") => match library_call.argument(1, "shape") {

@@ -6,12 +6,15 @@ pub(super) mod argument;
 mod axes;
 mod axis_names;
 pub(super) mod branch;
+mod changes;
 pub(super) mod concretize;
 pub(super) mod control_flow;
 mod control_flow_arguments;
 pub(super) mod custom_derivative;
+pub(super) mod donated_argument;
 pub(super) mod dynamic_shape;
 mod evaluate;
+pub(super) mod frozen_attribute;
 pub(super) mod gradient;
 pub(super) mod impure;
 pub(super) mod item_assignment;
@@ -23,6 +26,7 @@ pub(super) mod leak;
 mod library_results;
 pub(super) mod loops;
 pub(super) mod numpy;
+mod records;
 mod reverse_mode;
 pub(super) mod stale_value;
 pub(super) mod static_argument;
@@ -42,7 +46,7 @@ use super::tracing::{self, Certainty, Decision, Origin};
 use super::{FileContext, FunctionContext, Rule};
 use ag_db::diagnostic::{Anchor, Severity};
 use ag_flow::{Def, DefKind};
-use ag_index::assumptions::Source;
+use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::RootKind;
 use ag_index::index::FileIndex;
 use ag_staging::queries;
@@ -143,13 +147,22 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = if certain { Severity::Error } else { Severity::Info };
     // `vmap` traces only values that depend on a mapped argument. Which arguments are mapped is known only in the
     // mapped function itself.
-    let most = match ctx.stage.mode {
+    let most = match mode(ctx) {
         RootKind::JaxVmap if ctx.root().is_none() => Severity::Info,
         RootKind::JaxVmap | RootKind::Configured => Severity::Warning,
         _ if ctx.fact(expression).unknown => Severity::Warning,
         _ => Severity::Error,
     };
     severity.min(most)
+}
+
+/// How the function is traced: by `jax.jit`, if it calls the `jax.vmap` that leads here.
+fn mode(ctx: &FunctionContext) -> RootKind {
+    let is_jitted = |call: callers::Call| call.stage.is_some_and(|stage| stage.mode == RootKind::JaxJit);
+    match ctx.stage.mode {
+        RootKind::JaxVmap if callers::of(ctx).any(is_jitted) => RootKind::JaxJit,
+        mode => mode,
+    }
 }
 
 /// Whether a value is computed only from parameters annotated as arrays, in a function that is called with unknown
@@ -191,7 +204,7 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
         Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::BoolOp(operation) => all(&mut operation.values.iter()),
         // `jax.vmap` alone traces only values that depend on a mapped argument: `jnp.prod(x.shape[0])` has a value.
-        Expr::Call(call) if ctx.stage.mode == RootKind::JaxVmap => {
+        Expr::Call(call) if mode(ctx) == RootKind::JaxVmap => {
             let is_known = |operand: &Expr| {
                 let fact = ctx.fact(operand);
                 !fact.unknown && !fact.may_be_tensor()
@@ -317,13 +330,10 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
                     && is_called_on_outer(ctx)
             }
             (Expr::Name(name), Some(receiver)) => {
-                // In a method, `jax.jit(self.step)` captures the object from outside the trace.
-                let bound =
-                    ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
                 receiver.source == Source::Receiver
                     && name.id == receiver.name
                     && ctx.root() == Some(RootKind::JaxJit)
-                    && (bound || tracing::is_static(ctx, receiver))
+                    && (captures_receiver(ctx.stage) || tracing::is_static(ctx, receiver))
                     && !handles_state(ctx)
             }
             _ => false,
@@ -337,7 +347,8 @@ fn handles_state(ctx: &FunctionContext) -> bool {
     ctx.imports.uses("flax") && (ctx.imports.uses("flax.nnx") || ctx.imports.get("nnx").is_some())
 }
 
-/// Whether a jitted function calls this method on an object of the module, or of a function outside the trace:
+/// Whether a jitted function calls this method on an object of the module, or of a function outside the trace, directly
+/// or through other methods of the object:
 ///
 /// ```python
 /// keys = Keys(0)
@@ -347,18 +358,43 @@ fn handles_state(ctx: &FunctionContext) -> bool {
 ///     return x + jax.random.normal(keys.next())
 /// ```
 fn is_called_on_outer(ctx: &FunctionContext) -> bool {
-    let Some(call) = callers::of(ctx).next() else { return false };
-    let is_jitted = call
-        .stage
-        .is_some_and(|stage| stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect());
-    let Some(flow) = queries::flow(ctx.db, call.function) else { return false };
-    let function =
-        expressions::at(call.ast.def(), call.range).and_then(Expr::as_call_expr).map(|call| &*call.func);
-    let receiver = function.and_then(|function| match function {
-        Expr::Attribute(method) => method.value.as_name_expr(),
-        // `keys(x)` calls `__call__`.
-        Expr::Name(object) if ctx.def().name.as_str() == "__call__" => Some(object),
-        _ => None,
-    });
-    is_jitted && receiver.is_some_and(|name| !flow.scope().is_local(&name.id))
+    let mut method = ctx.def().name.as_str();
+    for call in callers::of(ctx) {
+        let Some((flow, stage)) = queries::flow(ctx.db, call.function).as_ref().zip(call.stage) else {
+            return false;
+        };
+        let Some(receiver) = receiver(&call, method) else { return false };
+        // `self.next()`, `self.keys.next()` in another method
+        let own = stage.parameters.first().filter(|first| first.source == Source::Receiver);
+        let is_own = own.is_some_and(|own| own.name == receiver.id);
+        if stage.root.is_some() {
+            let is_jitted = stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect();
+            let is_outer = !flow.scope().is_local(&receiver.id);
+            return is_jitted && (is_outer || is_own && captures_receiver(stage));
+        }
+        if !is_own {
+            return false;
+        }
+        method = call.ast.def().name.as_str();
+    }
+    false
+}
+
+/// The name through which a call reaches the object whose method it calls: `keys.next()`, `self.keys.next()`, or
+/// `keys(x)`, which calls `__call__`.
+fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprName> {
+    let mut object = match &*expressions::at(call.ast.def(), call.range)?.as_call_expr()?.func {
+        Expr::Attribute(attribute) => &*attribute.value,
+        object if method == "__call__" => object,
+        _ => return None,
+    };
+    while let Expr::Attribute(attribute) = object {
+        object = &attribute.value;
+    }
+    object.as_name_expr()
+}
+
+/// Whether the trace of a method captures its object: in a method, `jax.jit(self.step)` starts it.
+fn captures_receiver(stage: &Stage) -> bool {
+    stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)))
 }

@@ -65,10 +65,12 @@ impl<'a> Flow<'_, '_, 'a> {
         known: &Parameters<'a>,
     ) -> Option<(&'a Expr, ScopeId, Parameters<'a>)> {
         let returned = match function {
-            Function::Def(def) => match def.body.last()? {
-                Stmt::Return(ast::StmtReturn { value, .. }) => value.as_deref()?,
-                _ => return None,
-            },
+            Function::Def(def) | Function::Method(def) | Function::Partial(def, ..) => {
+                match def.body.last()? {
+                    Stmt::Return(ast::StmtReturn { value, .. }) => value.as_deref()?,
+                    _ => return None,
+                }
+            }
             Function::Lambda(lambda) => &*lambda.body,
         };
         let scope = self.evaluator.program.scope_of(function.range())?;

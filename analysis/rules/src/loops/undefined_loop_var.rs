@@ -12,6 +12,7 @@ use ag_db::diagnostic::{Applicability, Severity};
 use ag_flow::{BlockVariable, DefKind, Definedness};
 use ag_index::facts::Binding;
 use ag_index::facts::{Alternative, DType, Fact};
+use ag_staging::construct::ConstructKind;
 use ag_syntax::edits;
 
 declare_rule! {
@@ -158,7 +159,7 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
         let is_traced = ctx
             .enclosing(statement.range())
             .take_while(|outer| outer.range != staged.construct.range)
-            .all(|outer| outer.binding == Binding::Staged);
+            .all(|outer| outer.binding == Binding::Staged || outer.kind == ConstructKind::For);
         staged.construct.range.contains_range(statement.range())
             && main != orelse
             && is_traced
@@ -167,7 +168,12 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
             && is_bound_only_in(staged.body(), statement, name.root())
             && construct.binding == Binding::Staged
     });
-    let Some((inner, ..)) = found else { return false };
+    let Some((inner, statement, _)) = found else { return false };
+    // A `for` that Python runs may have no iteration.
+    let severity = match staged.certainly_traces(statement.range()) {
+        true => Severity::Error,
+        false => Severity::Warning,
+    };
     let message = format!(
         "`{name}` is undefined before this staged loop, and only one branch of a staged `if` in the loop binds it"
     );
@@ -175,6 +181,7 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
         .label(ctx.span(inner.test_range), format!("`{name}` depends on this condition"))
         .why(staged.construct.why.clone())
         .help(format!("define `{name}` before the loop, with the type it has after an iteration"))
+        .severity(severity)
         .emit();
     true
 }

@@ -7,7 +7,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::script_class::{self, Initial};
 use super::script_loop_type::rebindings;
-use super::script_paths::Compiled;
+use super::script_paths::{Compiled, has_type_none};
 use super::script_types::ScriptType;
 use super::{is_under_script_test, scripts, snippet};
 use ag_flow::{Def, DefKind};
@@ -92,6 +92,9 @@ fn operands(ctx: &FunctionContext) {
         for (operand, is_test) in required(ctx, expression) {
             check_operand(ctx, &compiled, operand, is_test, &mut reported);
         }
+        if let Expr::BoolOp(operation) = expression {
+            operation.values.iter().skip(1).for_each(|value| check_order(ctx, &compiled, value));
+        }
     }
     for (construct, node) in ctx.decisions() {
         if matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::IfExp)
@@ -104,6 +107,19 @@ fn operands(ctx: &FunctionContext) {
         if let Stmt::AugAssign(assign) = statement {
             check_operand(ctx, &compiled, &assign.target, false, &mut reported);
         }
+    }
+}
+
+/// `best is None or score > best`, where `best` has the type `None`: TorchScript compiles the comparison.
+fn check_order(ctx: &FunctionContext, compiled: &Compiled, comparison: &Expr) {
+    let Expr::Compare(compare) = comparison else { return };
+    let sides = std::iter::once(&*compare.left).chain(&compare.comparators);
+    let orders = compare.ops.iter().all(|op| orders(*op)) && compiled.contains(compare.range());
+    if let Some(none) = sides.into_iter().find(|side| has_type_none(ctx, side)).filter(|_| orders) {
+        let name = snippet(ctx, none);
+        ctx.report(&SCRIPT_NONE, none, format!("`{name}` has the type `None` here, in every iteration"))
+            .help(format!("annotate its first assignment: `{name}: Optional[…] = None`"))
+            .emit();
     }
 }
 

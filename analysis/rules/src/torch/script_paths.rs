@@ -15,7 +15,10 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::script_class::{self, ModuleClass};
+use super::script_types::ScriptType;
+use ag_flow::{Def, DefKind};
 use ag_index::assumptions::Source;
+use ag_syntax::qname::QName;
 
 /// The value of a test, if the compiler knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +195,13 @@ impl Walk<'_, '_> {
             return Known::No;
         }
         let fact = self.ctx.fact(&compare.left);
-        if fact.unknown || fact.never || !compare.comparators.iter().all(Expr::is_none_literal_expr) {
+        if !compare.comparators.iter().all(Expr::is_none_literal_expr) {
+            return Known::Maybe;
+        }
+        if has_type_none(self.ctx, &compare.left) {
+            return Known::Value(*op == CmpOp::Is);
+        }
+        if fact.unknown || fact.never {
             return Known::Maybe;
         }
         match &*compare.left {
@@ -265,6 +274,21 @@ impl Walk<'_, '_> {
             _ => Known::Maybe,
         }
     }
+}
+
+/// Whether a variable has the type `None`: all assignments before its use are `x = None`. In a loop, that is its type in
+/// every iteration.
+pub(super) fn has_type_none(ctx: &FunctionContext, value: &Expr) -> bool {
+    let Expr::Name(name) = value else { return false };
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    let mut earlier = definitions.iter().filter(|it| it.range.start() < name.start()).peekable();
+    let is_none = |definition: &Def| {
+        let value = definition.value.and_then(|range| ctx.expression_at(range));
+        definition.kind == DefKind::Assign
+            && value.is_some_and(Expr::is_none_literal_expr)
+            && ScriptType::is_plain_binding(ctx, definition)
+    };
+    earlier.peek().is_some() && earlier.all(|definition| is_none(definition))
 }
 
 fn is_false(test: &Expr) -> bool {

@@ -17,7 +17,8 @@ use ag_syntax::qname::QName;
 declare_rule! {
     /// ## What it does
     /// Reports parameters of a TorchScript function without annotation whose default or argument is not a
-    /// Tensor, or that the function uses as a number or string: `range(n)`, `mode == "fast"`.
+    /// Tensor, or that the function uses as a number, string or container: `range(n)`, `mode == "fast"`,
+    /// `ids.append(0)`.
     ///
     /// ## Why is this bad?
     /// A parameter without annotation is taken to be a Tensor. TorchScript rejects a number as default at compile time,
@@ -100,8 +101,8 @@ fn check(ctx: &FunctionContext) {
             .why(known.why.clone())
             .help(format!("annotate it: `{name}: {number}`"))
             .emit();
-        } else if known.source != Source::CallSites
-            && let Some((used, required)) = used_as_python(ctx, name.as_str())
+        } else if let Some((used, required)) = used_as_python(ctx, name.as_str())
+            && (known.source != Source::CallSites || used.is_attribute_expr())
         {
             ctx.report(
                 &SCRIPT_UNTYPED,
@@ -117,7 +118,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The first use of a parameter that only a number or a string supports: `range(n)`, `mode == "fast"`.
+/// The first use of a parameter that a Tensor does not support, and the type that does: `range(n)`, `mode == "fast"`.
 fn used_as_python<'a>(ctx: &FunctionContext<'a>, parameter: &str) -> Option<(&'a Expr, &'static str)> {
     let compiled = Compiled::of(ctx);
     let is_parameter = |value: &Expr| {
@@ -139,7 +140,21 @@ fn used_as_python<'a>(ctx: &FunctionContext<'a>, parameter: &str) -> Option<(&'a
                 }
                 _ => None,
             },
+            Expr::Attribute(attribute) if is_parameter(&attribute.value) => {
+                required_by(&attribute.attr).map(|required| (expression, required))
+            }
             _ => None,
         },
     )
+}
+
+/// The type that has a method that Tensors do not have.
+fn required_by(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "append" | "extend" | "insert" | "pop" | "reverse" => "List[…]",
+        "items" | "keys" | "setdefault" | "update" => "Dict[…]",
+        "endswith" | "join" | "lower" | "lstrip" | "replace" | "rstrip" | "splitlines" | "startswith"
+        | "strip" | "upper" => "str",
+        _ => return None,
+    })
 }

@@ -147,6 +147,14 @@ impl Solver<'_> {
             let field = self.field(object, Field::Name(name));
             return self.edge(from, field);
         }
+        // `setattr(Class, "norm", function)`: instances read it as a method.
+        if let Value::Class(class) = value
+            && let instance @ Value::Instance(object) = self.instance_of(class)
+        {
+            self.objects[object as usize].stored.insert(name);
+            let to = self.field(object, Field::Name(name));
+            return self.on(from, Use::Bind { receiver: instance, to, site: None });
+        }
         let Value::Instance(object) = value else { return };
         self.objects[object as usize].stored.insert(name);
         let field = self.field(object, Field::Name(name));

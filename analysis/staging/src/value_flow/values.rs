@@ -221,7 +221,9 @@ impl Use {
             Self::Method { .. } => matches!(value, Value::Instance(_) | Value::Class(_)),
             Self::Set { .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Registered { .. } => matches!(value, Value::Class(_)),
-            Self::Store { .. } => matches!(value, Value::Instance(_) | Value::Function { .. }),
+            Self::Store { .. } => {
+                matches!(value, Value::Instance(_) | Value::Function { .. } | Value::Class(_))
+            }
             Self::Put { .. } => matches!(value, Value::Container(_)),
             Self::Root { is_first: false, .. } => is_function || matches!(value, Value::Container(_)),
             Self::Root { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
