@@ -74,6 +74,10 @@ impl StaticArguments {
             self.more = Some(MoreStatic::Other);
             return;
         };
+        // `na = jnp.newaxis` is None.
+        if elements.iter().any(|element| matches!(element, Expr::Name(_) | Expr::Attribute(_))) {
+            self.more = Some(MoreStatic::Other);
+        }
         let unmapped = elements.iter().enumerate().filter(|(_, element)| element.is_none_literal_expr());
         self.listed.extend(unmapped.map(|(position, _)| StaticArgument::Position(position.into())));
     }

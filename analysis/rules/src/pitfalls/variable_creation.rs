@@ -9,15 +9,15 @@ use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use ag_db::diagnostic::Severity;
-use ag_index::dialect::RootKind;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
     /// Finds calls that create variables, in a `tf.function` or a function that it always calls, if every trace
-    /// evaluates them: `tf.Variable(…)`, optimizers and metrics of Keras, and layers that are created and called. The
-    /// finding is a warning if a trace evaluates the call only for some arguments, or in a Python loop that may have no
-    /// iterations.
+    /// evaluates them: `tf.Variable(…)`, optimizers and metrics of Keras, and layers that are created and called; also
+    /// `tf.Variable(…)` in the method `call` of a Keras layer, which `fit` traces. The finding is a warning if a trace
+    /// evaluates the call only for some arguments, or in a Python loop that may have no iterations.
     ///
     /// ## Why is this bad?
     /// A `tf.function` may create variables only in its first trace. TensorFlow verifies that by tracing twice
@@ -57,25 +57,31 @@ declare_rule! {
         code: "AG406", name: "variable-creation",
         summary: "a `tf.function` creates a variable in every trace",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow], fix: None,
+        dialects: [Tensorflow, Keras], fix: None,
         check: Function(check),
     }
 }
 
 fn check(ctx: &FunctionContext) {
-    // Keras calls `build` once.
-    if !(ctx.root() == Some(RootKind::Function)
-        || ctx.def().name.as_str() != "build" && root_calls::are_in_every_trace(ctx))
-    {
+    let name = ctx.def().name.as_str();
+    let is_in_every_trace = match ctx.dialect() {
+        Dialect::Keras => ctx.root() == Some(RootKind::KerasMethod) && name == "call",
+        // Keras calls `build` once.
+        _ => ctx.root() == Some(RootKind::Function) || name != "build" && root_calls::are_in_every_trace(ctx),
+    };
+    if !is_in_every_trace {
         return;
     }
     let kept = kept(ctx);
     every_trace::repeated_calls(ctx, &mut |call, reached| {
         let Some(created) = created(ctx, call) else { return };
+        if ctx.dialect() == Dialect::Keras && !is_variable(ctx, created) {
+            return;
+        }
         if is_guarded(ctx, call.range()) || reached == Reached::Repeatedly && kept.contains(&call.range()) {
             return;
         }
-        let (name, text) = (ctx.def().name.as_str(), ctx.text(created.func.as_ref()));
+        let text = ctx.text(created.func.as_ref());
         let report = match reached {
             Reached::Always => {
                 let message = format!("`{text}` creates variables in every trace of `{name}`, which raises");
@@ -117,6 +123,12 @@ fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a Expr
         }
         _ => ctx.resolve(&call.func).filter(|name| creates_variables(name)).map(|_| call),
     }
+}
+
+/// `tf.Variable(…)`: other rules find layers that a layer creates.
+fn is_variable(ctx: &FunctionContext, created: &ExprCall) -> bool {
+    ctx.resolve(&created.func)
+        .is_some_and(|name| matches!(name.as_str(), "tensorflow.Variable" | "keras.Variable"))
 }
 
 /// Functions and classes that create variables when they are called.

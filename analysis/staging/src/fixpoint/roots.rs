@@ -26,7 +26,11 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
 
 impl Staged {
     pub(super) fn at(site: &RootSite, signature: Option<&Signature>, cause: Cause) -> Self {
+        // `tf.function(do_not_convert(f))`
+        let declines =
+            signature.is_some_and(|own| own.decorators.last().is_some_and(|name| name == "do_not_convert"));
         let unconverted = match site.kind {
+            _ if site.converts && declines => Some(Unconverted::DoNotConvert),
             _ if site.converts || matches!(site.dialect, Dialect::Torch | Dialect::Jax) => None,
             RootKind::KerasMethod | RootKind::KerasFunction => Some(Unconverted::Keras),
             RootKind::ControlFlowBody => Some(Unconverted::Body),
@@ -37,7 +41,7 @@ impl Staged {
             dialect: site.dialect,
             root: Some(site.kind),
             mode: site.kind,
-            converts: site.converts,
+            converts: site.converts && !declines,
             overriding: false,
             possible: false,
             unconverted,
