@@ -22,16 +22,12 @@ pub(super) struct Names {
     keyed: Vec<NameId>,
 }
 
-/// A hash map from names to ranks, for repeated lookups.
-pub(super) struct Ranks {
-    names: IndexSet<QName, FxBuildHasher>,
-    /// By position in `names`.
-    ranks: Vec<NameId>,
-}
+/// A hash map from names to ranks, for repeated lookups. The names are sorted, so the rank of a name is its position.
+pub(super) struct Ranks(IndexSet<QName, FxBuildHasher>);
 
 impl Ranks {
     pub(super) fn of(&self, name: &QName) -> Option<NameId> {
-        self.ranks.get(self.names.get_index_of(name)?).copied()
+        self.0.get_index_of(name).map(|rank| NameId(rank as u32))
     }
 }
 
@@ -43,20 +39,15 @@ impl Names {
                 names.insert(name.clone());
             }
         }
-        let mut positions: Vec<usize> = (0..names.len()).collect();
-        positions.sort_unstable_by(|&a, &b| names[a].cmp(&names[b]));
-        let mut ranks = vec![NameId(0); names.len()];
-        for (rank, &position) in positions.iter().enumerate() {
-            ranks[position] = NameId(rank as u32);
-        }
-        let sorted: Vec<QName> = positions.iter().map(|&position| names[position].clone()).collect();
+        names.sort_unstable();
+        let sorted: Vec<QName> = names.iter().cloned().collect();
         let keyed = sorted
             .iter()
             .enumerate()
             .filter(|(_, name)| name.key_names().next().is_some())
             .map(|(index, _)| NameId(index as u32))
             .collect();
-        (Self { sorted, keyed }, Ranks { names, ranks })
+        (Self { sorted, keyed }, Ranks(names))
     }
 
     pub(super) fn len(&self) -> usize {
