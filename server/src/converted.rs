@@ -63,11 +63,11 @@ pub(crate) fn of(
         let original = Characters::new(source);
         let mut entries = Vec::new();
         for function in functions {
-            let entry = json::Function::new(file, source, &original, &lines, function);
             if !entries.is_empty() {
                 entries.push(b',');
             }
-            serde_json::to_writer(&mut entries, &entry).map_err(|error| error.to_string())?;
+            json::write(&mut entries, file, source, &original, &lines, &function)
+                .map_err(|error| error.to_string())?;
         }
         converted.entries = String::from_utf8(entries).map_err(|error| error.to_string())?;
         return Ok(converted);

@@ -15,6 +15,17 @@ pub enum SpanKind {
     Synthesized,
 }
 
+impl SpanKind {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Verbatim => "verbatim",
+            Self::Moved => "moved",
+            Self::Synthesized => "synthesized",
+        }
+    }
+}
+
 /// A span of converted text. Spans nest, and the innermost is the most precise. Offsets are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {

@@ -1,6 +1,6 @@
 //! `convert`: converts the functions of a source file.
 
-use ag_convert::{Characters, Converter, Dialect, Features, Kind, Options, SpanKind};
+use ag_convert::{Characters, Converter, Dialect, Features, Kind, Options};
 use pyo3::exceptions::{PySyntaxError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -39,7 +39,7 @@ pub(super) fn convert<'py>(
             .map(|span| {
                 let ([from, to], [of, end]) =
                     (generated.range(span.generated), original.range(span.original));
-                (from, to, of, end, span_kind(span.kind))
+                (from, to, of, end, span.kind.name())
             })
             .collect();
         let entry = PyDict::new(py);
@@ -63,13 +63,5 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Function => "function",
         Kind::Method => "method",
         Kind::Lambda => "lambda",
-    }
-}
-
-fn span_kind(kind: SpanKind) -> &'static str {
-    match kind {
-        SpanKind::Verbatim => "verbatim",
-        SpanKind::Moved => "moved",
-        SpanKind::Synthesized => "synthesized",
     }
 }
