@@ -7,11 +7,25 @@ use ruff_db::diagnostic::Diagnostic;
 use ruff_db::files::{File, Files};
 use ruff_db::system::System;
 use ruff_db::vendored::VendoredFileSystem;
+use salsa::{Durability, Setter};
 use ty_module_resolver::ModuleGlobSet;
 use ty_python_core::program::ProgramSettings;
 use ty_python_core::{Program, ProgramFile};
 use ty_python_semantic::lint::{LintRegistry, RuleSelection};
 use ty_python_semantic::{AnalysisSettings, PythonVersionWithSource, default_lint_registry};
+
+/// Python's version and the import search paths.
+#[salsa::input(singleton)]
+struct Settings {
+    #[returns(ref)]
+    values: ProgramSettings,
+}
+
+/// The interned settings. It is a query because interning hashes all search paths.
+#[salsa::tracked(returns(copy))]
+fn program(db: &dyn ty_python_semantic::Db, settings: Settings) -> Program<'_> {
+    Program::from_settings(db, settings.values(db))
+}
 
 #[salsa::db]
 #[derive(Clone)]
@@ -19,27 +33,28 @@ pub(crate) struct Database {
     storage: salsa::Storage<Self>,
     files: Files,
     system: SharedSystem,
-    program: Arc<ProgramSettings>,
     lints: Arc<RuleSelection>,
     analysis: Arc<AnalysisSettings>,
 }
 
 impl Database {
     pub(crate) fn new(system: SharedSystem) -> Self {
-        Self {
+        let db = Self {
             storage: salsa::Storage::new(None),
             files: Files::default(),
             system,
-            program: Arc::new(ProgramSettings::empty(ty_vendored::file_system())),
             lints: Arc::new(RuleSelection::from_registry(default_lint_registry())),
             analysis: Arc::default(),
-        }
+        };
+        let empty = ProgramSettings::empty(ty_vendored::file_system());
+        let _ = Settings::builder(empty).durability(Durability::HIGH).new(&db);
+        db
     }
 
     /// Sets Python's version and the import search paths.
     pub(crate) fn set_program(&mut self, settings: ProgramSettings) {
         settings.search_paths.try_register_static_roots(self);
-        self.program = Arc::new(settings);
+        self.settings().set_values(self).with_durability(Durability::HIGH).to(settings);
     }
 
     /// Sets the modules whose contents are not inferred (globs, `!` for exceptions, the last match wins).
@@ -50,12 +65,12 @@ impl Database {
                 AnalysisSettings { replace_imports_with_any: replaced, ..AnalysisSettings::default() };
             self.analysis = Arc::new(settings);
             // The settings are not a salsa input, so results that depend on them must be invalidated explicitly.
-            salsa::Database::synthetic_write(self, salsa::Durability::HIGH);
+            salsa::Database::synthetic_write(self, Durability::HIGH);
         }
     }
 
-    fn program(&self) -> Program<'_> {
-        Program::from_settings(self, &self.program)
+    fn settings(&self) -> Settings {
+        Settings::get(self)
     }
 }
 
@@ -94,11 +109,11 @@ impl ty_python_semantic::Db for Database {
     }
 
     fn program_file(&self, file: File) -> ProgramFile<'_> {
-        self.program().program_file(self, file)
+        program(self, self.settings()).program_file(self, file)
     }
 
     fn python_version_with_source(&self, _file: File) -> &PythonVersionWithSource {
-        &self.program.python_version
+        &self.settings().values(self).python_version
     }
 
     fn rule_selection(&self, _file: File) -> &RuleSelection {
