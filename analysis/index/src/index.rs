@@ -87,13 +87,16 @@ pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
 
 /// The tree of a document; `None` if it is too deep to walk. Trees of open documents are cached.
 pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
-    match document.open(db) {
-        true => open_tree(db, document).clone(),
-        false => with_text(db, document, |text| {
-            let source_type = source_type(db, document);
-            recent::of(text, source_type).or_else(|| parse(text, source_type).map(Arc::new))
-        }),
+    with_text(db, document, |text| tree_of(db, document, text))
+}
+
+/// Like [`tree`], for a caller that has the text of the document.
+pub fn tree_of(db: &dyn Db, document: Document, text: &str) -> Option<Arc<Parsed<ModModule>>> {
+    if document.open(db) {
+        return open_tree(db, document).clone();
     }
+    let source_type = source_type(db, document);
+    recent::of(text, source_type).or_else(|| parse(text, source_type).map(Arc::new))
 }
 
 /// Few documents are edited at the same time, so a small cache suffices.

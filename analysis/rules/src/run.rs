@@ -7,9 +7,9 @@ use super::registry::RULES;
 use super::{Check, Rule, parameter_use, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
-use ag_db::{Document, text};
+use ag_db::{Document, with_text};
 use ag_index::dialect::Dialect;
-use ag_index::index::{FunctionId, file_index, function_ast, tree};
+use ag_index::index::{FunctionId, file_index, function_ast, tree_of};
 use ag_staging::{decisions, queries, reached_from};
 
 /// The findings of one staged function, relative to its `def`.
@@ -71,20 +71,19 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     if checks.is_empty() {
         return Vec::new();
     }
-    let source = text(db, document);
-    let Some(parsed) = tree(db, document) else { return Vec::new() };
-    let context = FileContext {
-        document,
-        text: source.as_str(),
-        parsed: &parsed,
-        imports: queries::imports(db, document),
-        diagnostics: RefCell::default(),
-        program: OnceCell::new(),
-    };
-    for check in checks {
-        check(&context);
-    }
-    context.diagnostics.into_inner()
+    with_text(db, document, |text| {
+        let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
+        let context = FileContext {
+            document,
+            text,
+            parsed: &parsed,
+            imports: queries::imports(db, document),
+            diagnostics: RefCell::default(),
+            program: OnceCell::new(),
+        };
+        checks.into_iter().for_each(|check| check(&context));
+        context.diagnostics.into_inner()
+    })
 }
 
 fn rules_of(dialect: Dialect) -> impl Iterator<Item = &'static Rule> {

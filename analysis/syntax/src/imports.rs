@@ -265,15 +265,15 @@ fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String
     dotted
 }
 
-/// Whether a name starts with the first two parts of an alias.
+/// Whether a name starts with the first two parts of an alias. Nearly all names do not, so it costs little.
 fn may_have_alias(dotted: &str) -> bool {
-    let Some((package, rest)) = dotted.split_once('.') else { return false };
-    let next: &[&str] = match package {
-        "tensorflow" => &["compat", "v2", "python", "keras", "autograph"],
-        "keras" => &["api", "src"],
-        "jax" => &["_src", "numpy"],
-        "torch" => &["_dynamo"],
-        _ => return false,
-    };
-    next.iter().any(|part| rest.starts_with(part))
+    const PARTS: [(&str, &[&str]); 4] = [
+        ("tensorflow.", &["compat", "v2", "python", "keras", "autograph"]),
+        ("keras.", &["api", "src"]),
+        ("jax.", &["_src", "numpy"]),
+        ("torch.", &["_dynamo"]),
+    ];
+    PARTS.iter().any(|(package, next)| {
+        dotted.strip_prefix(package).is_some_and(|rest| next.iter().any(|part| rest.starts_with(part)))
+    })
 }
