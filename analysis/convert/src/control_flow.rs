@@ -42,9 +42,6 @@ use ag_syntax::qname::QName;
 
 pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
     keep::mark_deep(ctx.notes, body, 0);
-    if ctx.options.dialect == Dialect::Snek {
-        snek::keep_loops_with_break(ctx, body);
-    }
     let unreached = ctx.notes.take_unreached();
     let declarations = nested_declarations(body, &unreached);
     if needs_functions(body) || !unreached.is_empty() {
@@ -258,19 +255,19 @@ impl Emitter<'_, '_> {
         }
         let head = TextRange::new(origin.start(), head.max(origin.start()));
         let info = StatementInfo { facts: &facts, origin, head };
-        if self.ctx.options.dialect == Dialect::Snek {
-            return match statement {
-                Stmt::If(node) => snek::if_stmt(self, &info, node, out),
-                Stmt::While(node) => snek::while_stmt(self, &info, node, out),
-                Stmt::For(node) => snek::for_stmt(self, &info, node, out),
-                statement => out.push(statement),
-            };
-        }
         let note = match &statement {
             Stmt::While(node) => self.ctx.notes.take(node),
             Stmt::For(node) => self.ctx.notes.take(node),
             _ => Note::default(),
         };
+        if self.ctx.options.dialect == Dialect::Snek {
+            return match statement {
+                Stmt::If(node) => snek::if_stmt(self, &info, node, out),
+                Stmt::While(node) => snek::while_stmt(self, &info, node, out),
+                Stmt::For(node) => snek::for_stmt(self, &info, node, &note.stop_flags, out),
+                statement => out.push(statement),
+            };
+        }
         match (statement, self.ctx.options.view) {
             (Stmt::If(node), View::Full) => full::if_stmt(self, &info, node, out),
             (Stmt::If(node), View::Simplified) => simplified::if_stmt(self, &info, node, out),
@@ -380,7 +377,7 @@ fn non_empty(mut body: ast::Suite) -> ast::Suite {
 }
 
 /// `not break_ and not do_return`
-fn not_stopped(flags: &[Name], at: TextSize) -> Option<Expr> {
+pub(super) fn not_stopped(flags: &[Name], at: TextSize) -> Option<Expr> {
     let origin = TextRange::empty(at);
     let mut tests: Vec<Expr> = flags.iter().rev().map(|flag| build::not(build::name(flag, origin))).collect();
     match tests.len() {

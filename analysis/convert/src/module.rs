@@ -113,9 +113,10 @@ impl Converter<'_> {
     }
 
     fn import(&self) -> String {
+        let module = self.options.operators_module();
         match self.options.dialect {
-            Dialect::Snek => format!("from {} import *\n", self.options.operators),
-            _ => format!("import {} as {OPERATORS}\n", self.options.operators),
+            Dialect::Snek => format!("from {module} import *\n"),
+            _ => format!("import {module} as {OPERATORS}\n"),
         }
     }
 

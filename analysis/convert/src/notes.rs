@@ -14,7 +14,7 @@ pub(super) struct Note {
     pub(super) stop_flags: Vec<Name>,
     /// The keyword arguments of `set_loop_options`.
     pub(super) loop_options: Vec<ast::Keyword>,
-    /// Whether it stays a Python statement: see `keep`, and `snek` for loops that may end early.
+    /// Whether it stays a Python statement: see `keep`.
     pub(super) kept: bool,
 }
 

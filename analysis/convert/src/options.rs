@@ -11,8 +11,8 @@ pub struct Options {
     pub features: Features,
     /// The last pass to run; all of them by default.
     pub until: Option<Pass>,
-    /// The module of operators that a converted file imports.
-    pub operators: String,
+    /// The module of operators that a converted file imports; by default, that of the dialect.
+    pub operators: Option<String>,
 }
 
 impl Default for Options {
@@ -22,12 +22,20 @@ impl Default for Options {
             dialect: Dialect::TensorFlow,
             features: Features::default(),
             until: None,
-            operators: "autograph.operators".to_owned(),
+            operators: None,
         }
     }
 }
 
 impl Options {
+    pub(super) fn operators_module(&self) -> &str {
+        let default = match self.dialect {
+            Dialect::TensorFlow | Dialect::AutoGraph => "autograph.operators",
+            Dialect::Snek => "autograph.operators.snek",
+        };
+        self.operators.as_deref().unwrap_or(default)
+    }
+
     pub(super) fn runs(&self, pass: Pass) -> bool {
         self.until.is_none_or(|last| pass <= last)
     }

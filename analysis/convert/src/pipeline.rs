@@ -21,15 +21,8 @@ pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef)
     for pass in Pass::ALL {
         match pass {
             Pass::Returns if is_snek => snek::returns(ctx, &mut body),
-            Pass::Functions if is_snek => snek::functions(ctx, &mut body),
-            Pass::Asserts
-            | Pass::Lists
-            | Pass::Slices
-            | Pass::Calls
-            | Pass::ConditionalExpressions
-            | Pass::LogicalExpressions
-            | Pass::Variables
-                if is_snek => {}
+            Pass::Functions if is_snek => snek::functions(ctx, &def.parameters, &mut body),
+            Pass::Asserts | Pass::Lists | Pass::Slices | Pass::Calls if is_snek => {}
             Pass::Directives => directives::run(ctx, &mut body),
             Pass::Breaks => breaks::run(ctx, &mut body),
             Pass::Continues => continues::run(ctx, &mut body),

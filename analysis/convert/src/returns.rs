@@ -17,7 +17,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::build;
 use super::jumps::{self, Jump, Lowering};
 use super::lowering::LoweringContext;
-use super::options::View;
+use super::options::{Dialect, View};
 use super::tree::{self, blocks, docstring};
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
@@ -68,14 +68,11 @@ fn default_return_value(ctx: &LoweringContext, origin: TextRange) -> Expr {
 
 /// `return fscope.ret(value, did_return)`
 fn ret(ctx: &LoweringContext, value: Expr, did_return: Expr, origin: TextRange) -> Stmt {
-    let value = match ctx.options.view {
-        View::Full => {
-            let ret = build::attribute(build::name(&ctx.scope, origin), "ret", origin);
-            build::call(ret, vec![value, did_return], origin)
-        }
-        View::Simplified => value,
-    };
-    build::returned(value, origin)
+    if ctx.options.view == View::Simplified || ctx.options.dialect == Dialect::Snek {
+        return build::returned(value, origin);
+    }
+    let ret = build::attribute(build::name(&ctx.scope, origin), "ret", origin);
+    build::returned(build::call(ret, vec![value, did_return], origin), origin)
 }
 
 /// Wraps the values of `return`s that are not lowered: the function's scope processes them.

@@ -12,34 +12,44 @@
 //!                                     return result_.value
 //! ```
 //!
-//! `_return` raises an exception. If a `return` is inside a `with` or `try`, which could catch it, all
-//! `return`s are lowered to a flag first. Variables remain Python variables, declared `nonlocal` in the
-//! blocks that bind them.
+//! `_return` raises an exception. If a `return` is inside a loop, which could not be staged, or inside a
+//! `with` or `try`, which could catch the exception, all `return`s are lowered to a flag first. Variables
+//! remain Python variables, declared `nonlocal` in the blocks that bind them.
+//!
+//! Snek has neither `break` nor conditional and logical expressions. The operators for them are those of the
+//! other dialects, under names like Snek's: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or`, `_not`;
+//! `_ld` and `_ldu` read variables that may be unbound.
 
-use ruff_python_ast::{self as ast, Stmt};
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::build;
-use super::control_flow::{Emitter, StatementInfo, orelse};
+use super::build::{self, OPERATORS};
+use super::control_flow::{Emitter, StatementInfo, not_stopped, orelse};
+use super::expressions::{self, Rewrite, Walk};
 use super::lowering::LoweringContext;
 use super::options::Pass;
 use super::returns;
 use super::tree::{self, blocks, docstring};
 
-/// Pass 4: `return` becomes `_return`.
+/// Pass 4: `return` becomes `_return`. An `async def` keeps its `return`s, with the statements around them.
 pub(super) fn returns(ctx: &LoweringContext, body: &mut ast::Suite) {
-    if returns_in_with_or_try(body, false) {
+    if ctx.is_async {
+        return;
+    }
+    if has_nested_return(body, false) {
         returns::run(ctx, body);
     }
     replace_returns(body);
 }
 
-/// Whether a `return` is inside a `with` or `try`, which could catch the exception.
-fn returns_in_with_or_try(body: &mut ast::Suite, protected: bool) -> bool {
+/// Whether a `return` is inside a loop, `with` or `try`.
+fn has_nested_return(body: &mut ast::Suite, nested: bool) -> bool {
     body.iter_mut().any(|statement| {
-        let protected = protected || matches!(statement, Stmt::With(_) | Stmt::Try(_));
-        matches!(statement, Stmt::Return(_)) && protected
-            || blocks(statement).into_iter().any(|inner| returns_in_with_or_try(inner, protected))
+        let nested =
+            nested || matches!(statement, Stmt::With(_) | Stmt::Try(_) | Stmt::While(_) | Stmt::For(_));
+        matches!(statement, Stmt::Return(_)) && nested
+            || blocks(statement).into_iter().any(|inner| has_nested_return(inner, nested))
     })
 }
 
@@ -53,16 +63,6 @@ fn replace_returns(body: &mut ast::Suite) {
         } else {
             blocks(statement).into_iter().for_each(replace_returns);
         }
-    }
-}
-
-/// Keeps every `for` that may end early, which `_for(iterable, body)` cannot express.
-pub(super) fn keep_loops_with_break(ctx: &LoweringContext, body: &mut ast::Suite) {
-    for statement in body {
-        if let Stmt::For(node) = statement {
-            ctx.notes.add(&mut node.node_index, |note| note.kept |= !note.stop_flags.is_empty());
-        }
-        blocks(statement).into_iter().for_each(|inner| keep_loops_with_break(ctx, inner));
     }
 }
 
@@ -98,20 +98,32 @@ pub(super) fn for_stmt(
     emitter: &Emitter<'_, '_>,
     info: &StatementInfo<'_>,
     node: ast::StmtFor,
+    stop_flags: &[Name],
     out: &mut ast::Suite,
 ) {
-    let (name, item) = (emitter.ctx.names.numbered("body"), emitter.ctx.names.fresh("item_"));
+    let names = emitter.ctx.names;
+    let (name, item) = (names.numbered("body"), names.fresh("item_"));
     let body = emitter.loop_function(name, &item, (*node.target, node.body), info, out);
-    out.push(call("_for", vec![*node.iter, body], info));
+    let mut arguments = vec![*node.iter, body];
+    if let Some(test) = not_stopped(stop_flags, info.origin.start()) {
+        let test = [build::returned(test, info.origin)];
+        arguments.push(emitter.function(names.numbered("cond"), &[], &[], test, info, out));
+    }
+    out.push(call("_for", arguments, info));
 }
 
-fn call(operator: &str, arguments: Vec<ast::Expr>, info: &StatementInfo<'_>) -> Stmt {
+fn call(operator: &str, arguments: Vec<Expr>, info: &StatementInfo<'_>) -> Stmt {
     let call = build::call(build::name(operator, info.head), arguments, info.head);
     build::expression(call, info.head)
 }
 
-/// The last pass: catches the exception of `_return` and converts the nested functions.
-pub(super) fn functions(ctx: &LoweringContext, body: &mut ast::Suite) {
+/// The last pass: names the operators as Snek does, catches the exception of `_return` and converts the nested
+/// functions.
+pub(super) fn functions(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
+    expressions::rewrite(body, &PlainNames);
+    if let Some(first) = parameters.iter_non_variadic_params().next() {
+        name_class_of_super(&first.parameter.name, body);
+    }
     super::functions::nested(ctx, body);
     if !ctx.options.runs(Pass::Functions) || !returns_somewhere(body) {
         return;
@@ -123,6 +135,50 @@ pub(super) fn functions(ctx: &LoweringContext, body: &mut ast::Suite) {
     let class = build::name("NonLocalReturnValue", origin);
     let handler = [build::returned(value, origin)].into_iter().collect();
     body.push(build::try_except(rest, Some(class), Some(&result), handler, origin));
+}
+
+/// `ag__.and_` becomes `_and`.
+struct PlainNames;
+
+impl Rewrite for PlainNames {
+    fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
+        walk.children(expression);
+        if let Expr::Attribute(node) = expression
+            && tree::is_synthesized(node)
+            && node.value.as_name_expr().is_some_and(|name| name.id == OPERATORS)
+        {
+            *expression = build::name(&format!("_{}", node.attr.trim_end_matches('_')), node.range);
+        }
+    }
+}
+
+/// `super()` becomes `super(__class__, self)` in the functions of blocks.
+fn name_class_of_super(first: &Name, body: &mut ast::Suite) {
+    for statement in body {
+        match statement {
+            Stmt::FunctionDef(def) if tree::is_synthesized(def) => {
+                expressions::rewrite(&mut def.body, &ExplicitSuper { first });
+            }
+            statement => blocks(statement).into_iter().for_each(|inner| name_class_of_super(first, inner)),
+        }
+    }
+}
+
+struct ExplicitSuper<'a> {
+    first: &'a Name,
+}
+
+impl Rewrite for ExplicitSuper<'_> {
+    fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
+        walk.children(expression);
+        if let Expr::Call(node) = expression
+            && node.arguments.is_empty()
+            && node.func.as_name_expr().is_some_and(|name| name.id == "super")
+        {
+            let arguments = vec![build::name("__class__", node.range), build::name(self.first, node.range)];
+            *expression = build::call(build::name("super", node.func.range()), arguments, node.range);
+        }
+    }
 }
 
 fn returns_somewhere(body: &mut ast::Suite) -> bool {

@@ -17,6 +17,7 @@ cycle; `runtime/tests/layers_test.py` checks both.
     operators      what converted code calls: control flow, calls, lists, variables
     capture        the state of a trace: tensors, numbers, sizes, views, Python objects
     conversion     converted functions and their source maps
+    source         utilities for programs that rewrite Python: trees, templates, text with a source map
     errors         exceptions with a position in the user's source
     record         operations, types, values, nodes and regions as plain data
 
@@ -24,6 +25,7 @@ If a lower layer calls a higher one, the higher layer registers itself: `operato
 `conversion.converter.OPERATORS`, and overloads of functions are registered in `operators.overloads`.
 """
 
+from . import source
 from .api.checkpoint import Checkpoint, RandomState, RestoreStatus
 from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
 from .api.eager import functions_run_eagerly, run_functions_eagerly
@@ -32,12 +34,14 @@ from .api.function import Function, function
 from .api.init_scope import init_scope
 from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
 from .api.saved import load
+from .api.snek import lms, rep_fun, stage
 from .errors import AutographError, CheckpointError, ConversionError, FallbackWarning, StagingError, VerificationError
 from .operators.py_function import py_function
 
 __all__ = [
-    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "FallbackWarning", "Function", "RandomState",
-    "RestoreStatus", "StagingError", "VerificationError", "convert", "deterministic_kernels_used", "do_not_convert",
-    "explain", "function", "functions_run_eagerly", "init_scope", "load", "py_function", "run_functions_eagerly", "set_element_type",
-    "set_loop_options", "show_config", "stack", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
+    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "FallbackWarning", "Function",
+    "RandomState", "RestoreStatus", "StagingError", "VerificationError", "convert", "deterministic_kernels_used",
+    "do_not_convert", "explain", "function", "functions_run_eagerly", "init_scope", "lms", "load", "py_function", "rep_fun",
+    "run_functions_eagerly", "set_element_type", "set_loop_options", "show_config", "source", "stack", "stage", "to_code",
+    "to_graph", "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

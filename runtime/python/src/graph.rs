@@ -304,6 +304,20 @@ impl PyGraph {
         Ok(emit::dot(&*self.finished()?, &|file, line| source_line(py, file, line)))
     }
 
+    /// As an S-expression.
+    fn sexpr(&self) -> PyResult<String> {
+        Ok(emit::sexpr::sexpr(&*self.finished()?))
+    }
+
+    /// Reads an S-expression.
+    #[staticmethod]
+    fn from_sexpr(text: &str) -> PyResult<Self> {
+        let invalid = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+        let graph = emit::sexpr::read(text).map_err(|error| invalid(&error))?;
+        verify(&graph).map_err(|error| invalid(&error))?;
+        Ok(Self { state: State::Finished(Arc::new(graph)) })
+    }
+
     /// As SVG.
     fn svg(&self, py: Python<'_>) -> PyResult<String> {
         Ok(emit::svg(&*self.finished()?, &|file, line| source_line(py, file, line)))

@@ -49,9 +49,10 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "PASS", value_parser = pass_parser())]
     pass: Option<String>,
 
-    /// The module that a converted file imports the operators from.
-    #[arg(long, value_name = "MODULE", default_value = "autograph.operators")]
-    operators: String,
+    /// The module that a converted file imports the operators from [default: autograph.operators, and
+    /// autograph.operators.snek for `--dialect snek`].
+    #[arg(long, value_name = "MODULE")]
+    operators: Option<String>,
 
     /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]

@@ -53,6 +53,7 @@ enum Format {
     Json,
     Dot,
     Svg,
+    Sexpr,
 }
 
 impl Graph {

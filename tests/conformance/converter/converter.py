@@ -1,6 +1,6 @@
 """Runs the converter as a process. Returns converted text and a line map.
 
-`AG_LSP` names the binary; the default is the one from `cargo build --release`.
+`AG_LSP` names the binary; the default is the one from `cargo build --release`. `AG_DIALECT=snek` selects Snek's operators.
 """
 
 import json
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-OPERATORS = "ag_reference"
+OPERATORS = {"tensorflow": "ag_reference", "snek": "snek_reference"}
 
 
 class ConverterFailed(Exception):
@@ -34,7 +34,9 @@ def convert(text, extra=()):
         original = pathlib.Path(folder, "module.py")
         original.write_bytes(text.encode("utf-8", "surrogatepass"))
         source_map = pathlib.Path(folder, "module.map")
-        converted = run([str(original), "--operators", OPERATORS, "--source-map", str(source_map), *extra])
+        dialect = os.environ.get("AG_DIALECT", "tensorflow")
+        options = ["--dialect", dialect, "--operators", OPERATORS[dialect], "--source-map", str(source_map)]
+        converted = run([str(original), *options, *extra])
         return converted, line_map(source_map.read_text()) if source_map.exists() else {}
 
 

@@ -35,7 +35,7 @@ def own_functions(text):
 
 def check(path, text, counts, failures):
     try:
-        whole = converter.run([str(path), "--operators", converter.OPERATORS])
+        whole = converter.run([str(path), "--operators", converter.OPERATORS["tensorflow"]])
         compile(whole, str(path), "exec", dont_inherit=True)
     except (converter.ConverterFailed, SyntaxError, ValueError, RecursionError) as error:
         failures.append((str(path), "<file>", f"{type(error).__name__}: {error}"))

@@ -16,7 +16,9 @@ import warnings
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import ag_reference
 import converter
+import snek_reference
 import world
 
 HEADER = "from world import *\n"
@@ -49,7 +51,8 @@ def in_time(seconds):
 def observe(code, calls, filename, globals_=(), seconds=SECONDS_PER_CALL):
     """Executes a module's code, then the calls, and returns an observation of each."""
     namespace = {name: getattr(world, name) for name in world.__all__}
-    namespace.update(__name__="program", ag__=sys.modules["ag_reference"])
+    namespace.update(__name__="program", ag__=ag_reference)
+    namespace.update((name, getattr(snek_reference, name)) for name in snek_reference.__all__)
 
     def observation(call, run):
         try:

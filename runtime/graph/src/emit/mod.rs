@@ -1,9 +1,9 @@
-//! Output formats for graphs: JSON, DOT, SVG. `ir::text` has the format that can be parsed.
-//!
-//! Each node is shown beside the source line that it comes from.
+//! Output formats for graphs: JSON, DOT, SVG, S-expressions. S-expressions and the format of `ir::text` can be read
+//! back; the others show each node beside the source line that it comes from.
 
 mod dot;
 mod json;
+pub mod sexpr;
 mod svg;
 
 pub use dot::dot;

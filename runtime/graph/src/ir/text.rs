@@ -22,6 +22,7 @@ mod print;
 
 pub use parse::{ParseError, parse, parse_type};
 pub use print::{op_name, print};
+pub(crate) use print::{plain_name, quoted};
 
 /// The version of the text format.
 const VERSION: i64 = 1;

@@ -24,7 +24,7 @@ def main(arguments=None):
     parser.add_argument("file")
     parser.add_argument("qualname")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--format", choices=["text", "json", "dot", "svg"], default="text")
+    parser.add_argument("--format", choices=["text", "json", "dot", "svg", "sexpr"], default="text")
     parser.add_argument("--passes", help="optimizer passes to run: `all`, or a comma-separated list (default: none)")
     parser.add_argument("--output")
     options = parser.parse_args(arguments)

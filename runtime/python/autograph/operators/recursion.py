@@ -32,6 +32,15 @@ class Recursion(Signal):
         self.widened = widened
 
 
+#: The attribute of functions that are functions of the graph wherever staged code calls them.
+_MARK = "__ag_rep_fun__"
+
+
+def mark(function):
+    """Makes calls of this function calls in the graph, from the first one on."""
+    setattr(function, _MARK, True)
+
+
 class _Call:
     __slots__ = ("function", "arguments", "depth")
 
@@ -45,6 +54,8 @@ def enter(staging, function, converted, args, keywords):
     """Calls a user function in staged code."""
     code = function.__code__
     outer = staging.open_calls.setdefault(code, [])
+    if getattr(function, _MARK, False):
+        staging.recursive.setdefault(code, True)
     if code in staging.recursive:
         return _called(staging, outer, function, converted, (args, keywords))
     call = _Call(function, (args, keywords), staging.depth)

@@ -23,7 +23,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    pub(super) fn new(line: u32, message: impl Into<String>) -> Self {
+    pub(crate) fn new(line: u32, message: impl Into<String>) -> Self {
         Self { line, message: message.into() }
     }
 }

@@ -114,12 +114,7 @@ impl Printer<'_> {
     }
 
     fn value(&self, value: Value) -> String {
-        let is_plain = |name: &&str| {
-            let mut letters = name.chars();
-            letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-                && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        };
-        match self.function.values[value.index()].name.as_deref().filter(is_plain) {
+        match plain_name(self.function, value) {
             Some(name) => format!("%{name}.{}", value.0),
             None => format!("%{}", value.0),
         }
@@ -146,7 +141,17 @@ impl Printer<'_> {
     }
 }
 
+/// The user's name for a value, if it consists of ASCII letters, digits and underscores.
+pub(crate) fn plain_name(function: &Function, value: Value) -> Option<&str> {
+    let is_plain = |name: &&str| {
+        let mut letters = name.chars();
+        letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    function.values[value.index()].name.as_deref().filter(is_plain)
+}
+
 /// As a JSON string.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,0 +1,102 @@
+"""Snek's decorators (Snek, sections 3.5, 5.5 and 5.6): `@lms`, `@stage`, `@rep_fun`.
+
+    @lms
+    def aggregate(x):           @stage
+        total = 0               def staged_aggregate(x):
+        while x > 0:                return aggregate(x)
+            total = total + x
+            x = x - 1           staged_aggregate(10)    # 55, computed by a graph
+        return total
+"""
+
+import functools
+import types
+
+import torch
+
+from .._runtime import Callable
+from ..capture.staging import current
+from ..operators import calls, recursion
+from .conversion import convert
+from .eager import functions_run_eagerly
+from .function import Function
+
+
+def lms(function):
+    """Virtualizes a function: calls of operators replace its control flow. They run in Python unless a condition or loop
+    depends on a staged value."""
+    return convert(function)
+
+
+def rep_fun(function):
+    """Makes a function that calls itself a function of the graph when staged code calls it. The numbers that differ
+    between its calls are staged."""
+    recursion.mark(function)
+    return convert(function)
+
+
+def stage(function):
+    """Makes a function run as a graph of which all arguments are inputs, Python numbers too.
+
+    `function` of the package makes the value of a Python number part of the graph. The graph is made at the first call for
+    each kind of arguments, because the types of the arguments are not known before."""
+    return Staged(function)
+
+
+class Staged(Callable):
+    """A function of which all arguments are staged (`Rep` in Snek)."""
+
+    def __init__(self, python_function):
+        functools.update_wrapper(self, python_function)
+        self.python_function = python_function
+        self._functions = {}  # which arguments are numbers -> the function of the others and tensors
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
+
+    def _call(self, *args, **kwargs):
+        if functions_run_eagerly():
+            return self.python_function(*args, **kwargs)
+        if current() is not None:
+            return self.__ag_inline__(args, kwargs)
+        function, args, kwargs = self._lifted(args, kwargs)
+        return function(*args, **kwargs)
+
+    def __ag_inline__(self, args, kwargs):
+        return calls.call(self.python_function, args, kwargs)
+
+    def graph(self, *args, **kwargs):
+        """The text of the graph that a call with these arguments runs."""
+        function, args, kwargs = self._lifted(args, kwargs)
+        return function.graph(*args, **kwargs)
+
+    def _lifted(self, args, kwargs):
+        """The staged function for arguments of this kind, and the arguments with tensors in place of numbers."""
+        numbers = frozenset(key for key, value in (*enumerate(args), *kwargs.items()) if _is_number(value))
+        if numbers not in self._functions:
+            self._functions[numbers] = Function(_from_tensors(self.python_function, numbers))
+        return self._functions[numbers], *_mapped(_tensor, numbers, args, kwargs)
+
+
+def _is_number(value):
+    return type(value) in (bool, float) or type(value) is int and -(2**63) <= value < 2**63
+
+
+def _tensor(number):
+    return torch.tensor(number, dtype=torch.float64 if type(number) is float else None)
+
+
+def _from_tensors(function, numbers):
+    """The function, with tensors for these arguments."""
+
+    @functools.wraps(function)
+    def of_tensors(*args, **kwargs):
+        args, kwargs = _mapped(torch.Tensor.item, numbers, args, kwargs)
+        return calls.call(function, args, kwargs)
+
+    return of_tensors
+
+
+def _mapped(change, numbers, args, kwargs):
+    args = tuple(change(value) if index in numbers else value for index, value in enumerate(args))
+    return args, {name: change(value) if name in numbers else value for name, value in kwargs.items()}
