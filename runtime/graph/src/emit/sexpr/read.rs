@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::VERSION;
 use super::tree::{self, Form, Sexpr};
+use crate::ir::graph::ValueInfo;
 use crate::ir::text::{ParseError, parse_type};
-use crate::ir::types::{DType, Device, Layout, MemoryFormat};
 use crate::ir::{
-    Function, FunctionId, Graph, Node, Op, Operand, Origin, Outcome, Region, Span, Type, Value, ValueInfo,
+    DType, Device, Function, FunctionId, Graph, Layout, MemoryFormat, Node, Op, Operand, Origin, Outcome,
+    Region, Span, Type, Value,
 };
 
 /// Reads a graph without verifying it.
@@ -100,8 +101,14 @@ impl<'a> Reader<'a> {
             return Err(binding.expected("definitions and an application"));
         };
         let (op, arguments) = self.op(application)?;
-        let mut node =
-            Node { op, operands: Vec::new(), outputs: Vec::new(), regions: Vec::new(), span: None, grad: true };
+        let mut node = Node {
+            op,
+            operands: Vec::new(),
+            outputs: Vec::new(),
+            regions: Vec::new(),
+            span: None,
+            grad: true,
+        };
         for argument in arguments {
             match argument.form("lambda") {
                 Ok([params, body]) => {
