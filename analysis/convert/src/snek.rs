@@ -122,7 +122,7 @@ fn call(operator: &str, arguments: Vec<Expr>, info: &StatementInfo<'_>) -> Stmt 
 pub(super) fn functions(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
     expressions::rewrite(body, &PlainNames);
     if let Some(first) = parameters.iter_non_variadic_params().next() {
-        name_class_of_super(&first.parameter.name, body);
+        name_class_of_super(&first.parameter.name.id, body);
     }
     super::functions::nested(ctx, body);
     if !ctx.options.runs(Pass::Functions) || !returns_somewhere(body) {
@@ -175,8 +175,9 @@ impl Rewrite for ExplicitSuper<'_> {
             && node.arguments.is_empty()
             && node.func.as_name_expr().is_some_and(|name| name.id == "super")
         {
-            let arguments = vec![build::name("__class__", node.range), build::name(self.first, node.range)];
-            *expression = build::call(build::name("super", node.func.range()), arguments, node.range);
+            let origin = node.range();
+            let arguments = vec![build::name("__class__", origin), build::name(self.first, origin)];
+            *expression = build::call(build::name("super", node.func.range()), arguments, origin);
         }
     }
 }
