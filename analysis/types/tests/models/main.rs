@@ -40,6 +40,17 @@ fn recorded_names_are_modelled() {
 }
 
 #[test]
+fn names_of_the_runtime_are_modelled() {
+    let modelled: BTreeSet<_> = modelled::names().into_iter().map(|name| (name.owner, name.name)).collect();
+    let public = ["autograph", "autograph.function()"];
+    let missing: Vec<_> = Recorded::runtime()
+        .names()
+        .filter(|name| public.contains(&name.0.as_str()) && !modelled.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "the stub of `autograph` lacks {missing:?}");
+}
+
+#[test]
 fn modules_are_modelled_once() {
     let mut seen = BTreeSet::new();
     let twice: Vec<_> =

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ruff_python_ast::{Expr, Stmt, StmtAssign};
+use ruff_python_ast::{Expr, Stmt, StmtAssign, StmtClassDef, StmtFunctionDef};
 use ruff_python_parser::parse_module;
 
 use crate::modelled::{self, Name};
@@ -34,7 +34,13 @@ impl Recorded {
         recorded
     }
 
-    /// The names of the package `autograph`: its `__all__`, and the parameters of its functions.
+    pub(crate) fn runtime() -> Self {
+        let mut recorded = Self::default();
+        recorded.add_runtime();
+        recorded
+    }
+
+    /// The names of the package `autograph`: its `__all__`, the parameters of its functions, and the members of its classes.
     pub(crate) fn add_runtime(&mut self) {
         self.add("# autograph (runtime/python/autograph)\nautograph\n    autograph");
         let mut folders = vec![PathBuf::from(RUNTIME)];
@@ -55,16 +61,27 @@ impl Recorded {
         let module = parse_module(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for statement in module.suite() {
             match statement {
-                Stmt::FunctionDef(function) => {
-                    let owner = format!("autograph.{}()", function.name);
-                    let parameters = modelled::keywords(function).map(|parameter| parameter.name.to_string());
-                    self.names.entry(owner).or_default().extend(parameters);
-                }
+                Stmt::FunctionDef(function) => self.add_function("autograph", function),
+                Stmt::ClassDef(class) => self.add_class(class),
                 Stmt::Assign(assign) if path == Path::new(RUNTIME).join("__init__.py") => {
                     self.names.entry("autograph".into()).or_default().extend(exported(assign));
                 }
                 _ => {}
             }
+        }
+    }
+
+    fn add_function(&mut self, owner: &str, function: &StmtFunctionDef) {
+        let parameters = modelled::keywords(function).map(|parameter| parameter.name.to_string());
+        self.names.entry(format!("{owner}.{}()", function.name)).or_default().extend(parameters);
+    }
+
+    /// The methods and properties of a class.
+    fn add_class(&mut self, class: &StmtClassDef) {
+        let owner = format!("autograph.{}", class.name);
+        for method in class.body.iter().filter_map(Stmt::as_function_def_stmt) {
+            self.names.entry(owner.clone()).or_default().insert(method.name.to_string());
+            self.add_function(&owner, method);
         }
     }
 
