@@ -19,7 +19,7 @@ from ..capture.staging import attach
 from ..conversion import spans
 from ..errors import Eager, StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
-from ..record.types import BOOL, FLOAT, INT, NONE, ListType
+from ..record.types import BOOL, FLOAT, INT, NONE, ListType, TensorType
 from . import composites, inplace, recurrent, schemas, shapes
 
 aten = torch.ops.aten
@@ -222,8 +222,7 @@ def emit(staging, func, args, result):
     if schemas.returns_list(func):
         if not result:
             return []
-        element = views.result_type(result[0])
-        value = staging.emit(op, operands, [ListType(element)])[0]
+        value = staging.emit(op, operands, [ListType(_element_type(result))])[0]
         parts = []
         for index, fake in enumerate(result):
             got = staging.emit(LIST_GET, [value, index], [views.result_type(fake)])[0]
@@ -246,6 +245,17 @@ def emit(staging, func, args, result):
         else:
             results.append(staging.scalar(value))
     return tuple(results)
+
+
+def _element_type(tensors):
+    """The type of the elements of a list of tensors. Sizes that differ are unknown, so that a run takes them from each element,
+    as for the zeros of a gradient. All are unknown if the elements have different numbers of dimensions."""
+    types = [views.result_type(tensor) for tensor in tensors]
+    counts = {len(type.dims) for type in types}
+    if len(counts) > 1:
+        return TensorType(types[0].dtype, (None,) * max(counts), types[0].device)
+    dims = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*(type.dims for type in types)))
+    return TensorType(types[0].dtype, dims, types[0].device)
 
 
 def _distinct(staging, fake):
