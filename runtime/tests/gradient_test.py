@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch.utils import _pytree as pytree
 
 import autograph as ag
-from oracle import assert_equal, assert_same, t
+from oracle import assert_equal, assert_same, refusal, t
 
 
 def leaf(*shape, seed=0):
@@ -438,3 +438,75 @@ def test_rrelu(inplace):
         return y, torch.autograd.grad(y.sum(), x)[0], torch.nn.functional.rrelu(x)
 
     assert_same(f, (t(-1, 2, -3, 0).requires_grad_(),), (t(1, -2, 3, -4).requires_grad_(),))
+
+
+class Parts(torch.autograd.Function):
+    """Two results of different shapes. The shapes of their gradients matter."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x.sum()
+
+    @staticmethod
+    def backward(ctx, gradient, of_sum):
+        return gradient * 2 + of_sum.sum()
+
+
+def parts_of_a_function(x):
+    return Parts.apply(x)
+
+
+def parts_in_python(x):
+    return ag.py_function(lambda x: (x * 2, x.sum(), (x * x)[None]), [x], ["f32[3]", "f32[]", "f32[1,3]"])
+
+
+@pytest.mark.parametrize("parts", [parts_of_a_function, parts_in_python])
+@pytest.mark.parametrize("used", [[0], [1], [0, 1]])
+def test_results_of_different_shapes(parts, used):
+    def f(x):
+        results = parts(x)
+        return torch.autograd.grad(sum((results[i] * results[i]).sum() for i in used), x)
+
+    assert_same(f, (leaf(3),))
+
+
+def test_a_value_from_before_a_change_in_place():
+    """On the path that does not change the tensor, it is still the one from which the value was computed."""
+
+    def below_a_condition(x, n):
+        m = x * 1
+        y = m.sum()
+        if n > 0:
+            m[0] = 3
+        return torch.autograd.grad(y, m, allow_unused=True)
+
+    def in_a_loop(x, n):
+        m = x * 1
+        y = m.sum()
+        for _ in range(n):
+            m[0] = 3
+        return torch.autograd.grad(y + (m * m).sum(), m)
+
+    def without_autograd(x, n):
+        y = (x * n).sum()
+        with torch.no_grad():
+            x.mul_(2)
+        y.backward()
+        return x.grad
+
+    for f in (below_a_condition, in_a_loop, without_autograd):
+        for n in (0, 1):
+            message = refusal(f, leaf(3), torch.tensor(n))
+            assert "before the tensor was changed in place" in message and "line" in message
+
+
+def test_a_value_from_after_a_change_in_place():
+    def f(x, n):
+        m = x * 1
+        for i in range(n):
+            m[i] = m[i] * 2
+        if n > 1:
+            m.mul_(3)
+        return torch.autograd.grad((m * m).sum(), m)
+
+    assert_same(f, *((leaf(3), torch.tensor(n)) for n in (0, 1, 3)))

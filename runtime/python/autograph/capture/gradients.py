@@ -5,7 +5,7 @@ import torch
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import Gradient, of_torch
-from ..record.queries import depend_on, is_used
+from ..record.queries import depend_on, earlier_values, is_used, sources
 from . import hooks
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
@@ -21,6 +21,8 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
     values = [staging.value_of(output) for output in outputs]
     input_values = [staging.value_of(tensor, is_use=False) for tensor in inputs]
+    views = map(staging.view_of, inputs)
+    _check_changes(staging, {view.base for view in views if not view.chain}, values)
     for value, seed in zip(values, seeds):
         if seed is None and any(n != 1 for n in value.type.dims):
             message = "a gradient without `grad_outputs` needs an output with one element; this one has more"
@@ -44,11 +46,27 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     return tuple(results)
 
 
+_CHANGED = (
+    "this is the gradient of a value that was computed before the tensor was changed in place, below a condition or without "
+    "autograd\nhelp: compute the gradient before the change"
+)
+
+
+def _check_changes(staging, bases, outputs):
+    """Refuses the gradient with respect to an earlier value of a tensor: the graph has gradients with respect to its current
+    value only."""
+    for base in bases:
+        earlier = earlier_values(base.value) if base.is_recorded or base in staging.leaves else ()
+        if earlier and earlier & sources(outputs, without=base.value):
+            raise StagingError(_CHANGED, spans.current())
+
+
 def backward(staging, tensor, gradient=None, inputs=None):
     """Accumulates gradients into `.grad` of the tensors that require one."""
     if inputs is None:
         value = staging.value_of(tensor)
         bases = [base for base in list(staging.leaves) if base.value.visible]
+        _check_changes(staging, bases, [value])
         used = depend_on(staging.record, [base.value for base in bases], [value])
         leaves = [staging.tensor_at(base) for base, needed in zip(bases, used) if needed]
         leaves += _views_used(staging, value)

@@ -3,7 +3,7 @@
 import torch
 
 from .nodes import Value
-from .ops import ASSERT, OVERWRITTEN, PRINT, Call, Callback, Gradient, is_aten, of_torch, operator_of
+from .ops import ASSERT, FOR, IF, OVERWRITTEN, PRINT, WHILE, Call, Callback, Gradient, is_aten, of_torch, operator_of
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
@@ -113,6 +113,58 @@ def depend_on(record, inputs, outputs):
                 _add_operands(node, needed)
         region = region.parent
     return [value in needed for value in inputs]
+
+
+def earlier_values(value):
+    """The earlier values of a tensor that has this value now and is still the same tensor for autograd: on a path through
+    conditions and loops of the graph that does not change it, or because autograd has not recorded the change."""
+    return _closure([value], _before) - {value}
+
+
+def sources(values, without):
+    """The values from which others are computed with a gradient, not counting those from which `without` is computed."""
+    return _closure(values, lambda value, params: () if value is without else _operands(value, params))
+
+
+def _closure(values, parts):
+    found, pending, params = set(values), list(values), {}
+    while pending:
+        new = set()
+        _add(list(parts(pending.pop(), params)), new)
+        pending += new - found
+        found |= new
+    return found
+
+
+def _before(value, params):
+    if value.node is not None and value.node.op == OVERWRITTEN:
+        return value.node.args[:1]
+    return _on_paths(value, params) or ()
+
+
+def _operands(value, params):
+    found = _on_paths(value, params)
+    if found is not None:
+        return found
+    if _stops_gradient(value.node):
+        return ()
+    return value.node.args[:1] if value.node.op == OVERWRITTEN else value.node.args
+
+
+def _on_paths(value, params):
+    """What a result of a condition or loop, or a parameter of a loop, is on each path; None for other values. Adds the
+    parameters of the loop to `params`."""
+    node = value.node
+    if node is None:
+        return params.get(value, ())
+    if node.op not in (IF, WHILE, FOR):
+        return None
+    index, count = node.outputs.index(value), len(node.outputs)
+    if node.op == IF:
+        return [region.results[index] for region in node.regions]
+    starts, body = node.args[-count:], node.regions[node.op == WHILE]
+    params.update(zip(body.params[-count:], zip(starts, body.results)))
+    return starts[index], body.results[index]
 
 
 def _stops_gradient(node):
