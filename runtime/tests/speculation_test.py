@@ -433,6 +433,33 @@ def test_with_a_fallback():
     check(staged, (t(2, 1),), (t(2, 1),), (t(-1, -2),))
 
 
+@pytest.mark.parametrize("fallback", [None, "eager"])
+def test_a_tensor_of_another_dtype_on_one_path(fallback):
+    """The branches and iterations that are taken decide the dtype, although the graph has no dtype that depends on data."""
+    kept = [torch.zeros(2)]
+
+    def below_a_condition(x):
+        torch.rand(1)
+        if x.sum() > 0:
+            kept[0] = x * 1
+        return kept[0] + 1
+
+    def in_a_loop(x):
+        torch.rand(1)
+        for _ in range(x.sum().int()):
+            kept[0] = x * 1
+        return kept[0] + 1
+
+    for f in (below_a_condition, in_a_loop):
+        kept[0] = torch.zeros(2)
+        staged = speculative(f, (t(1, 2),), (t(-1, -2),), fallback=fallback)
+        for x in (t(1, 2).double(), t(-1, -2), t(1, 2), t(-1, -2).double(), t(1, 2)):
+            before = kept[0]
+            expected, after = f(x), kept[0]
+            kept[0] = before
+            assert_equal((staged(x), kept[0]), (expected, after))
+
+
 def test_in_shadow_mode():
     def f(x):
         if x.sum() > 0:

@@ -383,7 +383,7 @@ class Function(Callable):
         except (Exception, Eager):
             if not expected:
                 raise
-        return self._trace(args, kwargs, changing, unknown, is_trial, None, inputs)
+        return self._trace(args, kwargs, changing, unknown, is_trial, {}, inputs)
 
     def _trace(self, args, kwargs, changing, unknown, is_trial, expected=None, inputs=()):
         optimizers, calls = [], self._fallbacks.python_calls if is_trial else None

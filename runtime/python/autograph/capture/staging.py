@@ -148,6 +148,8 @@ class Staging:
         self.reached = []  # for each call of such a function: (function, the objects that it can reach, span)
         self.repeatable = set()  # the indexes of such functions in `callbacks`
         self.has_unknown_sizes = False
+        self.has_fallback = False  # whether Python runs the call if it cannot be staged
+        self.speculates = False  # whether Python may run the call because it is unlike the profiled ones
         self.callbacks = []  # Python functions that the graph calls
         self.undone = set()  # the numbers of those that change random number generators only
         self.constants = []  # real tensors kept alive

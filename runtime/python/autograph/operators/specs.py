@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import torch
 
 from ..capture import scalars
+from ..capture.staging import current
 from ..capture.unbound import Undefined, UndefinedReturnValue
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import Eager, StagingError
 from ..record.ops import LIST_NEW, of_torch
 from ..record.types import BOOL, DTYPES, FLOAT, INT, ListType, TensorType, TupleType, Type
 
@@ -232,8 +233,18 @@ def _merge_tensors(a, b):
         raise Mismatch(f"tensors on {a.device} and {b.device}")
     if len(a.dims) != len(b.dims):
         raise Mismatch(f"tensors of {_dtype(a)} with shape {shape(a)} and of {_dtype(b)} with shape {shape(b)}")
+    if a.dtype != b.dtype:
+        _check_promotion(current(), f"tensors of {_dtype(a)} and of {_dtype(b)}")
     dims = tuple(m if m == n else None for m, n in zip(a.dims, b.dims))
     return TensorType(torch.promote_types(a.dtype, b.dtype), dims, a.device)
+
+
+def _check_promotion(staging, kinds):
+    """Refuses a join that would change the dtype of a tensor if Python can run the call instead."""
+    if staging.has_fallback:
+        raise Mismatch(kinds)
+    if staging.speculates:
+        raise Eager(StagingError(f"a variable has {kinds} on different paths", spans.current()), lasts=True)
 
 
 def _dtype(type):

@@ -57,9 +57,10 @@ class Trace:
     ):
         """`python_calls` maps the code of functions that the graph calls to their `PythonCall`. If it is not None, the
         function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no effects.
-        `expected` are outcomes that the graph may assume (`capture/assumptions.py`), and `inputs` the indexes of Python
-        numbers that are inputs of the graph."""
+        `expected` are outcomes that the graph may assume (`capture/assumptions.py`), None without speculation, and `inputs`
+        the indexes of Python numbers that are inputs of the graph."""
         self.is_trial = python_calls is not None
+        self.speculates = expected is not None
         self.expected = dict(expected or {})
         self.number_inputs = frozenset(inputs)
         recursive, unrolled, draws, decisions, catches = {}, set(), False, set(), False
@@ -93,6 +94,7 @@ class Trace:
         staging.caught = [] if catches else None
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = bool(unknown)
+        staging.has_fallback, staging.speculates = self.is_trial, self.speculates
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
