@@ -90,9 +90,12 @@ class Mode(FakeTensorMode):
         kwargs = kwargs or {}
         if not _is_direct(func) or not self._are_known(pytree.arg_tree_leaves(*args, **kwargs)):
             return super().dispatch(func, types, args, kwargs)
-        with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
-            result = self._in_kernel(func, args, kwargs)
-            return pytree.tree_map_only(torch.Tensor, lambda part: self._fake(part, CPU), result)
+        try:
+            with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+                result = self._in_kernel(func, args, kwargs)
+                return pytree.tree_map_only(torch.Tensor, lambda part: self._fake(part, CPU), result)
+        except NotImplementedError:
+            return super().dispatch(func, types, args, kwargs)  # calls the operator with tensors of zeros
 
     def _are_known(self, leaves):
         """Whether all tensors are on the CPU and have known sizes, and there is one."""
