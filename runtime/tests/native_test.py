@@ -189,6 +189,20 @@ def test_values_that_share_memory_still_share_it():
     assert_equal(found[3], expected[3])
 
 
+@pytest.mark.parametrize("bounds", [(0.0, None), (-1.0, 1.0)])
+def test_a_mask_and_a_loop_do_not_share_memory(bounds):
+    """The backward pass of `clamp` reads a mask, and writes a tensor that the loop carries. Its elements are larger."""
+
+    def f(x, n):
+        for _ in range(n):
+            x = x + 0.1
+        return x.clamp(*bounds).sum()
+
+    x = torch.tensor([0.1, 1.4, -0.9], dtype=torch.float64, requires_grad=True)
+    results = [torch.autograd.grad(g(x, torch.tensor(3)), x) for g in (ag.function(f), f)]
+    assert_equal(*results)
+
+
 def test_layouts_are_those_of_torch():
     def program(x, y):
         return x.t().clone(), x.t().contiguous(), x.t() * 2, x.t() + y, y + x.t(), torch.tanh(x).t().exp(), (x.t() > 0).float()

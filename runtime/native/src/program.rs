@@ -45,6 +45,8 @@ pub(crate) struct Elementwise {
     pub(crate) count: u32,
     /// In elements.
     pub(crate) strides: [u32; 4],
+    /// Bytes per element of the operands and the result.
+    pub(crate) bytes: [u8; 4],
     /// A range of `Program::outer`, outermost first.
     pub(crate) outer: (u32, u32),
 }

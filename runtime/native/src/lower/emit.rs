@@ -135,6 +135,7 @@ impl Lowering<'_> {
             operands: places,
             count: count as u32,
             strides: strides.map(|stride| stride as u32),
+            bytes: bytes.map(|bytes| bytes as u8),
             outer: (start, dims.len() as u32),
         }));
         Some(())

@@ -27,12 +27,15 @@ impl Lowering<'_> {
             if let Step::Elementwise(elementwise) = step
                 && elementwise.out == from.place
             {
-                // An operand at the same place is safe: each element is read before it is written.
+                // An operand at the same place is safe if its elements have the same size: each is read before it is written.
                 let is_flat = elementwise.outer.1 == 0 && elementwise.count as usize == from.count();
                 let mut is_safe = is_flat && (elementwise.count == 1 || elementwise.strides[3] == 1);
-                for (operand, stride) in elementwise.operands.iter().zip(elementwise.strides) {
+                let [inputs @ .., size] = elementwise.bytes;
+                for ((operand, stride), bytes) in
+                    elementwise.operands.iter().zip(elementwise.strides).zip(inputs)
+                {
                     is_safe &= !self.may_be_in(*operand, new)
-                        || *operand == to.place && (stride == 1 || elementwise.count == 1);
+                        || *operand == to.place && (stride == 1 && bytes == size || elementwise.count == 1);
                 }
                 found = is_safe.then_some(at);
                 break;

@@ -103,6 +103,7 @@ impl Lowering<'_> {
             operands: [x, y, second.operands[1 - slot]],
             count: second.count,
             strides,
+            bytes: [second.bytes[3]; 4],
             outer: (0, 0),
         })
     }
