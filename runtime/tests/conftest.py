@@ -1,4 +1,4 @@
-"""The option `--device` for the tensors of all tests, and a summary in the format of `cargo test`."""
+"""The option `--device` for the tensors of all tests, a summary in the format of `cargo test`, and common fixtures."""
 
 import pytest
 import torch
@@ -35,3 +35,9 @@ def pytest_terminal_summary(terminalreporter):
     failed = counts["failed"] + counts["error"]
     verdict = "FAILED" if failed else "ok"
     terminalreporter.write_line(f"test result: {verdict}. {counts['passed']} passed; {failed} failed")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file that does not exist yet."""
+    return tmp_path / "file"
