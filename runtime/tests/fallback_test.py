@@ -1,7 +1,7 @@
 """`@ag.function(fallback="eager")`: calls that cannot be staged run in Python, with the same effects as eager Python.
 
-`PROGRAMS=100 FIRST=0` in the environment sets the number of random programs and the first seed. A failure names its seed.
-`oracle.refusal` runs each refused program of the other tests with a fallback.
+A quarter of the number of random programs that `PROGRAMS` in the environment sets; `FIRST` is the first seed. A failure names
+its seed. `oracle.refusal` runs each refused program of the other tests with a fallback.
 """
 
 import contextlib
@@ -21,7 +21,11 @@ import torch
 import autograph as ag
 import programs
 from oracle import assert_equal, assert_falls_back, plain, t
-from random_programs_test import CHUNK, COUNT, FIRST, load, run
+from random_programs_test import CHUNK, FIRST, load, run
+from random_programs_test import COUNT as PROGRAMS
+
+COUNT = max(CHUNK, PROGRAMS // 4)
+
 
 @pytest.fixture(autouse=True)
 def deterministic_kernels():
