@@ -6,6 +6,8 @@ import math
 import os
 import random
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -75,7 +77,7 @@ NUMBERS = torch.cat([
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "log", "log1p", "expm1", "sin", "cos", "tan", "sqrt", "atan"])
 def test_functions_are_rounded_almost_correctly(name):
-    """At most one unit in the last place from the exact result, which is computed in float64."""
+    """At most two units in the last place from the exact result, which is computed in float64."""
     function = getattr(torch, name)
     staged = ag.function(lambda x: function(x))
     # Native kernels compute at most 1,024 elements of these functions.
@@ -86,7 +88,7 @@ def test_functions_are_rounded_almost_correctly(name):
     # Floats of one sign have the same order as their bits.
     distance = (found.view(torch.int32).long() - exact.view(torch.int32).long()).abs()
     distance[(found == exact) | (found.isnan() & exact.isnan())] = 0
-    assert int(distance.max()) <= 1, (name, NUMBERS[distance.argmax()], found[distance.argmax()])
+    assert int(distance.max()) <= 2, (name, NUMBERS[distance.argmax()], found[distance.argmax()])
 
 
 def test_integers_wrap_and_divide_as_in_torch():
@@ -287,31 +289,102 @@ def test_products_with_few_rows_or_columns(rows):
             assert ((found - (exact + added)).abs() <= bound + 1e-6).all(), (inner, columns)
 
 
-def test_each_pass_applies_to_its_example_in_the_documentation():
-    """The examples of passes in `runtime/README.md`."""
+def descent(q, rate, n):
+    """The examples of `runtime/README.md` for `borrowed-items`, `multiply-add` and `in-place-results`."""
+    directions = []
+    for i in range(n):
+        directions.append(q + i)
+    rates = [None] * len(directions)
+    for i in range(len(directions)):
+        rates[i] = rate * directions[i].sum()
+        q = q - rates[i] * directions[i]
+    return q
 
-    def program(q, rate, n):
-        directions = []
-        for i in range(n):
-            directions.append(q + i)
-        rates = [None] * len(directions)
-        for i in range(len(directions)):
-            rates[i] = rate * directions[i].sum()
-            q = q - rates[i] * directions[i]
-        return q
 
-    staged = ag.function(program)
-    args = torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4)
-    text = listing(staged, *args)
-    assert re.search(r"\(borrowed-items \d+, multiply-add \d+, in-place-results \d+\)", text), text
-    torch.testing.assert_close(staged(*args), program(*args))
+def sum_of_products(x, g, n):
+    """The example for `added-products`."""
+    total = torch.zeros(x.shape[1], g.shape[1])
+    for i in range(n):
+        total = total + x.t() @ (g * i)
+    return total
+
+
+DOCUMENTED = {
+    "borrowed-items": (descent, (torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4))),
+    "multiply-add": (descent, (torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4))),
+    "in-place-results": (descent, (torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4))),
+    "added-products": (sum_of_products, (torch.linspace(-1, 1, 60).view(6, 10), torch.linspace(0, 2, 42).view(6, 7), torch.tensor(4))),
+}  # fmt: skip
+
+
+@pytest.fixture
+def all_passes():
+    yield
+    ag.disable_passes()
+
+
+def test_every_native_pass_is_documented():
+    assert set(DOCUMENTED) <= set(ag.passes())
+    assert set(DOCUMENTED) == set(_runtime.passes()[1])
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_pass_fires_on_the_program_in_its_documentation_unless_it_is_off(name, all_passes):
+    program, args = DOCUMENTED[name]
+    fired = re.compile(rf"\d+ steps \(.*{name} \d")
+    assert fired.search(listing(ag.function(program), *args))
+    found = ag.function(program)(*args)
+    ag.disable_passes(name)
+    assert not fired.search(listing(ag.function(program), *args))
+    without = ag.function(program)(*args)
+    torch.testing.assert_close(found, program(*args))
+    assert torch.equal(found, without)
+
+
+def test_a_pass_that_does_not_exist_is_an_error():
+    with pytest.raises(ValueError, match='unknown pass "fast"; expected some of constant-folding, .*multiply-add'):
+        ag.disable_passes("fast")
+
+
+def test_the_graph_of_an_optimizer_pass_that_is_off(all_passes):
+    def program(x):
+        unused = x * 2  # noqa: F841
+        return x + 1
+
+    graph = ag.function(program).trace(torch.ones(3)).graph
+    assert "mul" not in graph.optimized().text()
+    ag.disable_passes("dead-code-elimination")
+    assert "mul" in graph.optimized().text()
+
+
+#: A program whose kernels have other code for each instruction set; sizes around those of vectors.
+INSTRUCTIONS = """
+import torch, autograph as ag
+def program(a, b, c, w):
+    x = torch.tanh(a * 0.3 - b) + torch.sigmoid(a) * torch.where(a > b, a, b) - torch.exp(-a.abs())
+    y = torch.softmax(x @ w, -1) - torch.log_softmax(a.t(), -1).t()
+    return x, y, x.sum(0), x.sum(1), y.norm(), x.t() @ y, x @ y.t(), c // 3 * c, (c > 2) & (c < 9), a.double() * b.double()
+for rows in (1, 3, 4, 5, 17):
+    for columns in (2, 4, 7, 8, 9, 15, 16, 17, 31, 33, 48):
+        a, b, w = torch.randn(rows, columns), torch.randn(rows, columns), torch.randn(columns, columns)
+        args = a, b, torch.arange(rows * columns).view(rows, columns), w
+        for found, expected in zip(ag.function(program)(*args), program(*args), strict=True):
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+"""
+
+
+@pytest.mark.parametrize("instructions", ["portable", "avx2", "avx512"])
+def test_every_instruction_set(instructions):
+    environment = os.environ | {"AUTOGRAPH_INSTRUCTIONS": instructions, "AUTOGRAPH_NATIVE": "always"}
+    subprocess.run([sys.executable, "-c", INSTRUCTIONS], env=environment, check=True)
 
 
 #: Statements of random programs: lists of tensors `l` and `m`, tensors `a`, `b` and `c`, and a number `i` below both lengths.
 STATEMENTS = """a = l[i]; b = m[-1]; c = l[0] * a; a = a - 0.5 * b; b = c + a * b; c = a * c - b; a, b = b, a; a, b, c = c, a - 0.25 * b, b
 l[i] = a; m[0] = b; l[-1] = m[i]; l.append(b); m.append(l[0]); l.append(a * 0.5); a = l.pop(0); b = m.pop(); l, m = m, l
 c = torch.sub(c, a, alpha=0.5); c = torch.add(a, c, alpha=-0.25); c = a[0] * b + c; b = c - b.sum() * a; a = a.flip(0).clone() * 0.5
-a = b.expand(4, 80)[i % 4] * c - a; c = a; a = (l[0].view(8, 10) * 0.5).t().reshape(80); a = torch.cat([a[:40], b[40:]])""".replace("\n", "; ").split("; ")
+a = b.expand(4, 80)[i % 4] * c - a; c = a; a = (l[0].view(8, 10) * 0.5).t().reshape(80); a = torch.cat([a[:40], b[40:]])
+c = (c.view(80, 1) + a.view(80, 1) @ b[:1].view(1, 1)).view(80)""".replace("\n", "; ").split("; ")
 
 
 def random_program(seed):
@@ -337,7 +410,8 @@ def random_program(seed):
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("PROGRAMS", 40))))
-def test_lists_in_random_programs(seed, tmp_path):
+def test_lists_in_random_programs(seed, tmp_path, all_passes):
+    """Results are those of eager torch; without one of the passes, they are the same to the last bit."""
     path = tmp_path / f"lists_{seed}.py"
     path.write_text(random_program(seed))
     specification = importlib.util.spec_from_file_location(path.stem, path)
@@ -356,3 +430,7 @@ def test_lists_in_random_programs(seed, tmp_path):
         found = ag.function(module.program)(*args, torch.tensor(n))
         for a, b in zip(found, expected):
             torch.testing.assert_close(torch.as_tensor(a), torch.as_tensor(b), rtol=1e-4, atol=1e-5)
+    names = _runtime.passes()[1]
+    ag.disable_passes(names[seed % len(names)])
+    for a, b in zip(ag.function(module.program)(*args, torch.tensor(n)), found):
+        assert torch.equal(torch.as_tensor(a), torch.as_tensor(b)), names[seed % len(names)]

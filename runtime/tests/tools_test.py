@@ -154,8 +154,16 @@ def test_the_graph_of_a_function_is_shown(program, tmp_path):
 
 def test_a_graph_is_shown_after_passes(graph, program):
     assert "aten.ne.Scalar" in graph("--input=x=f32[]", program, "unused")[1]
-    assert "aten.ne.Scalar" not in graph("--input=x=f32[]", "--passes=dead", program, "unused")[1]
+    status, text = graph("--input=x=f32[]", "--passes=dead-code-elimination", program, "unused")
+    assert status == 0 and "aten.ne.Scalar" not in text
     assert graph("--input=x=f32[]", "--passes=fast", program, "unused")[0] == 2
+
+
+def test_native_programs_are_shown_after_their_passes(graph, program):
+    status, text = graph("--input=x=f32[4]", "--passes=all", program, "count")
+    assert status == 0 and re.search(r"native @main, \d+ steps: in-place-results 1\n", text), text
+    assert re.search(r"aten.div.Tensor +m\d+ = m\d+, c\d+ \(4 elements\) .*# .*model.py:\d+  x = x / 2", text), text
+    assert "in-place-results" not in graph("--input=x=f32[4]", "--passes=multiply-add", program, "count")[1]
 
 
 def test_printed_text_is_not_part_of_the_graph(program):

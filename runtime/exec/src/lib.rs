@@ -25,7 +25,7 @@ pub use plan::Plan;
 pub use products::{
     ProductKernels, description as products_description, product_kernels, set_product_kernels,
 };
-pub use tier::{Tier, set_tier, tier};
+pub use tier::{Tier, native_passes, set_native_passes, set_tier, tier};
 pub use value::{Object, Value};
 
 /// The number of threads that one operator may use.

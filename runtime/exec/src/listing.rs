@@ -50,7 +50,7 @@ impl Function {
             }
             Step::Native { native, to } => {
                 let segment = &tables.natives[native as usize].segment;
-                let (length, passes) = (segment.len(), segment.passes.to_string());
+                let (length, passes) = (segment.len(), segment.fired.to_string());
                 let passes = if passes.is_empty() { passes } else { format!(" ({passes})") };
                 format!("native {length} steps{passes}, then {to}")
             }

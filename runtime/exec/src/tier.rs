@@ -1,6 +1,8 @@
-//! The setting that decides which operators run natively.
+//! The settings of the native tier: which operators run natively, and which passes improve their programs.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use ag_native::Passes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -26,4 +28,15 @@ pub fn tier() -> Tier {
         1 => Tier::Native,
         _ => Tier::Always,
     }
+}
+
+static PASSES: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// Sets the passes of native programs that are compiled later.
+pub fn set_native_passes(passes: Passes) {
+    PASSES.store(passes.bits(), Ordering::Relaxed);
+}
+
+pub fn native_passes() -> Passes {
+    Passes::from_bits(PASSES.load(Ordering::Relaxed))
 }

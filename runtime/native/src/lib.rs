@@ -13,13 +13,17 @@
 
 mod dtype;
 mod kernels;
+mod listing;
 pub mod lower;
+mod pass;
 mod program;
 mod run;
 mod segment;
 mod view;
 
 pub use dtype::Element;
+pub use listing::listing;
 pub use lower::FEWEST_OPERATORS;
+pub use pass::{Fired, Pass, Passes};
 pub use run::{Memory, Stopped};
-pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Passes, Segment};
+pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment};

@@ -1,5 +1,6 @@
 //! The lowered form of a segment: a flat list of steps with jumps over memory, scalar registers and lists.
 
+use ag_graph::ir::Span;
 use ag_graph::ir::arithmetic::Function as ScalarFn;
 
 use crate::dtype::Element;
@@ -275,9 +276,19 @@ pub(crate) enum Step {
     },
 }
 
+/// The node that a step comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Operation {
+    pub(crate) name: Box<str>,
+    pub(crate) span: Option<Span>,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
+    pub(crate) operations: Vec<Operation>,
+    /// For each step, an index into the operations.
+    pub(crate) origins: Vec<u32>,
     pub(crate) outer: Vec<Outer>,
     pub(crate) products: Vec<Product>,
     pub(crate) reductions: Vec<Reduce>,
@@ -290,6 +301,13 @@ pub(crate) struct Program {
     pub(crate) bases: u32,
     pub(crate) registers: u32,
     pub(crate) lists: u32,
+}
+
+impl Program {
+    pub(crate) fn remove(&mut self, step: usize) {
+        self.steps.remove(step);
+        self.origins.remove(step);
+    }
 }
 
 impl Step {

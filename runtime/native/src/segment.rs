@@ -5,6 +5,7 @@ use ag_graph::ir::arithmetic::Kind;
 use rustc_hash::FxHashMap;
 
 use crate::dtype::Element;
+use crate::pass::Fired;
 use crate::program::{Number, Program, Register};
 
 /// Consecutive nodes of a region that run natively.
@@ -18,8 +19,8 @@ pub struct Segment {
     pub outputs: Vec<(Value, Output)>,
     /// The tensors that the segment writes.
     pub tensors: Vec<NewTensor>,
-    /// The number of changes of each pass.
-    pub passes: Passes,
+    /// What the passes have changed.
+    pub fired: Fired,
     pub(crate) program: Program,
     /// For each input, the base of a tensor or the register of a number.
     pub(crate) input_bases: Vec<Result<u32, Register>>,
@@ -37,30 +38,6 @@ impl Segment {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// The number of changes that each pass made to the program.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passes {
-    pub borrowed_items: usize,
-    pub multiply_adds: usize,
-    pub in_place_results: usize,
-}
-
-impl std::fmt::Display for Passes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counts = [
-            ("borrowed-items", self.borrowed_items),
-            ("multiply-add", self.multiply_adds),
-            ("in-place-results", self.in_place_results),
-        ];
-        let fired: Vec<String> = counts
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(name, count)| format!("{name} {count}"))
-            .collect();
-        f.write_str(&fired.join(", "))
     }
 }
 

@@ -6,7 +6,7 @@
 use ag_graph::ir::Graph;
 use ag_graph::ir::text::parse;
 use ag_graph::liveness::liveness;
-use ag_native::{Layouts, Memory, Output, Passes, Segment, lower};
+use ag_native::{Layouts, Memory, Output, Pass, Passes, Segment, lower};
 
 fn graph(function: &str) -> Graph {
     parse(&format!("graph 1\nfile 0 \"model.py\"\n{function}"))
@@ -18,7 +18,7 @@ fn segment(function: &str) -> Option<Segment> {
     let graph = graph(function);
     let entry = graph.entry().unwrap();
     let life = liveness(entry);
-    lower::segment(entry, &entry.body.nodes, &life.nodes, &Layouts::default(), 1)
+    lower::segment(entry, &entry.body.nodes, &life.nodes, &Layouts::default(), 1, Passes::ALL)
 }
 
 /// Runs a segment whose inputs and results are tensors of `f32`.
@@ -259,8 +259,8 @@ func @main(%x.0: f32[80] = argument "x", %q.1: f32[80] = argument "q", %a.2: f32
     }
   return %4
 }"#;
-    let passes = segment(function).unwrap().passes;
-    assert_eq!(passes, Passes { borrowed_items: 1, multiply_adds: 1, in_place_results: 1 });
+    let fired = segment(function).unwrap().fired;
+    assert_eq!(fired.to_string(), "borrowed-items 1, multiply-add 1, in-place-results 1");
     assert_eq!(run(function, &[&[3.0; 80], &[1.0; 80], &[2.0]]), [[-11.0; 80]]);
 }
 
@@ -299,6 +299,6 @@ func @main(%x.0: f32[80] = argument "x", %y.1: f32[80] = argument "y") -> (f32[8
     }
   return %4
 }"#;
-    assert_eq!(segment(function).unwrap().passes.borrowed_items, 3);
+    assert_eq!(segment(function).unwrap().fired.of(Pass::BorrowedItems), 3);
     assert_eq!(run(function, &[&[10.0; 80], &[1.0; 80]]), [[21.0; 80]]);
 }

@@ -33,6 +33,7 @@ from .api.explain import Explanation, explain
 from .api.function import Function, function
 from .api.init_scope import init_scope
 from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
+from .api.passes import disable_passes, passes
 from .api.saved import load
 from .api.snek import lms, rep_fun, stage
 from .errors import AutographError, CheckpointError, ConversionError, FallbackWarning, StagingError, VerificationError
@@ -41,7 +42,7 @@ from .operators.py_function import py_function
 __all__ = [
     "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "FallbackWarning", "Function",
     "RandomState", "RestoreStatus", "StagingError", "VerificationError", "convert", "deterministic_kernels_used",
-    "do_not_convert", "explain", "function", "functions_run_eagerly", "init_scope", "lms", "load", "py_function", "rep_fun",
-    "run_functions_eagerly", "set_element_type", "set_loop_options", "show_config", "source", "stack", "stage", "to_code",
-    "to_graph", "use_deterministic_kernels", "use_product_kernels",
+    "disable_passes", "do_not_convert", "explain", "function", "functions_run_eagerly", "init_scope", "lms", "load",
+    "passes", "py_function", "rep_fun", "run_functions_eagerly", "set_element_type", "set_loop_options", "show_config",
+    "source", "stack", "stage", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ use pyo3_tch::PyTensor;
 
 use super::operand::{PyValue, operand};
 use super::operation::PyOp;
+use super::passes::{enabled_passes, named, native_pass};
 use super::plan::PyPlan;
 use super::types::{PyType, all_data, data};
 
@@ -254,12 +255,16 @@ impl PyGraph {
         PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
     }
 
-    /// The graph after these optimizer passes, by default all: "constant-folding",
-    /// "algebraic-simplification", "gradient-accumulation", "common-subexpression-elimination",
-    /// "loop-invariant-code-motion", "dead-code-elimination".
+    /// The graph after these optimizer passes, by default those that are enabled.
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
         Ok(Self { state: State::Finished(Arc::new(self.rewritten(passes)?)) })
+    }
+
+    /// The native programs of the graph after these passes over their steps, one step a line.
+    fn native_programs(&self, py: Python<'_>, passes: Vec<String>) -> PyResult<String> {
+        let passes = ag_native::Passes::new(named(&passes, native_pass)?);
+        Ok(ag_native::listing(&*self.finished()?, passes, &|file, line| source_line(py, file, line)))
     }
 
     /// For each result, whether it has a gradient with respect to these parameters.
@@ -344,16 +349,9 @@ impl PyGraph {
     }
 
     fn rewritten(&self, passes: Option<Vec<String>>) -> PyResult<Graph> {
-        let named = |name: &String| {
-            Pass::from_name(name).ok_or_else(|| {
-                let known: Vec<_> = Pass::ALL.iter().map(|pass| pass.name()).collect();
-                let known = known.join(", ");
-                PyValueError::new_err(format!("unknown optimizer pass {name:?}; expected one of {known}"))
-            })
-        };
         let passes = match passes {
-            Some(names) => names.iter().map(named).collect::<PyResult<Vec<_>>>()?,
-            None => Pass::ALL.to_vec(),
+            Some(names) => named(&names, Pass::from_name)?,
+            None => enabled_passes(),
         };
         let mut graph = Graph::clone(&*self.finished()?);
         optimize(&mut graph, &passes);

@@ -7,7 +7,7 @@
 //! - [`callable`]: calls without frames in tracebacks
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
-//! - [`tier`]: which operators run natively; [`products`]: which kernels compute products
+//! - [`passes`]: which passes run; [`tier`]: which operators run natively; [`products`]: which kernels compute products
 //! - [`model`]: saved models
 //! - [`gradient`]: derivatives as nodes
 
@@ -18,6 +18,7 @@ mod graph;
 mod model;
 mod operand;
 mod operation;
+mod passes;
 mod plan;
 mod products;
 mod tier;
@@ -41,6 +42,8 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<types::PyTupleType>()?;
     module.add_function(wrap_pyfunction!(torch::dtype_names, module)?)?;
     module.add_function(wrap_pyfunction!(torch::ambient, module)?)?;
+    module.add_function(wrap_pyfunction!(passes::passes, module)?)?;
+    module.add_function(wrap_pyfunction!(passes::disable_passes, module)?)?;
     module.add_function(wrap_pyfunction!(tier::set_tier, module)?)?;
     module.add_function(wrap_pyfunction!(tier::tier, module)?)?;
     module.add_function(wrap_pyfunction!(products::set_product_kernels, module)?)?;

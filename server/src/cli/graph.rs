@@ -28,9 +28,10 @@ pub(crate) struct Graph {
     #[arg(long, short, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     input: Vec<OsString>,
 
-    /// Optimizer passes to run before printing: `all`, or a comma-separated list of constant-folding,
+    /// Passes to run before printing: `all`, or a comma-separated list. Those of the optimizer are constant-folding,
     /// algebraic-simplification, gradient-accumulation, common-subexpression-elimination,
-    /// loop-invariant-code-motion, dead-code-elimination.
+    /// loop-invariant-code-motion, dead-code-elimination. With those of the native tier, its programs are printed too:
+    /// borrowed-items, multiply-add, in-place-results, added-products.
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
 

@@ -3,7 +3,7 @@
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};
-use ag_native::{Input, Output, Segment};
+use ag_native::{Input, Segment};
 
 use super::{Compiled, Compiler};
 use crate::backoff::Backoff;
@@ -26,7 +26,8 @@ impl Compiler<'_> {
             return None;
         }
         let fewest = if self.tier == Tier::Always { 0 } else { ag_native::FEWEST_OPERATORS };
-        let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest)?;
+        let passes = crate::tier::native_passes();
+        let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest, passes)?;
         let register = |value: &Value| self.assigned[value.index()];
         let inputs = segment.inputs.iter().map(|(value, _)| register(value)).collect::<Option<Box<_>>>()?;
         let mut dying = Vec::new();
@@ -51,15 +52,8 @@ impl Compiler<'_> {
             backoff: Backoff::default(),
             segment,
         };
-        let Segment { nodes: length, outputs, tensors, .. } = &native.segment;
-        for (value, output) in outputs {
-            let strides = match output {
-                Output::Tensor(index) => &tensors[*index].strides,
-                Output::View(view) => &view.strides,
-                Output::Number(_) => continue,
-            };
-            self.layouts.insert(*value, strides.clone());
-        }
+        let Segment { nodes: length, outputs, .. } = &native.segment;
+        self.layouts.extend(native.segment.strides().map(|(value, strides)| (value, strides.to_vec())));
         let (length, outputs) = (*length, outputs.iter().map(|(value, _)| *value).collect());
         self.at("native", nodes.first().and_then(|node| node.span));
         self.plan.tables.natives.push(native);

@@ -12,9 +12,6 @@ use crate::dtype::Element;
 /// overlap an operand, unless both have the same address, dtype and stride.
 pub(crate) type Kernel = unsafe fn(out: *mut u8, inputs: [*const u8; 3], count: usize, strides: [usize; 4]);
 
-/// The number of results that are computed before they are written.
-const BLOCK: usize = 16;
-
 /// The two versions of a kernel.
 #[derive(Clone, Copy)]
 struct Versions {
@@ -28,12 +25,14 @@ impl Versions {
     }
 }
 
-/// Compiles a loop for both instruction sets.
+/// Expands a loop for both instruction sets. In it, `WIDE` says for which.
 macro_rules! versions {
     (|$out:ident, $inputs:ident, $count:ident, $strides:ident| $body:block) => {{
         /// # Safety
         /// See [`Kernel`].
         unsafe fn portable($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            #[allow(dead_code, reason = "most kernels are the same for both")]
+            const WIDE: bool = false;
             // SAFETY: see `Kernel`.
             unsafe { $body }
         }
@@ -42,6 +41,8 @@ macro_rules! versions {
         /// # Safety
         /// See [`Kernel`]; the processor must have AVX2 and FMA.
         unsafe fn wide($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            #[allow(dead_code, reason = "most kernels are the same for both")]
+            const WIDE: bool = true;
             // SAFETY: see `Kernel`.
             unsafe { $body }
         }
@@ -51,40 +52,58 @@ macro_rules! versions {
     }};
 }
 
-/// Writes a value for each index. The values of a block are computed before they are written: because the result may
-/// share memory with an operand, the compiler would not vectorize a loop that computes and writes each value.
+/// Writes a value for each element of these operands: for blocks of 16, then of 8 and 4, then one by one. The values of a
+/// block are computed before they are written: the result may be in the memory of an operand, so the compiler would not
+/// make vectors of a loop that does both. Those of `one_by_one` call functions, which it cannot make vectors of.
 macro_rules! each {
-    ($out:ident, $count:ident, |$i:ident| $value:expr) => {{
-        let mut at = 0;
-        while at + BLOCK <= $count {
-            let mut block = [Default::default(); BLOCK];
-            for (k, result) in block.iter_mut().enumerate() {
-                let $i = at + k;
-                *result = $value;
-            }
-            for (k, result) in block.into_iter().enumerate() {
-                $out.add(at + k).write(result);
-            }
-            at += BLOCK;
+    (one_by_one, $out:ident: $to:ty, $count:ident, [$($x:ident: $a:ident),*], $value:expr) => {
+        for i in 0..$count {
+            $(let $x = $a.add(i).read();)*
+            $out.add(i).write($value);
         }
-        for $i in at..$count {
-            $out.add($i).write($value);
+    };
+    (vectors, $out:ident: $to:ty, $count:ident, [$($x:ident: $a:ident),*], $value:expr) => {{
+        let mut at = 0;
+        while at + 16 <= $count {
+            block!(16, at, $out: $to, [$($x: $a),*], $value);
+        }
+        if at + 8 <= $count {
+            block!(8, at, $out: $to, [$($x: $a),*], $value);
+        }
+        if at + 4 <= $count {
+            block!(4, at, $out: $to, [$($x: $a),*], $value);
+        }
+        for i in at..$count {
+            $(let $x = $a.add(i).read();)*
+            $out.add(i).write($value);
         }
     }};
 }
 
+macro_rules! block {
+    ($size:literal, $at:ident, $out:ident: $to:ty, [$($x:ident: $a:ident),*], $value:expr) => {
+        let mut block = [<$to>::default(); $size];
+        for (k, result) in block.iter_mut().enumerate() {
+            $(let $x = $a.add($at + k).read();)*
+            *result = $value;
+        }
+        for (k, result) in block.into_iter().enumerate() {
+            $out.add($at + k).write(result);
+        }
+        $at += $size;
+    };
+}
+
 macro_rules! unary {
-    ($from:ty => $to:ty, |$x:ident| $value:expr) => {
+    ($from:ty => $to:ty, |$x:ident| $value:expr) => { unary!(vectors, $from => $to, |$x| $value) };
+    ($how:ident, $from:ty => $to:ty, |$x:ident| $value:expr) => {
         versions!(|out, inputs, count, strides| {
             let (out, a) = (out.cast::<$to>(), inputs[0].cast::<$from>());
             if count == 1 {
                 let $x = a.read();
                 out.write($value);
             } else if strides[0] == 1 {
-                each!(out, count, |i| {
-                    let $x = a.add(i).read();
-                    $value
-                });
+                each!($how, out: $to, count, [$x: a], $value);
             } else {
                 for i in 0..count {
                     let $x = a.add(i * strides[0]).read();
@@ -96,7 +115,8 @@ macro_rules! unary {
 }
 
 macro_rules! binary {
-    ($from:ty => $to:ty, |$x:ident, $y:ident| $value:expr) => {
+    ($from:ty => $to:ty, |$x:ident, $y:ident| $value:expr) => { binary!(vectors, $from => $to, |$x, $y| $value) };
+    ($how:ident, $from:ty => $to:ty, |$x:ident, $y:ident| $value:expr) => {
         versions!(|out, inputs, count, strides| {
             let (out, a, b) = (out.cast::<$to>(), inputs[0].cast::<$from>(), inputs[1].cast::<$from>());
             if count == 1 {
@@ -105,26 +125,15 @@ macro_rules! binary {
                 return;
             }
             match strides {
-                [1, 1, ..] => {
-                    each!(out, count, |i| {
-                        let ($x, $y) = (a.add(i).read(), b.add(i).read());
-                        $value
-                    });
-                }
+                [1, 1, ..] => each!($how, out: $to, count, [$x: a, $y: b], $value),
                 // A vector and a number, in both orders.
                 [1, 0, ..] => {
                     let $y = b.read();
-                    each!(out, count, |i| {
-                        let $x = a.add(i).read();
-                        $value
-                    });
+                    each!($how, out: $to, count, [$x: a], $value);
                 }
                 [0, 1, ..] => {
                     let $x = a.read();
-                    each!(out, count, |i| {
-                        let $y = b.add(i).read();
-                        $value
-                    });
+                    each!($how, out: $to, count, [$y: b], $value);
                 }
                 _ => {
                     for i in 0..count {
@@ -139,37 +148,31 @@ macro_rules! binary {
 
 macro_rules! ternary {
     ($a:ty, $b:ty, $c:ty => $to:ty, |$x:ident, $y:ident, $z:ident| $value:expr) => {
+        ternary!(vectors, $a, $b, $c => $to, |$x, $y, $z| $value)
+    };
+    ($how:ident, $a:ty, $b:ty, $c:ty => $to:ty, |$x:ident, $y:ident, $z:ident| $value:expr) => {
         versions!(|out, inputs, count, strides| {
             let out = out.cast::<$to>();
             let (a, b, c) = (inputs[0].cast::<$a>(), inputs[1].cast::<$b>(), inputs[2].cast::<$c>());
+            if count == 1 {
+                let ($x, $y, $z) = (a.read(), b.read(), c.read());
+                out.write($value);
+                return;
+            }
             match strides {
-                [1, 1, 1, _] => {
-                    each!(out, count, |i| {
-                        let ($x, $y, $z) = (a.add(i).read(), b.add(i).read(), c.add(i).read());
-                        $value
-                    });
-                }
+                [1, 1, 1, _] => each!($how, out: $to, count, [$x: a, $y: b, $z: c], $value),
                 // `torch.where(mask, x, 0.0)` and `x.masked_fill(mask, 0.0)`
                 [1, 1, 0, _] => {
                     let $z = c.read();
-                    each!(out, count, |i| {
-                        let ($x, $y) = (a.add(i).read(), b.add(i).read());
-                        $value
-                    });
+                    each!($how, out: $to, count, [$x: a, $y: b], $value);
                 }
                 [0, 1, 1, _] => {
                     let $x = a.read();
-                    each!(out, count, |i| {
-                        let ($y, $z) = (b.add(i).read(), c.add(i).read());
-                        $value
-                    });
+                    each!($how, out: $to, count, [$y: b, $z: c], $value);
                 }
                 [1, 0, 1, _] => {
                     let $y = b.read();
-                    each!(out, count, |i| {
-                        let ($x, $z) = (a.add(i).read(), c.add(i).read());
-                        $value
-                    });
+                    each!($how, out: $to, count, [$x: a, $z: c], $value);
                 }
                 _ => {
                     for i in 0..count {
@@ -221,12 +224,19 @@ macro_rules! numbers {
     };
 }
 
-/// A function of `f32` that is computed in `f64`, and one of the standard library for `f64`.
+/// A function of the standard library, which is computed in `f64`, and for some functions one of `f32` that vectorizes.
 macro_rules! real {
-    ($element:expr, $wide:expr, $exact:expr) => {
+    ($element:expr, $exact:expr) => {
         match $element {
-            Element::F32 => Some(unary!(f32 => f32, |x| $wide(f64::from(x)) as f32)),
-            Element::F64 => Some(unary!(f64 => f64, |x| $exact(x))),
+            Element::F32 => Some(unary!(one_by_one, f32 => f32, |x| $exact(f64::from(x)) as f32)),
+            Element::F64 => Some(unary!(one_by_one, f64 => f64, |x| $exact(x))),
+            _ => None,
+        }
+    };
+    ($element:expr, $function:ident, $exact:expr) => {
+        match $element {
+            Element::F32 => Some(unary!(f32 => f32, |x| math::$function::<WIDE>(x))),
+            Element::F64 => Some(unary!(one_by_one, f64 => f64, |x| $exact(x))),
             _ => None,
         }
     };
@@ -399,10 +409,9 @@ pub(crate) fn copy(element: Element) -> Kernel {
                 if count == 1 {
                     out.write(a.read());
                 } else if strides[0] == 1 && strides[3] == 1 {
-                    if count <= 16 {
-                        for i in 0..count {
-                            out.add(i).write(a.add(i).read());
-                        }
+                    // A call costs more than a few vectors.
+                    if count <= 64 {
+                        each!(vectors, out: $T, count, [x: a], x);
                     } else {
                         a.copy_to(out, count);
                     }
@@ -454,17 +463,17 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
         "ceil.default" => floats!(element, T => unary!(T => T, |x| x.ceil())),
         "trunc.default" => floats!(element, T => unary!(T => T, |x| x.trunc())),
         "round.default" => floats!(element, T => unary!(T => T, |x| x.round_ties_even())),
-        "exp.default" => real!(element, math::exp, f64::exp),
-        "tanh.default" => real!(element, math::tanh, f64::tanh),
-        "sigmoid.default" => real!(element, math::sigmoid, |x: f64| 1.0 / (1.0 + (-x).exp())),
-        "log.default" => real!(element, f64::ln, f64::ln),
-        "log1p.default" => real!(element, f64::ln_1p, f64::ln_1p),
-        "expm1.default" => real!(element, f64::exp_m1, f64::exp_m1),
-        "log2.default" => real!(element, f64::log2, f64::log2),
-        "sin.default" => real!(element, f64::sin, f64::sin),
-        "cos.default" => real!(element, f64::cos, f64::cos),
-        "tan.default" => real!(element, f64::tan, f64::tan),
-        "atan.default" => real!(element, f64::atan, f64::atan),
+        "exp.default" => real!(element, exp, f64::exp),
+        "tanh.default" => real!(element, tanh, f64::tanh),
+        "sigmoid.default" => real!(element, sigmoid, |x: f64| 1.0 / (1.0 + (-x).exp())),
+        "log.default" => real!(element, f64::ln),
+        "log1p.default" => real!(element, f64::ln_1p),
+        "expm1.default" => real!(element, f64::exp_m1),
+        "log2.default" => real!(element, f64::log2),
+        "sin.default" => real!(element, f64::sin),
+        "cos.default" => real!(element, f64::cos),
+        "tan.default" => real!(element, f64::tan),
+        "atan.default" => real!(element, f64::atan),
         "bitwise_not.default" => match element {
             Element::I64 => Some(unary!(i64 => i64, |x| !x)),
             Element::Bool => Some(unary!(u8 => u8, |x| x ^ 1)),
@@ -474,14 +483,13 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
     }
 }
 
-/// Whether the kernel of a unary operator evaluates a series or calls a function for each element.
-pub(crate) fn is_function(name: &str) -> bool {
-    matches!(
-        name.split('.').next(),
-        Some(
-            "exp" | "tanh" | "sigmoid" | "log" | "log1p" | "expm1" | "log2" | "sin" | "cos" | "tan" | "atan"
-        )
-    )
+/// Whether the kernel of an operator of one tensor calls a function for each element.
+pub(crate) fn is_slow(name: &str, element: Element) -> bool {
+    match name.split('.').next() {
+        Some("exp" | "tanh" | "sigmoid") => element != Element::F32 || !is_wide(),
+        Some("log" | "log1p" | "expm1" | "log2" | "sin" | "cos" | "tan" | "atan") => true,
+        _ => false,
+    }
 }
 
 /// `Tensor.logical_not`.
@@ -503,12 +511,12 @@ pub(crate) fn binary(name: &str, element: Element) -> Option<Kernel> {
         "mul" if element == Element::Bool => Some(binary!(u8 => u8, |x, y| x & y)),
         "mul" => numbers!(element, T => binary!(T => T, |x, y| x.times(y))),
         "div" => floats!(element, T => binary!(T => T, |x, y| x / y)),
-        "floor_divide" => numbers!(element, T => binary!(T => T, |x, y| x.floor_div(y))),
-        "remainder" => numbers!(element, T => binary!(T => T, |x, y| x.modulo(y))),
+        "floor_divide" => numbers!(element, T => binary!(one_by_one, T => T, |x, y| x.floor_div(y))),
+        "remainder" => numbers!(element, T => binary!(one_by_one, T => T, |x, y| x.modulo(y))),
         "maximum" => numbers!(element, T => binary!(T => T, |x, y| x.larger(y))),
         "minimum" => numbers!(element, T => binary!(T => T, |x, y| x.smaller(y))),
-        "pow" => floats!(element, T => binary!(T => T, |x, y| x.powf(y))),
-        "atan2" => floats!(element, T => binary!(T => T, |x, y| x.atan2(y))),
+        "pow" => floats!(element, T => binary!(one_by_one, T => T, |x, y| x.powf(y))),
+        "atan2" => floats!(element, T => binary!(one_by_one, T => T, |x, y| x.atan2(y))),
         "bitwise_and" => bits(element, binary!(i64 => i64, |x, y| x & y), binary!(u8 => u8, |x, y| x & y)),
         "bitwise_or" => bits(element, binary!(i64 => i64, |x, y| x | y), binary!(u8 => u8, |x, y| x | y)),
         "bitwise_xor" => bits(element, binary!(i64 => i64, |x, y| x ^ y), binary!(u8 => u8, |x, y| x ^ y)),
@@ -580,10 +588,10 @@ pub(crate) fn threshold_backward(element: Element) -> Option<Kernel> {
 /// `softplus` with `beta = 1`: the input and the threshold.
 pub(crate) fn softplus(element: Element) -> Option<Kernel> {
     match element {
-        Element::F32 => {
-            Some(binary!(f32 => f32, |x, y| if x > y { x } else { math::exp(f64::from(x)).ln_1p() as f32 }))
-        }
-        Element::F64 => Some(binary!(f64 => f64, |x, y| if x > y { x } else { x.exp().ln_1p() })),
+        Element::F32 => Some(
+            binary!(one_by_one, f32 => f32, |x, y| if x > y { x } else { math::exp_f64(f64::from(x)).ln_1p() as f32 }),
+        ),
+        Element::F64 => Some(binary!(one_by_one, f64 => f64, |x, y| if x > y { x } else { x.exp().ln_1p() })),
         _ => None,
     }
 }
@@ -592,10 +600,10 @@ pub(crate) fn softplus(element: Element) -> Option<Kernel> {
 pub(crate) fn softplus_backward(element: Element) -> Option<Kernel> {
     match element {
         Element::F32 => Some(ternary!(f32, f32, f32 => f32, |x, y, z| {
-            let power = math::exp(f64::from(y));
+            let power = math::exp_f64(f64::from(y));
             if y > z { x } else { (f64::from(x) * power / (power + 1.0)) as f32 }
         })),
-        Element::F64 => Some(ternary!(f64, f64, f64 => f64, |x, y, z| {
+        Element::F64 => Some(ternary!(one_by_one, f64, f64, f64 => f64, |x, y, z| {
             let power = y.exp();
             if y > z { x } else { x * power / (power + 1.0) }
         })),

@@ -5,7 +5,9 @@ use std::ops::{Add, Mul};
 
 use super::is_wide;
 #[cfg(target_arch = "x86_64")]
-use super::product_512;
+use super::{Instructions, instructions};
+#[cfg(target_arch = "x86_64")]
+use super::{product_256, product_512};
 use crate::dtype::Element;
 
 /// `c = a @ b`, or `c += a @ b`. `c` is contiguous.
@@ -28,7 +30,8 @@ pub(crate) type Kernel = unsafe fn(&Product, c: *mut u8, a: *const u8, b: *const
 pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
     if element == Element::F32 && has_long_vectors(product) {
-        return Some(product_512::f32);
+        let is_long = instructions() == Instructions::Long;
+        return Some(if is_long { product_512::f32 } else { product_256::f32 });
     }
     match (element, is_wide()) {
         #[cfg(target_arch = "x86_64")]
@@ -41,12 +44,16 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     }
 }
 
-/// Whether there is a kernel with long vectors for this product of `f32`. For few rows or few columns, it is faster than
-/// libtorch's kernels even if there are many multiplications.
+/// Whether there is a kernel for this product of `f32` that packs nothing. For few rows or few columns, it is faster than
+/// those of libtorch also where there are many multiplications.
 pub(crate) fn has_long_vectors(product: &Product) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        product_512::is_available() && product_512::is_suitable(product)
+        match instructions() {
+            Instructions::Long => product_512::is_suitable(product),
+            Instructions::Wide => product_256::is_suitable(product),
+            Instructions::Portable => false,
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -65,10 +72,12 @@ unsafe fn portable<T: Real>(product: &Product, c: *mut u8, a: *const u8, b: *con
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::{
-        _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_loadu_pd, _mm256_loadu_ps,
-        _mm256_setzero_pd, _mm256_setzero_ps, _mm256_storeu_pd, _mm256_storeu_ps,
+        _mm_add_ps, _mm_storeu_ps, _mm256_add_pd, _mm256_add_ps, _mm256_castps256_ps128,
+        _mm256_extractf128_ps, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_hadd_ps, _mm256_loadu_pd,
+        _mm256_loadu_ps, _mm256_setzero_pd, _mm256_setzero_ps, _mm256_storeu_pd, _mm256_storeu_ps,
     };
 
+    use super::super::lanes;
     use super::Product;
 
     /// # Safety
@@ -140,6 +149,39 @@ mod wide {
         };
     }
 
+    /// Four dot products with one vector. Their sums of lanes are computed together.
+    ///
+    /// # Safety
+    /// All addresses must be valid for `count` elements; the processor must have AVX2 and FMA.
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) unsafe fn four_dots(x: *const f32, y: [*const f32; 4], count: usize) -> [f32; 4] {
+        // SAFETY: the caller guarantees the length.
+        unsafe {
+            let mut sums = [_mm256_setzero_ps(); 4];
+            let mut at = 0;
+            while at < count {
+                let left = count - at;
+                let part =
+                    if left >= 8 { _mm256_loadu_ps(x.add(at)) } else { lanes::part(x.add(at), left, 0.0) };
+                for (sum, y) in sums.iter_mut().zip(y) {
+                    let y = if left >= 8 {
+                        _mm256_loadu_ps(y.add(at))
+                    } else {
+                        lanes::part(y.add(at), left, 0.0)
+                    };
+                    *sum = _mm256_fmadd_ps(part, y, *sum);
+                }
+                at += 8;
+            }
+            let [a, b, c, d] = sums;
+            let pairs = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+            let mut results = [0.0; 4];
+            let total = _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps::<1>(pairs));
+            _mm_storeu_ps(results.as_mut_ptr(), total);
+            results
+        }
+    }
+
     dots!(
         dots_f32,
         f32,
@@ -177,7 +219,7 @@ trait Real: Copy + Default + Add<Output = Self> + Mul<Output = Self> {
 }
 
 macro_rules! real {
-    ($T:ty, $wide:ident) => {
+    ($T:ty, $wide:ident, $four:expr) => {
         impl Real for $T {
             #[inline(always)]
             fn fused(self, factor: Self, sum: Self) -> Self {
@@ -193,6 +235,11 @@ macro_rules! real {
                 // SAFETY: see the trait.
                 unsafe {
                     #[cfg(target_arch = "x86_64")]
+                    if COLUMNS == TOGETHER {
+                        let results = $four(x, std::array::from_fn(|k| y[k % COLUMNS]), count);
+                        return std::array::from_fn(|k| results[k % TOGETHER]);
+                    }
+                    #[cfg(target_arch = "x86_64")]
                     return wide::$wide(x, y, count);
                     #[cfg(not(target_arch = "x86_64"))]
                     return dots(x, y, count);
@@ -202,8 +249,8 @@ macro_rules! real {
     };
 }
 
-real!(f32, dots_f32);
-real!(f64, dots_f64);
+real!(f32, dots_f32, wide::four_dots);
+real!(f64, dots_f64, wide::dots_f64::<TOGETHER>);
 
 /// `x * y + sum`. A fused operation is slow on processors without an instruction for it.
 #[inline(always)]
@@ -290,13 +337,6 @@ impl Product {
         let mut tile = [[T::default(); WIDTH]; ROWS];
         // SAFETY: the tile is a part of the result.
         unsafe {
-            if self.adds {
-                for (r, tile) in tile.iter_mut().enumerate() {
-                    for (j, sum) in tile.iter_mut().enumerate() {
-                        *sum = c.add((row + r) * self.columns + column + j).read();
-                    }
-                }
-            }
             for p in 0..self.inner {
                 let mut y = [T::default(); WIDTH];
                 if self.b[1] == 1 {
@@ -318,7 +358,8 @@ impl Product {
             }
             for (r, tile) in tile.iter().enumerate() {
                 for (j, sum) in tile.iter().enumerate() {
-                    c.add((row + r) * self.columns + column + j).write(*sum);
+                    let out = c.add((row + r) * self.columns + column + j);
+                    out.write(if self.adds { out.read() + *sum } else { *sum });
                 }
             }
         }

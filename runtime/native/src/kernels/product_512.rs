@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::arch::x86_64::{
-    __m512, __mmask16, _mm512_fmadd_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_set1_ps,
-    _mm512_setzero_ps,
+    __m512, __mmask16, _mm512_add_ps, _mm512_fmadd_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps,
+    _mm512_set1_ps, _mm512_setzero_ps,
 };
 
 use super::product::Product;
@@ -107,14 +107,6 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize>(
     // SAFETY: the caller guarantees the shapes; lanes outside of the masks are neither read nor written.
     unsafe {
         let mut sums = [[_mm512_setzero_ps(); VECTORS]; ROWS];
-        if product.adds {
-            for (r, sums) in sums.iter_mut().enumerate() {
-                for (v, sum) in sums.iter_mut().enumerate() {
-                    let place = c.add((row + r) * product.columns + column + v * LANES);
-                    *sum = _mm512_maskz_loadu_ps(masks[v], place);
-                }
-            }
-        }
         let mut x: [*const f32; ROWS] = [a; ROWS];
         for (r, x) in x.iter_mut().enumerate() {
             *x = a.add((row + r) * product.a[0]);
@@ -135,7 +127,9 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize>(
         for (r, sums) in sums.into_iter().enumerate() {
             for (v, sum) in sums.into_iter().enumerate() {
                 let place = c.add((row + r) * product.columns + column + v * LANES);
-                _mm512_mask_storeu_ps(place, masks[v], sum);
+                let before =
+                    if product.adds { _mm512_maskz_loadu_ps(masks[v], place) } else { _mm512_setzero_ps() };
+                _mm512_mask_storeu_ps(place, masks[v], _mm512_add_ps(before, sum));
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Reductions over any dimensions of a small tensor. Sums of `f32` are accumulated in `f64`.
 #![allow(unsafe_code, reason = "kernels read memory by address")]
 
+use super::is_wide;
+use super::lanes::{LANES, combine, load, store};
 use crate::dtype::Element;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,10 @@ impl Reduce {
     /// # Safety
     /// `a` must be valid for these dimensions of `from`, `out` for the remaining elements of `to`.
     pub(crate) unsafe fn run(&self, out: *mut u8, a: *const u8) {
+        // SAFETY: the caller guarantees the shapes.
+        if unsafe { self.run_sums(out, a) } {
+            return;
+        }
         let mut place = 0;
         offsets(&self.kept, &mut |start| {
             // SAFETY: the caller guarantees the shapes.
@@ -74,6 +80,73 @@ impl Reduce {
             }
             place += 1;
         });
+    }
+
+    /// Sums of `f32` along rows or columns of contiguous memory, with vectors. `false` for another reduction.
+    ///
+    /// # Safety
+    /// See `run`.
+    unsafe fn run_sums(&self, out: *mut u8, a: *const u8) -> bool {
+        let is_sum = matches!(self.reduction, Reduction::Sum | Reduction::Mean | Reduction::Norm);
+        if !is_sum || self.from != Element::F32 || self.to != Element::F32 {
+            return false;
+        }
+        let (out, a) = (out.cast::<f32>(), a.cast::<f32>());
+        // SAFETY: see `run`; the processor has the instructions.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if is_wide() {
+                return wide(self, out, a);
+            }
+            self.sums::<false>(out, a)
+        }
+    }
+
+    /// # Safety
+    /// See `run`; with `WIDE`, the processor must have AVX2.
+    #[inline(always)]
+    unsafe fn sums<const WIDE: bool>(&self, out: *mut f32, a: *const f32) -> bool {
+        let is_norm = self.reduction == Reduction::Norm;
+        // SAFETY: the caller guarantees the shapes.
+        unsafe {
+            match (&self.kept[..], &self.reduced[..]) {
+                (kept, &[(columns, 1)]) if kept.len() < 2 => {
+                    let (rows, stride) = kept.first().copied().unwrap_or((1, 0));
+                    for row in 0..rows {
+                        let a = a.add(row * stride);
+                        let mut sums = [0.0_f64; LANES];
+                        for at in (0..columns).step_by(LANES) {
+                            let block = load::<WIDE>(a.add(at), columns - at, 0.0);
+                            accumulate(&mut sums, block, is_norm);
+                        }
+                        out.add(row).write(self.total(combine(sums, |x, y| x + y), columns) as f32);
+                    }
+                }
+                (&[(columns, 1)], &[(rows, stride)]) => {
+                    for at in (0..columns).step_by(LANES) {
+                        let mut sums = [0.0_f64; LANES];
+                        for row in 0..rows {
+                            let block = load::<WIDE>(a.add(row * stride + at), columns - at, 0.0);
+                            accumulate(&mut sums, block, is_norm);
+                        }
+                        let totals = sums.map(|sum| self.total(sum, rows) as f32);
+                        store(out.add(at), columns - at, totals);
+                    }
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// The result of this sum of `count` elements.
+    #[inline(always)]
+    fn total(&self, sum: f64, count: usize) -> f64 {
+        match self.reduction {
+            Reduction::Mean => sum / count as f64,
+            Reduction::Norm => sum.sqrt(),
+            _ => sum,
+        }
     }
 
     fn floats(&self, at: impl Fn(usize) -> f64) -> f64 {
@@ -185,4 +258,21 @@ impl Reduce {
             }
         }
     }
+}
+
+#[inline(always)]
+fn accumulate(sums: &mut [f64; LANES], block: [f32; LANES], is_norm: bool) {
+    for (sum, x) in sums.iter_mut().zip(block) {
+        let x = f64::from(x);
+        *sum += if is_norm { x * x } else { x };
+    }
+}
+
+/// # Safety
+/// See [`Reduce::run`]; the processor must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn wide(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
+    // SAFETY: see `Reduce::run`.
+    unsafe { reduce.sums::<true>(out, a) }
 }

@@ -1,6 +1,7 @@
-//! Softmax and its logarithm over contiguous rows, and their derivatives. Computed in `f64`.
+//! Softmax and its logarithm over contiguous rows, and their derivatives.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
+use super::lanes::{LANES, combine, load, store};
 use super::{is_wide, math};
 use crate::dtype::Element;
 
@@ -11,6 +12,11 @@ pub(crate) enum Rows {
     /// The operands are the gradient and the result.
     SoftmaxBackward,
     LogSoftmaxBackward,
+}
+
+/// Whether the kernel is vectorized.
+pub(crate) fn is_fast(element: Element) -> bool {
+    element == Element::F32 && is_wide()
 }
 
 impl Rows {
@@ -27,31 +33,40 @@ impl Rows {
     ) {
         // SAFETY: the caller guarantees the shapes.
         unsafe {
-            match (element, is_wide()) {
-                #[cfg(target_arch = "x86_64")]
-                (Element::F32, true) => wide(self, out, operands, rows, columns),
-                (Element::F32, _) => self.run_f32(out, operands, rows, columns),
-                _ => self.run_f64(out, operands, rows, columns),
+            if element == Element::F64 {
+                return self.run_f64(out, operands, rows, columns);
             }
+            let (out, [a, b]) = (out.cast::<f32>(), operands.map(<*const u8>::cast::<f32>));
+            #[cfg(target_arch = "x86_64")]
+            if is_wide() {
+                return wide(self, out, [a, b], rows, columns);
+            }
+            self.run_f32::<false>(out, [a, b], rows, columns);
         }
     }
 
     /// # Safety
     /// See `run`.
     #[inline(always)]
-    unsafe fn run_f32(self, out: *mut u8, [a, b]: [*const u8; 2], rows: usize, columns: usize) {
+    unsafe fn run_f32<const WIDE: bool>(
+        self,
+        out: *mut f32,
+        [a, b]: [*const f32; 2],
+        rows: usize,
+        columns: usize,
+    ) {
         for start in (0..rows).map(|row| row * columns) {
             // SAFETY: the caller guarantees the shapes.
             unsafe {
-                let (a, b) = (a.cast::<f32>().add(start), b.cast::<f32>().wrapping_add(start));
-                let out = out.cast::<f32>().add(start);
-                self.row(
-                    columns,
-                    &|i| f64::from(a.add(i).read()),
-                    &|i| f64::from(b.add(i).read()),
-                    &math::exp,
-                    &mut |i, value| out.add(i).write(value as f32),
-                );
+                let (out, a, b) = (out.add(start), a.add(start), b.wrapping_add(start));
+                match self {
+                    Self::Softmax | Self::LogSoftmax => {
+                        softmax::<WIDE>(self == Self::LogSoftmax, out, a, columns);
+                    }
+                    Self::SoftmaxBackward | Self::LogSoftmaxBackward => {
+                        backward::<WIDE>(self == Self::LogSoftmaxBackward, out, a, b, columns);
+                    }
+                }
             }
         }
     }
@@ -117,11 +132,90 @@ fn sum(count: usize, value: &impl Fn(usize) -> f64) -> f64 {
     (vectors..count).map(value).sum::<f64>() + (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
+/// One row in blocks. Lanes after its end are negative infinity, so that they do not change the maximum and the sum.
+///
+/// # Safety
+/// See [`Rows::run`].
+#[inline(always)]
+unsafe fn softmax<const WIDE: bool>(is_log: bool, out: *mut f32, a: *const f32, columns: usize) {
+    // SAFETY: the caller guarantees the shapes.
+    unsafe {
+        let mut largest = [f32::NEG_INFINITY; LANES];
+        for at in (0..columns).step_by(LANES) {
+            let x = load::<WIDE>(a.add(at), columns - at, f32::NEG_INFINITY);
+            for lane in 0..LANES {
+                // NaN is ignored here, and appears in the sum.
+                largest[lane] = if x[lane] > largest[lane] { x[lane] } else { largest[lane] };
+            }
+        }
+        let largest = combine(largest, |x, y| if x > y { x } else { y });
+        let mut sums = [0.0_f32; LANES];
+        for at in (0..columns).step_by(LANES) {
+            let mut x = load::<WIDE>(a.add(at), columns - at, f32::NEG_INFINITY);
+            for lane in 0..LANES {
+                x[lane] = math::exp::<WIDE>(x[lane] - largest);
+                sums[lane] += x[lane];
+            }
+            if !is_log {
+                store(out.add(at), columns - at, x);
+            }
+        }
+        let total = combine(sums, |x, y| x + y);
+        let logarithm = if is_log { f64::from(total).ln() as f32 } else { 0.0 };
+        for at in (0..columns).step_by(LANES) {
+            let from = if is_log { a } else { out.cast_const() };
+            let mut x = load::<WIDE>(from.add(at), columns - at, 0.0);
+            for x in &mut x {
+                *x = if is_log { *x - largest - logarithm } else { *x / total };
+            }
+            store(out.add(at), columns - at, x);
+        }
+    }
+}
+
+/// The derivative: the gradient `a` and the result `b` of a row.
+///
+/// # Safety
+/// See [`Rows::run`].
+#[inline(always)]
+unsafe fn backward<const WIDE: bool>(
+    is_log: bool,
+    out: *mut f32,
+    a: *const f32,
+    b: *const f32,
+    columns: usize,
+) {
+    // SAFETY: the caller guarantees the shapes.
+    unsafe {
+        let mut sums = [0.0_f32; LANES];
+        for at in (0..columns).step_by(LANES) {
+            let x = load::<WIDE>(a.add(at), columns - at, 0.0);
+            let y = load::<WIDE>(b.add(at), columns - at, 0.0);
+            for lane in 0..LANES {
+                sums[lane] += if is_log { x[lane] } else { x[lane] * y[lane] };
+            }
+        }
+        let total = combine(sums, |x, y| x + y);
+        for at in (0..columns).step_by(LANES) {
+            let mut x = load::<WIDE>(a.add(at), columns - at, 0.0);
+            let y = load::<WIDE>(b.add(at), columns - at, 0.0);
+            for lane in 0..LANES {
+                x[lane] = if is_log {
+                    x[lane] - math::exp::<WIDE>(y[lane]) * total
+                } else {
+                    (x[lane] - total) * y[lane]
+                };
+            }
+            store(out.add(at), columns - at, x);
+        }
+    }
+}
+
 /// # Safety
 /// See [`Rows::run`]; the processor must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn wide(kind: Rows, out: *mut u8, operands: [*const u8; 2], rows: usize, columns: usize) {
+unsafe fn wide(kind: Rows, out: *mut f32, operands: [*const f32; 2], rows: usize, columns: usize) {
     // SAFETY: see `Rows::run`.
-    unsafe { kind.run_f32(out, operands, rows, columns) }
+    unsafe { kind.run_f32::<true>(out, operands, rows, columns) }
 }

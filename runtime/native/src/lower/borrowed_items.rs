@@ -8,6 +8,7 @@ use ag_graph::ir::Value;
 
 use super::lists::ListItem;
 use super::{Item, Lowering};
+use crate::pass::Pass;
 use crate::program::{ListRegister, Number, Step};
 use crate::view::{Place, View, contiguous};
 
@@ -18,12 +19,13 @@ impl Lowering<'_> {
     /// An item of a list of tensors. `None` outside of loops and branches: values defined there may leave the segment, so
     /// they must be copied.
     pub(super) fn borrow_item(&mut self, list: ListRegister, item: &ListItem, index: Number) -> Option<View> {
+        self.passes.has(Pass::BorrowedItems).then_some(())?;
         let bytes = item.bytes().filter(|bytes| *bytes >= FEWEST_BYTES && self.depth > 0)?;
         let ListItem::Tensor(element, sizes) = item else { return None };
         let base = self.new_base();
         self.step(Step::Borrow { base, list, index, bytes });
         self.borrowed.insert(base, list);
-        self.passes.borrowed_items += 1;
+        self.fired.count(Pass::BorrowedItems);
         Some(View {
             place: Place { base, offset: 0 },
             element: *element,

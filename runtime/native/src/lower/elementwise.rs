@@ -127,7 +127,7 @@ impl Lowering<'_> {
             }
             (_, [a]) => {
                 let a = self.operand_as(a, element)?;
-                (!kernels::is_function(name) || a.count() <= MOST_OF_FUNCTIONS).then_some(())?;
+                (!kernels::is_slow(name, element) || a.count() <= MOST_OF_FUNCTIONS).then_some(())?;
                 self.mapped(node, kernels::unary(name, element)?, &[&a])
             }
             _ => None,

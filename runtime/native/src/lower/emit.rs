@@ -26,6 +26,7 @@ impl Lowering<'_> {
 
     pub(super) fn step(&mut self, step: Step) -> u32 {
         self.program.steps.push(step);
+        self.program.origins.push(self.operation);
         let jumps = matches!(
             step,
             Step::Jump { .. }

@@ -5,6 +5,7 @@
 //! element by element, as it writes it.
 
 use super::Lowering;
+use crate::pass::Pass;
 use crate::program::{ARENA, Step};
 use crate::view::{BufferId, Place, View};
 
@@ -17,7 +18,7 @@ impl Lowering<'_> {
             && self.arena.extent(old).1 == self.arena.extent(new).1
             && from.is_contiguous()
             && to.is_contiguous();
-        if !is_whole || !self.arena.has_one_user(old) {
+        if !self.passes.has(Pass::InPlaceResults) || !is_whole || !self.arena.has_one_user(old) {
             return false;
         }
         let first = self.last_jump as usize;
@@ -47,8 +48,8 @@ impl Lowering<'_> {
             }
         }
         let Some(found) = found else { return false };
-        self.passes.in_place_results += 1;
-        // Only the result of this step moves. Its operands are other values, which may have been in the same memory before.
+        self.fired.count(Pass::InPlaceResults);
+        // The operands of this step are other values, which may have had the same memory.
         if let Step::Elementwise(elementwise) = &mut self.program.steps[found] {
             elementwise.out = to.place;
         }
@@ -61,6 +62,7 @@ impl Lowering<'_> {
                 }
             });
         }
+        self.add_product(found, new);
         true
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A function returns `None` if the node cannot be lowered. Then the segment ends before this node.
 
+mod added_products;
 mod arena;
 mod borrowed_items;
 mod control;
@@ -25,11 +26,13 @@ use ag_graph::ir::{Device, Function, Layout, MemoryFormat, Node, Op, Operand, Te
 use ag_graph::liveness::NodeLife;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::added_products::Addition;
 use self::arena::Arena;
 use self::lists::ListItem;
 use crate::dtype::Element;
-use crate::program::{CONSTANTS, ListRegister, Number, Program, Register};
-use crate::segment::{Input, Layouts, Passes, Segment};
+use crate::pass::{Fired, Passes};
+use crate::program::{CONSTANTS, ListRegister, Number, Operation, Program, Register};
+use crate::segment::{Input, Layouts, Segment};
 use crate::view::{BufferId, View};
 
 /// The maximum number of nodes of a segment.
@@ -39,23 +42,24 @@ const MOST_NODES: usize = 1_000;
 /// is small compared with the work.
 const MOST_ELEMENTS: usize = 8_192;
 
-/// The same for functions such as `exp` and softmax, whose native kernels are slower than libtorch's.
+/// The most elements of a function such as `log`, whose kernel here is slower than that of libtorch.
 const MOST_OF_FUNCTIONS: usize = 1_024;
 
 /// The minimum number of operators for which a segment is worth its overhead.
 pub const FEWEST_OPERATORS: usize = 2;
 
-/// The longest segment that starts at the first of these nodes of a region. `None` if it has fewer than `fewest`
-/// operators.
+/// The longest segment that starts at the first of these nodes of a region and has at least `fewest` operators, after
+/// these passes.
 pub fn segment(
     function: &Function,
     nodes: &[Node],
     lives: &[NodeLife],
     layouts: &Layouts,
     fewest: usize,
+    passes: Passes,
 ) -> Option<Segment> {
-    let mut lowering = Lowering::new(function, layouts);
-    // The values defined so far that are used later and cannot leave the segment.
+    let mut lowering = Lowering::new(function, layouts, passes);
+    // The values so far that are used later and cannot leave the segment.
     let mut held: FxHashSet<Value> = FxHashSet::default();
     let (mut length, mut operators) = (0, 0);
     for (index, (node, life)) in nodes.iter().zip(lives).take(MOST_NODES).enumerate() {
@@ -73,7 +77,7 @@ pub fn segment(
     (length > 0 && operators >= fewest).then_some(())?;
     // Lowered again, without the nodes after the end of the segment.
     let (nodes, lives) = (&nodes[..length], &lives[..length]);
-    let mut lowering = Lowering::new(function, layouts);
+    let mut lowering = Lowering::new(function, layouts, passes);
     nodes.iter().zip(lives).try_for_each(|(node, life)| lowering.node(node, life))?;
     lowering.finish(nodes, lives)
 }
@@ -90,6 +94,8 @@ struct Lowering<'a> {
     function: &'a Function,
     layouts: &'a Layouts,
     program: Program,
+    /// The operation of the current node.
+    operation: u32,
     arena: Arena,
     /// The representation of each value, and the number of `if`s that were open at its definition.
     items: FxHashMap<Value, (Item, usize)>,
@@ -101,7 +107,9 @@ struct Lowering<'a> {
     dead: Vec<FxHashSet<Value>>,
     /// The number of operators that emitted steps. Operators in loops count twice.
     operators: usize,
+    /// The passes that run.
     passes: Passes,
+    fired: Fired,
     /// The number of open loops and branches.
     depth: usize,
     /// The bases of borrowed items, with the lists that they are in.
@@ -113,15 +121,19 @@ struct Lowering<'a> {
     last_jump: u32,
     /// Recent steps that multiply, with the buffers of their results.
     multiplications: Vec<(u32, BufferId)>,
+    /// The last products, with the memory of their results.
+    products: Vec<(u32, BufferId)>,
+    additions: Vec<Addition>,
 }
 
 impl<'a> Lowering<'a> {
-    fn new(function: &'a Function, layouts: &'a Layouts) -> Self {
+    fn new(function: &'a Function, layouts: &'a Layouts, passes: Passes) -> Self {
         let program = Program { bases: CONSTANTS + 1, ..Program::default() };
         Self {
             function,
             layouts,
             program,
+            operation: 0,
             arena: Arena::default(),
             items: FxHashMap::default(),
             inputs: Vec::new(),
@@ -129,16 +141,22 @@ impl<'a> Lowering<'a> {
             temporaries: Vec::new(),
             dead: Vec::new(),
             operators: 0,
-            passes: Passes::default(),
+            passes,
+            fired: Fired::default(),
             depth: 0,
             borrowed: FxHashMap::default(),
             borrowers: Vec::new(),
             last_jump: 0,
             multiplications: Vec::new(),
+            products: Vec::new(),
+            additions: Vec::new(),
         }
     }
 
     fn node(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
+        let name = node.op.name().unwrap_or("scalar").into();
+        self.program.operations.push(Operation { name, span: node.span });
+        let outer = std::mem::replace(&mut self.operation, self.program.operations.len() as u32 - 1);
         match &node.op {
             Op::Operator(operator) => {
                 let steps = self.next();
@@ -175,8 +193,12 @@ impl<'a> Lowering<'a> {
         self.drop_values(&life.operands);
         self.drop_values(&life.after);
         if let Op::Operator(operator) = &node.op {
-            self.fuse_multiplication(operator.in_aten()?, node);
+            let name = operator.in_aten()?;
+            if !self.fuse_multiplication(name, node) {
+                self.note_addition(name, node);
+            }
         }
+        self.operation = outer;
         Some(())
     }
 

@@ -3,11 +3,14 @@
 //! `q - a * x` and `torch.sub(w, g, alpha=rate)` read their operands once and write no temporary. The product is rounded
 //! as before, so the results are the same.
 
+use std::ops::Range;
+
 use ag_graph::ir::Node;
 
 use super::{Item, Lowering};
 use crate::dtype::Element;
 use crate::kernels::elementwise as kernels;
+use crate::pass::Pass;
 use crate::program::{CONSTANTS, Elementwise, Step};
 use crate::view::{BufferId, Place, View};
 
@@ -17,37 +20,39 @@ const MOST_BETWEEN: usize = 4;
 impl Lowering<'_> {
     /// Records that the last step multiplies two tensors.
     pub(super) fn note_multiplication(&mut self, out: &View) {
-        if let Some(buffer) = out.buffer {
+        if let Some(buffer) = out.buffer.filter(|_| self.passes.has(Pass::MultiplyAdd)) {
             self.multiplications.push((self.next() - 1, buffer));
         }
     }
 
-    /// Fuses the last step, which this node emitted, with an earlier multiplication whose product is an operand of the step
-    /// and is not used again.
-    pub(super) fn fuse_multiplication(&mut self, name: &str, node: &Node) {
+    /// Fuses the last step, which this node has emitted, with the multiplication of one of its operands, if the product
+    /// is not used again.
+    pub(super) fn fuse_multiplication(&mut self, name: &str, node: &Node) -> bool {
         let last = self.program.steps.len();
         self.multiplications.retain(|(step, _)| *step as usize + MOST_BETWEEN + 2 >= last);
         let is_difference = match name.split('.').next() {
             Some("add") => false,
             Some("sub") => true,
-            _ => return,
+            _ => return false,
         };
-        let [output] = node.outputs[..] else { return };
+        let [output] = node.outputs[..] else { return false };
         let Some((Item::Tensor(View { element, buffer: Some(out), .. }), _)) = self.items.get(&output) else {
-            return;
+            return false;
         };
         let (element, out) = (*element, *out);
         for index in (0..self.multiplications.len()).rev() {
             let (step, product) = self.multiplications[index];
             if let Some(fused) = self.fused(step as usize, product, out, element, is_difference) {
-                self.program.steps.pop();
-                self.program.steps.remove(step as usize);
-                self.program.steps.push(Step::Elementwise(fused));
-                self.multiplications.clear();
-                self.passes.multiply_adds += 1;
-                return;
+                if let Some(last) = self.program.steps.last_mut() {
+                    *last = Step::Elementwise(fused);
+                }
+                self.program.remove(step as usize);
+                self.forget_step(step);
+                self.fired.count(Pass::MultiplyAdd);
+                return true;
             }
         }
+        false
     }
 
     /// The step that replaces a multiplication and the last step. `None` if they cannot be fused.
@@ -77,12 +82,27 @@ impl Lowering<'_> {
             let is_result = place == second.out && (stride == 1 || first.count == 1);
             (is_result || !self.may_be_in(place, out)).then_some(())?;
         }
-        for step in &steps[at + 1..steps.len() - 1] {
+        self.are_apart(at + 1..steps.len() - 1, &[x, y], product).then_some(())?;
+        let strides = [first.strides[0], first.strides[1], second.strides[1 - slot], second.strides[3]];
+        Some(Elementwise {
+            kernel,
+            out: second.out,
+            operands: [x, y, second.operands[1 - slot]],
+            count: second.count,
+            strides,
+            bytes: [second.bytes[3]; 4],
+            outer: (0, 0),
+        })
+    }
+
+    /// Whether these steps only compute, and neither change these operands nor use this buffer.
+    pub(super) fn are_apart(&self, steps: Range<usize>, operands: &[Place], buffer: BufferId) -> bool {
+        self.program.steps[steps].iter().all(|step| {
             let mut is_apart = true;
             { *step }.places(&mut |other| {
-                is_apart &=
-                    other.base == CONSTANTS || !(self.may_share(*other, x) || self.may_share(*other, y));
-                is_apart &= !self.may_be_in(*other, product);
+                let shares = operands.iter().any(|operand| self.may_share(*other, *operand));
+                is_apart &= other.base == CONSTANTS || !shares;
+                is_apart &= !self.may_be_in(*other, buffer);
             });
             let is_computation = matches!(
                 step,
@@ -94,17 +114,7 @@ impl Lowering<'_> {
                     | Step::Item { .. }
                     | Step::Scalar { .. }
             );
-            (is_apart && is_computation).then_some(())?;
-        }
-        let strides = [first.strides[0], first.strides[1], second.strides[1 - slot], second.strides[3]];
-        Some(Elementwise {
-            kernel,
-            out: second.out,
-            operands: [x, y, second.operands[1 - slot]],
-            count: second.count,
-            strides,
-            bytes: [second.bytes[3]; 4],
-            outer: (0, 0),
+            is_apart && is_computation
         })
     }
 

@@ -74,7 +74,7 @@ impl Lowering<'_> {
             };
             outputs.values.push((value, output));
         }
-        let Self { mut program, arena, inputs, input_bases, passes, .. } = self;
+        let Self { mut program, arena, inputs, input_bases, fired, .. } = self;
         program.arena = arena.bytes();
         let Outputs { values: outputs, numbers, tensors, tensor_bases, .. } = outputs;
         Some(Segment {
@@ -82,7 +82,7 @@ impl Lowering<'_> {
             inputs,
             outputs,
             tensors,
-            passes,
+            fired,
             program,
             input_bases,
             tensor_bases,

@@ -27,6 +27,7 @@ impl Lowering<'_> {
                 let (a, b) = (self.tensor(a)?, self.tensor(b)?);
                 let out = self.allocate(element, &sizes)?;
                 self.product(&out, &a, &b, false)?;
+                self.note_product(&out);
                 self.define_result(node, out)
             }
             ("addmm.default", [added, a, b, beta, alpha]) if one(beta) && one(alpha) => {

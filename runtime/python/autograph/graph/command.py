@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 
+from .. import _runtime
 from ..api.function import Function
 from ..errors import AutographError
 from ..tracing.tracebacks import in_user_code
@@ -25,7 +26,7 @@ def main(arguments=None):
     parser.add_argument("qualname")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--format", choices=["text", "json", "dot", "svg", "sexpr"], default="text")
-    parser.add_argument("--passes", help="optimizer passes to run: `all`, or a comma-separated list (default: none)")
+    parser.add_argument("--passes", help="passes to run: `all`, or a comma-separated list (default: none)")
     parser.add_argument("--output")
     options = parser.parse_args(arguments)
     try:
@@ -33,9 +34,12 @@ def main(arguments=None):
             arguments_by_name = inputs.parse_inputs(options.input)
             function, owner = find(options.file, options.qualname)
             graph = staged(function, owner, arguments_by_name)
-        if options.passes:
-            graph = graph.optimized(None if options.passes == "all" else options.passes.split(","))
+        optimizer, native = chosen(options.passes)
+        if optimizer:
+            graph = graph.optimized(optimizer)
         text = written(graph, options.format)
+        if native and options.format == "text":
+            text = f"{text}\n{graph.native_programs(native)}".rstrip("\n")
         if options.output is None:
             print(text)
         else:
@@ -130,6 +134,16 @@ def staged(function, owner, arguments_by_name):
     function = function if isinstance(function, Function) else Function(function)
     with users_code():
         return function.trace(*positional, **arguments_by_name).graph
+
+
+def chosen(names):
+    """The passes of the optimizer and those on native programs among these names."""
+    optimizer, native = _runtime.passes()
+    if names is None or names == "all":
+        return ([], []) if names is None else (optimizer, native)
+    names = names.split(",")
+    # The optimizer reports unknown names.
+    return [name for name in names if name not in native], [name for name in names if name in native]
 
 
 def written(graph, format):

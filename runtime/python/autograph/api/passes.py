@@ -1,0 +1,23 @@
+"""Switches passes off: those of the optimizer, which rewrite graphs, and those on the programs of the native tier."""
+
+import os
+
+from .. import _runtime
+
+
+def passes():
+    """The names of all passes, in the order in which they run. `ag-lsp graph --passes` prints what they change."""
+    optimizer, native = _runtime.passes()
+    return (*optimizer, *native)
+
+
+def disable_passes(*names):
+    """Switches these passes off, and all others on, in functions that are traced from now on.
+
+    Results are the same without a pass, apart from rounding; without arguments, all passes run. The environment variable
+    `AUTOGRAPH_DISABLE_PASSES` has the same effect: `AUTOGRAPH_DISABLE_PASSES=multiply-add,dead-code-elimination`.
+    """
+    _runtime.disable_passes(names)
+
+
+disable_passes(*filter(None, os.environ.get("AUTOGRAPH_DISABLE_PASSES", "").replace(" ", "").split(",")))

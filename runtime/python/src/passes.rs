@@ -1,0 +1,59 @@
+//! The setting that decides which passes run: those of the optimizer on graphs, and those on native programs.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ag_graph::optimize;
+use ag_native::Passes;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The optimizer passes that do not run, as bits.
+static DISABLED: AtomicU32 = AtomicU32::new(0);
+
+/// The names of the passes of the optimizer, and of those on native programs, in the order in which they run.
+#[pyfunction]
+pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
+    let native = ag_native::Pass::ALL.iter().map(|pass| pass.name()).collect();
+    (optimize::Pass::ALL.iter().map(|pass| pass.name()).collect(), native)
+}
+
+/// The passes that do not run in functions that are traced from now on.
+#[pyfunction]
+pub(super) fn disable_passes(names: Vec<String>) -> PyResult<()> {
+    let any = |name: &str| {
+        let known = optimize::Pass::from_name(name).is_some() || native_pass(name).is_some();
+        known.then(|| name.to_owned())
+    };
+    let names = named(&names, any)?;
+    let is_disabled = |name: &str| names.iter().any(|disabled| disabled == name);
+    let bits = optimize::Pass::ALL.iter().enumerate().filter(|(_, pass)| is_disabled(pass.name()));
+    DISABLED.store(bits.fold(0, |bits, (index, _)| bits | 1 << index), Ordering::Relaxed);
+    let native = ag_native::Pass::ALL.into_iter().filter(|pass| !is_disabled(pass.name()));
+    ag_exec::set_native_passes(Passes::new(native));
+    Ok(())
+}
+
+/// The optimizer passes that run.
+pub(super) fn enabled_passes() -> Vec<optimize::Pass> {
+    let disabled = DISABLED.load(Ordering::Relaxed);
+    let passes = optimize::Pass::ALL.iter().enumerate();
+    passes.filter(|(index, _)| disabled & (1 << index) == 0).map(|(_, pass)| *pass).collect()
+}
+
+pub(super) fn native_pass(name: &str) -> Option<ag_native::Pass> {
+    ag_native::Pass::from_name(name)
+}
+
+/// The passes with these names; an error for an unknown one.
+pub(super) fn named<P>(names: &[String], find: impl Fn(&str) -> Option<P>) -> PyResult<Vec<P>> {
+    names
+        .iter()
+        .map(|name| {
+            find(name).ok_or_else(|| {
+                let (optimizer, native) = passes();
+                let known = [optimizer, native].concat().join(", ");
+                PyValueError::new_err(format!("unknown pass {name:?}; expected some of {known}"))
+            })
+        })
+        .collect()
+}
