@@ -161,7 +161,7 @@ def test_a_graph_is_shown_after_passes(graph, program):
 
 def test_native_programs_are_shown_after_their_passes(graph, program):
     status, text = graph("--input=x=f32[4]", "--passes=all", program, "count")
-    assert status == 0 and re.search(r"native @main, \d+ steps: in-place-results 1\n", text), text
+    assert status == 0 and re.search(r"native @count, \d+ steps: in-place-results 1\n", text), text
     assert re.search(r"aten.div.Tensor +m\d+ = m\d+, c\d+ \(4 elements\) .*# .*model.py:\d+  x = x / 2", text), text
     assert "in-place-results" not in graph("--input=x=f32[4]", "--passes=multiply-add", program, "count")[1]
 
