@@ -4,7 +4,7 @@ use ag_graph::ir::Span;
 use ag_graph::ir::arithmetic::Function as ScalarFn;
 
 use crate::dtype::Element;
-use crate::kernels::elementwise::Kernel;
+use crate::kernels::Kernel;
 use crate::kernels::loss::Loss;
 use crate::kernels::product::{self, Product};
 use crate::kernels::reduce::Reduce;

@@ -50,7 +50,7 @@ pub(super) fn tanh<const WIDE: bool>(x: f32) -> f32 {
     // The difference loses digits where the result is small: an odd polynomial.
     let squared = size * size;
     let mut sum = -5.704_988_7e-3;
-    for factor in [2.063_908_9e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328_2e-1] {
+    for factor in [2.063_909e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328e-1] {
         sum = fused::<WIDE>(sum, squared, factor);
     }
     let small = fused::<WIDE>(sum * squared, size, size);

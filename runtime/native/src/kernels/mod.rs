@@ -6,10 +6,16 @@
 
 use std::sync::OnceLock;
 
+pub(crate) use self::loops::Kernel;
+
+#[macro_use]
+mod loops;
+
 pub(crate) mod elementwise;
 mod lanes;
 pub(crate) mod loss;
 mod math;
+mod number;
 pub(crate) mod product;
 #[cfg(target_arch = "x86_64")]
 mod product_256;

@@ -15,11 +15,6 @@ const HEIGHT: usize = 8;
 /// The maximum number of rows of a tile whose rows have one vector.
 const HEIGHT_OF_NARROW: usize = 16;
 
-/// Whether the processor has AVX-512.
-pub(crate) fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f")
-}
-
 /// Whether the rows of `b` are contiguous, and wide enough.
 pub(crate) fn is_suitable(product: &Product) -> bool {
     product.b[1] == 1 && product.columns > LANES / 2

@@ -4,7 +4,7 @@ use ag_graph::ir::{MemoryFormat, Node, Operand};
 
 use super::{Lowering, MOST_OF_FUNCTIONS, is_dtype, is_plain};
 use crate::dtype::Element;
-use crate::kernels::elementwise::{self as kernels, Kernel};
+use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::Step;
 use crate::view::{View, broadcast};
 

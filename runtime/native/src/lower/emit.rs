@@ -4,7 +4,7 @@ use ag_graph::ir::Node;
 
 use super::{Item, Lowering, MOST_ELEMENTS, known};
 use crate::dtype::Element;
-use crate::kernels::elementwise::{self as kernels, Kernel};
+use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Outer, Register, Step};
 use crate::view::{Place, View, contiguous};
 

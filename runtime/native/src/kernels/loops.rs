@@ -1,0 +1,242 @@
+//! Loops over elements, as macros that take the operation.
+#![allow(unsafe_code, reason = "kernels read and write memory by address")]
+
+use super::is_wide;
+
+/// Writes `count` elements to `out`. The operands and the result advance by `strides` elements: the operands
+/// first, the result last. The result of a kernel other than `copy` is contiguous.
+///
+/// # Safety
+/// All addresses must be aligned and valid for `count` elements at their strides, and the result must not
+/// overlap an operand, unless both have the same address, dtype and stride.
+pub(crate) type Kernel = unsafe fn(out: *mut u8, inputs: [*const u8; 3], count: usize, strides: [usize; 4]);
+
+/// The two versions of a kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Versions {
+    pub(super) portable: Kernel,
+    pub(super) wide: Kernel,
+}
+
+impl Versions {
+    pub(super) fn select(self) -> Kernel {
+        if is_wide() { self.wide } else { self.portable }
+    }
+}
+
+/// Expands a loop for both instruction sets. In it, `WIDE` says for which.
+macro_rules! versions {
+    (|$out:ident, $inputs:ident, $count:ident, $strides:ident| $body:block) => {{
+        /// # Safety
+        /// See [`Kernel`].
+        unsafe fn portable($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            #[allow(dead_code, reason = "most kernels are the same for both")]
+            const WIDE: bool = false;
+            // SAFETY: see `Kernel`.
+            unsafe { $body }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        /// # Safety
+        /// See [`Kernel`]; the processor must have AVX2 and FMA.
+        unsafe fn wide($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            #[allow(dead_code, reason = "most kernels are the same for both")]
+            const WIDE: bool = true;
+            // SAFETY: see `Kernel`.
+            unsafe { $body }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        use portable as wide;
+        Versions { portable, wide }.select()
+    }};
+}
+
+/// Writes a value for each element of these operands: for blocks of 16, then of 8 and 4, then one by one. The values of a
+/// block are computed before they are written: the result may be in the memory of an operand, so the compiler would not
+/// make vectors of a loop that does both. Those of `one_by_one` call functions, which it cannot make vectors of.
+macro_rules! each {
+    (one_by_one, $out:ident: $to:ty, $count:ident, [$($x:ident: $a:ident),*], $value:expr) => {
+        for i in 0..$count {
+            $(let $x = $a.add(i).read();)*
+            $out.add(i).write($value);
+        }
+    };
+    (vectors, $out:ident: $to:ty, $count:ident, [$($x:ident: $a:ident),*], $value:expr) => {{
+        let mut at = 0;
+        while at + 16 <= $count {
+            block!(16, at, $out: $to, [$($x: $a),*], $value);
+        }
+        if at + 8 <= $count {
+            block!(8, at, $out: $to, [$($x: $a),*], $value);
+        }
+        if at + 4 <= $count {
+            block!(4, at, $out: $to, [$($x: $a),*], $value);
+        }
+        for i in at..$count {
+            $(let $x = $a.add(i).read();)*
+            $out.add(i).write($value);
+        }
+    }};
+}
+
+macro_rules! block {
+    ($size:literal, $at:ident, $out:ident: $to:ty, [$($x:ident: $a:ident),*], $value:expr) => {
+        let mut block = [<$to>::default(); $size];
+        for (k, result) in block.iter_mut().enumerate() {
+            $(let $x = $a.add($at + k).read();)*
+            *result = $value;
+        }
+        for (k, result) in block.into_iter().enumerate() {
+            $out.add($at + k).write(result);
+        }
+        $at += $size;
+    };
+}
+
+macro_rules! unary {
+    ($from:ty => $to:ty, |$x:ident| $value:expr) => { unary!(vectors, $from => $to, |$x| $value) };
+    ($how:ident, $from:ty => $to:ty, |$x:ident| $value:expr) => {
+        versions!(|out, inputs, count, strides| {
+            let (out, a) = (out.cast::<$to>(), inputs[0].cast::<$from>());
+            if count == 1 {
+                let $x = a.read();
+                out.write($value);
+            } else if strides[0] == 1 {
+                each!($how, out: $to, count, [$x: a], $value);
+            } else {
+                for i in 0..count {
+                    let $x = a.add(i * strides[0]).read();
+                    out.add(i).write($value);
+                }
+            }
+        })
+    };
+}
+
+macro_rules! binary {
+    ($from:ty => $to:ty, |$x:ident, $y:ident| $value:expr) => { binary!(vectors, $from => $to, |$x, $y| $value) };
+    ($how:ident, $from:ty => $to:ty, |$x:ident, $y:ident| $value:expr) => {
+        versions!(|out, inputs, count, strides| {
+            let (out, a, b) = (out.cast::<$to>(), inputs[0].cast::<$from>(), inputs[1].cast::<$from>());
+            if count == 1 {
+                let ($x, $y) = (a.read(), b.read());
+                out.write($value);
+                return;
+            }
+            match strides {
+                [1, 1, ..] => each!($how, out: $to, count, [$x: a, $y: b], $value),
+                // A vector and a number, in both orders.
+                [1, 0, ..] => {
+                    let $y = b.read();
+                    each!($how, out: $to, count, [$x: a], $value);
+                }
+                [0, 1, ..] => {
+                    let $x = a.read();
+                    each!($how, out: $to, count, [$y: b], $value);
+                }
+                _ => {
+                    for i in 0..count {
+                        let ($x, $y) = (a.add(i * strides[0]).read(), b.add(i * strides[1]).read());
+                        out.add(i).write($value);
+                    }
+                }
+            }
+        })
+    };
+}
+
+macro_rules! ternary {
+    ($a:ty, $b:ty, $c:ty => $to:ty, |$x:ident, $y:ident, $z:ident| $value:expr) => {
+        ternary!(vectors, $a, $b, $c => $to, |$x, $y, $z| $value)
+    };
+    ($how:ident, $a:ty, $b:ty, $c:ty => $to:ty, |$x:ident, $y:ident, $z:ident| $value:expr) => {
+        versions!(|out, inputs, count, strides| {
+            let out = out.cast::<$to>();
+            let (a, b, c) = (inputs[0].cast::<$a>(), inputs[1].cast::<$b>(), inputs[2].cast::<$c>());
+            if count == 1 {
+                let ($x, $y, $z) = (a.read(), b.read(), c.read());
+                out.write($value);
+                return;
+            }
+            match strides {
+                [1, 1, 1, _] => each!($how, out: $to, count, [$x: a, $y: b, $z: c], $value),
+                // `torch.where(mask, x, 0.0)` and `x.masked_fill(mask, 0.0)`
+                [1, 1, 0, _] => {
+                    let $z = c.read();
+                    each!($how, out: $to, count, [$x: a, $y: b], $value);
+                }
+                [0, 1, 1, _] => {
+                    let $x = a.read();
+                    each!($how, out: $to, count, [$y: b, $z: c], $value);
+                }
+                [1, 0, 1, _] => {
+                    let $y = b.read();
+                    each!($how, out: $to, count, [$x: a, $z: c], $value);
+                }
+                _ => {
+                    for i in 0..count {
+                        let ($x, $y) = (a.add(i * strides[0]).read(), b.add(i * strides[1]).read());
+                        let $z = c.add(i * strides[2]).read();
+                        out.add(i).write($value);
+                    }
+                }
+            }
+        })
+    };
+}
+
+/// Expands an expression for each floating dtype; `T` is the type.
+macro_rules! floats {
+    ($element:expr, $T:ident => $kernel:expr) => {
+        match $element {
+            Element::F32 => {
+                type $T = f32;
+                Some($kernel)
+            }
+            Element::F64 => {
+                type $T = f64;
+                Some($kernel)
+            }
+            _ => None,
+        }
+    };
+}
+
+/// Expands an expression for floating dtypes and `i64`.
+macro_rules! numbers {
+    ($element:expr, $T:ident => $kernel:expr) => {
+        match $element {
+            Element::F32 => {
+                type $T = f32;
+                Some($kernel)
+            }
+            Element::F64 => {
+                type $T = f64;
+                Some($kernel)
+            }
+            Element::I64 => {
+                type $T = i64;
+                Some($kernel)
+            }
+            Element::Bool => None,
+        }
+    };
+}
+
+/// A function of the standard library, which is computed in `f64`, and for some functions one of `f32` that vectorizes.
+macro_rules! real {
+    ($element:expr, $exact:expr) => {
+        match $element {
+            Element::F32 => Some(unary!(one_by_one, f32 => f32, |x| $exact(f64::from(x)) as f32)),
+            Element::F64 => Some(unary!(one_by_one, f64 => f64, |x| $exact(x))),
+            _ => None,
+        }
+    };
+    ($element:expr, $function:ident, $exact:expr) => {
+        match $element {
+            Element::F32 => Some(unary!(f32 => f32, |x| math::$function::<WIDE>(x))),
+            Element::F64 => Some(unary!(one_by_one, f64 => f64, |x| $exact(x))),
+            _ => None,
+        }
+    };
+}
