@@ -13,7 +13,7 @@ use crate::cli::convert::Format;
 
 /// A converted file or function.
 pub(crate) struct Converted {
-    /// As given on the command line.
+    /// The file or function as given on the command line.
     pub(crate) file: String,
     /// The output text.
     pub(crate) text: String,

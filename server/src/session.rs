@@ -133,7 +133,7 @@ impl Session {
         }
     }
 
-    /// Indexes all files, and computes the findings about them as a whole while their trees exist.
+    /// Indexes all files, and computes the findings about whole files while the syntax trees are in memory.
     pub(crate) fn check_whole_files(&self) {
         let progress = Progress::new(self.quiet);
         let documents = self.engine.documents();

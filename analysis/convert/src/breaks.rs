@@ -57,7 +57,7 @@ fn lower(ctx: &LoweringContext, body: &mut ast::Suite) -> Option<ast::name::Name
         return None;
     }
     let flag = ctx.names.fresh("break_");
-    // In a loop that also has a `continue`, `break` becomes the flag and a `continue`.
+    // In a loop that also has a `continue`, `break` becomes `break_ = True; continue`.
     let continues = jumps::contains(body, Jump::Continue);
     let set_flag = |statement: &Stmt| {
         let origin = statement.range();

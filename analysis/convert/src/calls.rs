@@ -90,7 +90,7 @@ fn converted_call(ctx: &LoweringContext, call: ast::ExprCall, walk: &Walk<'_>, o
 }
 
 /// `dict(k=1, **rest)`, which raises for a duplicate keyword. If the file uses the name `dict`,
-/// `{'k': 1}` or `{}.__class__(k=1, **rest)`.
+/// the result is `{'k': 1}` or `{}.__class__(k=1, **rest)`.
 fn keyword_dict(
     ctx: &LoweringContext,
     keywords: Vec<ast::Keyword>,
@@ -112,7 +112,7 @@ fn keyword_dict(
     build::call_with(dict, Vec::new(), keywords, origin)
 }
 
-/// `super()` becomes `super(__class__, self)`: without arguments it fails in the function generated
+/// `super()` becomes `super(__class__, self)`: a call without arguments fails in the function generated
 /// for a block.
 fn explicit_super(ctx: &LoweringContext, call: &mut ast::ExprCall) {
     let (Some(_), Some(first)) = (&ctx.class, &ctx.first_parameter) else { return };

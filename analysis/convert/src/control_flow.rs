@@ -165,7 +165,7 @@ pub(super) struct StatementInfo<'a> {
     pub(super) facts: &'a Facts,
     /// An empty range at the start of the statement.
     pub(super) origin: TextRange,
-    /// From the start to the end of the test or iterable.
+    /// The range from the start of the statement to the end of its test or iterable.
     pub(super) head: TextRange,
 }
 
@@ -338,7 +338,7 @@ fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     }
 }
 
-/// Keeps all statements of a function for which there is no dataflow.
+/// Leaves every statement of a function unconverted, because the function has no dataflow.
 fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         blocks(statement).into_iter().for_each(|inner| keep_all(ctx, inner));

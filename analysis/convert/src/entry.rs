@@ -77,7 +77,7 @@ fn mentions_class(text: &str) -> bool {
 #[derive(Default)]
 struct Collector<'t> {
     text: &'t str,
-    /// For the whole text. Usually false, which saves the search per function.
+    /// Whether the whole text mentions `super` or `__class__`. Usually it does not, and functions need not be searched.
     mentions_class: bool,
     entries: Vec<Entry<'t>>,
     path: Vec<Name>,

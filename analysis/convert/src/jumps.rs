@@ -100,7 +100,7 @@ fn jumps(block: &[Stmt]) -> bool {
     }
 }
 
-/// Moves the statements after an `if` with a jump into its branch without one, at every level of a
+/// Moves the statements after an `if` with a jump into the branch without a jump, at every level of a
 /// block. Most jumps are then at the end of the block, where they need no flag.
 pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     let mut position = 0;
@@ -180,7 +180,7 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// Lowers a jump to its flag alone.
+    /// Replaces a jump by its flag, without an additional statement.
     pub(super) fn new(jump: Jump, flag: &'a Name, notes: &'a Notes) -> Self {
         Self { jump, flag, notes, replace: &|_| None, swallowing_depth: 0, undo: &|_| None, is_used: false }
     }
@@ -188,7 +188,7 @@ impl<'a> Lowering<'a> {
 
 impl Lowering<'_> {
     /// Lowers the jumps of a block. `tail` means that no code follows the block. Returns whether the flag
-    /// may be set after it.
+    /// may be set after the block.
     pub(super) fn block(&mut self, block: &mut ast::Suite, tail: bool) -> bool {
         let mut may_jump = false;
         let mut position = 0;

@@ -76,7 +76,7 @@ fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)>
 }
 
 /// Moves the pops of an expression before the statement, in evaluation order. Returns whether a pop in a later
-/// expression may be moved, too: not past an operation or call, which is evaluated first.
+/// expression may be moved, too. It may not if this expression contains an operation or call, which must run first.
 fn hoist_pops(
     ctx: &LoweringContext,
     own: &FxHashSet<Name>,

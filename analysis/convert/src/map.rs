@@ -73,7 +73,8 @@ impl SourceMap {
 
     pub(super) fn new(mut spans: Vec<Span>) -> Self {
         spans.retain(|span| !span.generated.is_empty());
-        // By start, then the longest first. A single integer key compares faster than a pair.
+        // Sorted by start; of spans with the same start, the longest comes first. A single integer key compares faster
+        // than a pair.
         spans.sort_by_key(|span| {
             u64::from(span.generated.start().to_u32()) << 32 | u64::from(!span.generated.end().to_u32())
         });

@@ -52,7 +52,7 @@ pub enum View {
     /// Executable code.
     #[default]
     Full,
-    /// As in the listings of the AutoGraph paper, without state accessors, scopes and guarded loads.
+    /// Code as in the listings of the AutoGraph paper, without state accessors, scopes and guarded loads.
     Simplified,
 }
 

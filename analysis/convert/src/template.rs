@@ -75,9 +75,9 @@ pub fn print(source: &str, statements: &[Stmt]) -> Result<(String, SourceMap), S
 #[derive(Clone, Debug)]
 pub enum Filling {
     Expression(Expr),
-    /// For a hole that is an expression statement.
+    /// Replaces a hole that is an expression statement.
     Statements(Suite),
-    /// For a hole in the position of a name: a function, parameter or variable.
+    /// Replaces a hole in the position of a name: a function, parameter or variable.
     Name(Name),
 }
 

@@ -56,7 +56,7 @@ pub enum Anchor {
     Function(FunctionPath),
 }
 
-/// One step of a why-chain, nearest cause first.
+/// One step of a why-chain. The step with the nearest cause comes first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
     /// A clause: "`flag` is a Python bool: default `False`".

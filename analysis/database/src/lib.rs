@@ -1,6 +1,6 @@
 //! The salsa database of a workspace and its inputs: documents with the user's text, and nothing else.
 //!
-//! Every query of the crates above is a function of these inputs. Type inference is not among them: the
+//! Every query of the crates above is a function of these inputs. Type inference does not run here: the
 //! type oracle has a separate database, so this one never contains annotated source.
 
 mod db;

@@ -46,8 +46,8 @@ pub struct BlockVariable {
     pub modified_in_orelse: bool,
     /// Definedness at the start of the statement.
     pub before: Definedness,
-    /// Definedness at the normal end of the body and of the `else` block. Without an `else` block, on the
-    /// path around the body. `Always` for a block that never completes normally.
+    /// Definedness at the normal end of the body; `Always` if the body never completes normally. `after_orelse` is the
+    /// same for the `else` block, or for the path around the body if there is no `else` block.
     pub after_body: Definedness,
     pub after_orelse: Definedness,
     /// No binding of the variable reaches the statement, and it is not declared `global` or `nonlocal`.
@@ -57,11 +57,11 @@ pub struct BlockVariable {
 /// The ways in which control may leave a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    /// At its end. For the body of a loop, also by a `continue` of that loop.
+    /// Control reaches the end of the block or, in the body of a loop, a `continue` of that loop.
     pub completes: bool,
     pub returns: bool,
     pub raises: bool,
-    /// By a `break` of a loop around the block. For the body of a loop, this includes that loop.
+    /// Control reaches a `break` of a loop around the block. If the block is the body of a loop, that loop counts, too.
     pub breaks: bool,
     pub continues: bool,
 }

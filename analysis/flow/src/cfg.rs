@@ -105,7 +105,7 @@ pub enum EdgeKind {
     Normal,
     True,
     False,
-    /// To the head of a loop, from the end of its body or a `continue`.
+    /// Leads from the end of a loop's body, or from a `continue`, to the head of the loop.
     Back,
     Break,
     Return,
@@ -146,9 +146,9 @@ impl StatementKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockKind {
-    /// Of `if`, `while`, `for`, `with`, `try`.
+    /// The first block of an `if`, `while`, `for`, `with` or `try`.
     Body,
-    /// Of `if` (with its `elif` clauses), `while`, `for`, `try`.
+    /// The `else` block of an `if` (including `elif` clauses), `while`, `for` or `try`.
     Else,
     Case(u32),
     Handler(u32),
@@ -181,8 +181,8 @@ pub struct Statement {
     pub parent: Option<StmtId>,
     /// The first statement after this one and all statements within it.
     pub end: StmtId,
-    /// Its first node and its last node on normal completion: the only node of a simple statement, the
-    /// `Join` of a compound one.
+    /// The first node of the statement. `exit` is its last node on normal completion: the only node of a simple
+    /// statement, the `Join` of a compound one.
     pub entry: NodeId,
     pub exit: NodeId,
     pub blocks: Vec<Block>,

@@ -72,7 +72,7 @@ impl Names {
         1 + self.keyed.len() + self.extensions(bound).count()
     }
 
-    /// The names with the proper prefix `bound`, which follow it in the order.
+    /// The longer names that start with `bound`. They directly follow `bound`, because names are sorted.
     fn extensions(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         let name = self.get(bound);
         (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {

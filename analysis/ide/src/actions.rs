@@ -65,7 +65,7 @@ pub fn edits(db: &dyn Db, document: Document, finding: &Finding, kind: ActionKin
     }
 }
 
-/// Before the first statement, after the header (`#!`, an encoding, a licence).
+/// Inserts the comment before the first statement, after the header (`#!`, an encoding, a licence).
 fn file_comment(source: &str, first: TextSize, code: &str) -> Edit {
     let before = source.get(..first.to_usize()).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -23,7 +23,7 @@ pub struct Converted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub qualname: String,
-    /// In the original text.
+    /// The range of the function in the original text.
     pub range: TextRange,
     pub message: String,
 }

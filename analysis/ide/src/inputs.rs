@@ -203,7 +203,7 @@ fn nested(data: &Expr) -> Option<(Vec<u64>, &'static str)> {
     };
     let kinds: Option<Vec<_>> = elts.iter().map(nested).collect();
     let kinds = kinds?;
-    // One float makes all of them floats.
+    // If one element is a float, all elements are floats.
     let (mut sizes, kind) = kinds.iter().find(|(_, kind)| *kind == "f32").or(kinds.first())?.clone();
     sizes.insert(0, elts.len() as u64);
     Some((sizes, kind))

@@ -21,7 +21,7 @@ pub struct Symbol {
     pub has_graph: bool,
 }
 
-/// In source order; roots and the functions reachable from them.
+/// The roots of a document and the functions reachable from roots, in source order.
 pub fn symbols(db: &dyn Db, document: Document) -> Vec<Symbol> {
     let symbol = |function: FunctionAnalysis| Symbol {
         qualname: function.entry.path.qualname.to_string(),

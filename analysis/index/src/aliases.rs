@@ -1,4 +1,4 @@
-//! The names that a file gives to functions that stage.
+//! The names that a file gives to functions that make their argument a root, such as `jax.jit` and `tf.function`.
 //!
 //! ```python
 //! jit = functools.partial(jax.jit, static_argnums=0)
@@ -14,16 +14,17 @@ use rustc_hash::FxHashMap;
 use crate::makers::{self, RootMaker, function_keyword, is_partial, resolves_to};
 use ag_syntax::imports::Imports;
 
-/// The names that a file gives to functions that stage.
+/// The functions of a file that make their argument a root, by name.
 #[derive(Default)]
 pub struct Makers<'a> {
-    /// Whether the file imports a package with functions that stage. Otherwise no name refers to one.
+    /// Whether the file imports a package that has a [`RootMaker`]. Otherwise no name can refer to one.
     imported: bool,
-    /// `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
+    /// Variables: `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
     aliases: FxHashMap<&'a Name, &'a Expr>,
-    /// `def fast(f): return jax.jit(f, donate_argnums=0)`: the call.
+    /// Functions that stage their first parameter, with the call that stages it:
+    /// `def fast(f): return jax.jit(f, donate_argnums=0)`.
     wrappers: FxHashMap<&'a Name, &'a ast::ExprCall>,
-    /// `def fast(n): return partial(jax.jit, static_argnums=n)`, or a function that returns such a wrapper.
+    /// Functions that return a maker or a wrapper: `def fast(n): return partial(jax.jit, static_argnums=n)`.
     factories: FxHashMap<&'a Name, Factory<'a>>,
 }
 
@@ -32,14 +33,14 @@ enum Factory<'a> {
     Wrapper(&'a ast::ExprCall),
 }
 
-/// A function that stages, with the arguments that precede the function in its calls.
+/// A resolved [`RootMaker`], with the arguments that wrappers and `partial` pass to it: `static_argnums=0`.
 pub(crate) struct Maker<'a> {
     pub(crate) maker: &'static RootMaker,
     pub(crate) arguments: Vec<&'a ast::Arguments>,
 }
 
 impl<'a> Makers<'a> {
-    /// Collects the names that a file gives to functions that stage.
+    /// Collects the names of a file.
     pub fn collect(imports: &Imports, body: &'a [ast::Stmt]) -> Self {
         let mut makers = Self { imported: makers::are_imported(imports), ..Self::default() };
         if makers.imported {
@@ -48,8 +49,8 @@ impl<'a> Makers<'a> {
         makers
     }
 
-    /// `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)`, `jax.jit if FAST else
-    /// identity`, and a name of one of these.
+    /// Resolves `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)` and
+    /// `jax.jit if FAST else identity`, and names that are bound to such an expression.
     pub(crate) fn resolve(&self, imports: &Imports, expression: &'a Expr) -> Option<Maker<'a>> {
         self.imported.then(|| self.resolve_within(imports, expression, 4))?
     }
@@ -99,14 +100,14 @@ impl<'a> Makers<'a> {
         }
     }
 
-    /// `jax.jit(f, donate_argnums=0)` in a wrapper.
+    /// Resolves the call `jax.jit(f, donate_argnums=0)` in a wrapper.
     fn resolve_wrapper(&self, imports: &Imports, call: &'a ast::ExprCall, depth: u8) -> Option<Maker<'a>> {
         let mut resolved = self.resolve_within(imports, &call.func, depth)?;
         resolved.arguments.push(&call.arguments);
         Some(resolved)
     }
 
-    /// Adds a function that applies a maker to its first parameter, or returns one.
+    /// Adds a function if it applies a maker to its first parameter, or returns a maker or wrapper.
     fn add_function(&mut self, imports: &Imports, def: &'a ast::StmtFunctionDef) {
         let mut calls = Calls { imports, makers: self, def, wrapper: None };
         calls.visit_body(&def.body);
@@ -179,7 +180,7 @@ impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
             _ => return statement_visitor::walk_stmt(self, statement),
         };
         let ([Expr::Name(name)], Some(value)) = (targets, value) else { return };
-        // `step = tf.function()` names no function yet; `step = tf.function(f)` is a staged function.
+        // `step = tf.function()` is an alias; `step = tf.function(f)` is a staged function, not an alias.
         if self.imports.get(&name.id).is_none() && self.makers.resolve(self.imports, value).is_some() {
             self.makers.aliases.insert(&name.id, value);
         }

@@ -78,7 +78,8 @@ const fn jax(
     }
 }
 
-/// A caller that does not trace. The functions run as part of the code around the call, immediately or later.
+/// A library function that does not trace. Its function arguments run as part of the code around the call, immediately
+/// or later.
 const fn inline(caller: Caller) -> Caller {
     Caller { stages: false, ..caller }
 }

@@ -59,7 +59,7 @@ pub struct FileIndex {
     pub derives_from_keras: bool,
     /// The number of lambdas.
     pub lambda_count: usize,
-    /// It may have comments that address the checker.
+    /// It may have comments for the checker: `# ag: ignore[AG501]`.
     pub may_have_directives: bool,
     /// It has no code, perhaps because it cannot be read.
     pub is_blank: bool,

@@ -1,4 +1,4 @@
-//! The public functions that stage their function argument, and those that only wrap it.
+//! The public functions that make their argument a root (`jax.jit`), and those that only wrap it (`jax.grad`).
 //!
 //! `tests/spec/roots.md` has an example of each.
 
@@ -22,13 +22,13 @@ const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMake
 }
 
 pub(crate) fn named(name: &str) -> Option<&'static RootMaker> {
-    // A file has thousands of names to look up.
+    // A map, because a file has thousands of names to look up.
     static BY_NAME: LazyLock<FxHashMap<&str, &RootMaker>> =
         LazyLock::new(|| MAKERS.iter().map(|maker| (maker.name, maker)).collect());
     BY_NAME.get(name).copied()
 }
 
-/// Whether a file imports a package with functions that stage.
+/// Whether a file imports a package that has a [`RootMaker`].
 pub(crate) fn are_imported(imports: &Imports) -> bool {
     static PACKAGES: LazyLock<FxHashSet<&str>> =
         LazyLock::new(|| MAKERS.iter().filter_map(|maker| maker.name.split('.').next()).collect());
@@ -37,7 +37,7 @@ pub(crate) fn are_imported(imports: &Imports) -> bool {
         .any(|name| name.split('.').next().is_some_and(|package| PACKAGES.contains(package)))
 }
 
-/// Resolves an expression to a public function that stages.
+/// Resolves an expression to a [`RootMaker`].
 pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
     named(&imports.resolve(expression)?)
 }
@@ -174,7 +174,7 @@ pub(crate) static MAKERS: &[RootMaker] = &[
     jax("haiku.eval_shape", RootKind::JaxJit),
     jax("haiku.jit", RootKind::JaxJit),
     jax("optax.microbatch", RootKind::JaxJit),
-    // Inference compiles the model for which a kernel is created.
+    // Inference compiles the model that is passed to the kernel: `NUTS(model)`.
     jax("numpyro.infer.NUTS", RootKind::JaxJit),
     jax("numpyro.infer.HMC", RootKind::JaxJit),
     jax("numpyro.infer.SA", RootKind::JaxJit),
@@ -253,9 +253,9 @@ pub(crate) static TRANSPARENT: &[&str] = &[
     "numpyro.handlers.uncondition",
 ];
 
-/// Whether a maker traces the function, but does not replace all of its arguments by tracers: the references of Pallas,
-/// the data of a model, and in Equinox the arguments that are not arrays. `checkify` passes the arguments unchanged and
-/// traces operations on arrays.
+/// Whether a maker traces the function, but does not replace all arguments of the function by tracers. Not replaced are
+/// the references of Pallas, the data of a NumPyro model, and in Equinox the arguments that are not arrays. `checkify`
+/// passes all arguments unchanged and traces operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
         "equinox.filter_",

@@ -59,22 +59,22 @@ pub struct Question<'a> {
     pub scopes: &'a [Scope],
     /// Methods of one document whose attributes are queried: see [`Attributes`].
     pub methods: &'a [Scope],
-    /// All scopes and methods are functions of one document outside import cycles. So the oracle may omit the code of
-    /// that document on which these functions do not depend.
+    /// All scopes and methods are functions of one document outside import cycles. So the oracle may omit code of that
+    /// document if these functions do not depend on it.
     pub acyclic: bool,
 }
 
-/// The attributes that a method sets on its receiver. Their types are those that other code reads, so they include the
-/// values that other methods set. Each type is given in two forms, as the type engine displays it and as type
-/// expressions. Both serve only for comparison.
+/// The attributes that a method sets on its receiver, with the types that other code infers when it reads them. So a
+/// type covers the values that other methods set, too. Each type is given in two forms, as the type engine displays it
+/// and as type expressions. Types are only compared with each other.
 pub type Attributes = Vec<(Name, String, AssumedType)>;
 
 /// The answer to a question.
 #[derive(Default)]
 pub struct Answer {
-    /// By scope of the question.
+    /// The types of each scope of the question.
     pub types: Vec<Arc<ScopeTypes>>,
-    /// By method of the question; `None` if they cannot be inferred.
+    /// The attributes of each method of the question; `None` if they cannot be inferred.
     pub attributes: Vec<Option<Attributes>>,
 }
 

@@ -74,7 +74,7 @@ impl StaticArguments {
             self.more = Some(MoreStatic::Other);
             return;
         };
-        // `na = jnp.newaxis` is None.
+        // A name may stand for None: `na = jnp.newaxis`.
         if elements.iter().any(|element| matches!(element, Expr::Name(_) | Expr::Attribute(_))) {
             self.more = Some(MoreStatic::Other);
         }

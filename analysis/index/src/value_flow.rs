@@ -1,4 +1,4 @@
-//! The flow of functions as values through one file: which expressions may get their value from which others.
+//! The flow of functions as values through one file: the expressions that each expression may get its value from.
 //!
 //! ```python
 //! def make(rate):
@@ -196,7 +196,7 @@ pub struct FlowCode {
     pub fields: FxHashMap<ClassIndex, Vec<Name>>,
     /// `class Module(metaclass=Meta)`
     pub metaclasses: FxHashMap<ClassIndex, Node>,
-    /// In the order of the signature.
+    /// The parameters of each function, in the order of its signature.
     pub parameters: IndexVec<FunctionIndex, Vec<Node>>,
     pub results: IndexVec<FunctionIndex, Node>,
     /// The code of each site.

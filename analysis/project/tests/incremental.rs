@@ -16,8 +16,8 @@ use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath, SystemPathBu
 use salsa::EventKind;
 use salsa::plumbing::FromId;
 
-/// The recorded queries, each of one function. Two further queries are not recorded, the text of a function and its
-/// types: they may re-run, but if their value is the same, the queries that depend on them do not.
+/// The recorded queries; each takes one function. The queries for the text and the types of a function are not
+/// recorded: they may re-run, and if their value is the same, the queries that depend on them do not.
 const QUERIES: [&str; 6] = ["function_ast", "stage", "flow", "facts", "constructs", "function_diagnostics"];
 
 const MODEL: &str = "\
@@ -65,7 +65,7 @@ def main():
     model.f(tf.constant(1.0), True)
 ";
 
-/// Functions are staged because they flow to calls as values, from another file too.
+/// A file with functions that are staged because they flow to calls as values, also from another file.
 const VALUES: &str = "\
 import jax
 import jax.numpy as jnp

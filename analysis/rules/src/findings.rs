@@ -43,7 +43,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         })
     };
     let index = file_index(db, document);
-    // Most texts are not needed again.
+    // Only a blank document may be unreadable. The texts of the others are not loaded again.
     if index.is_blank
         && let Some(error) = text(db, document).read_error()
     {

@@ -54,7 +54,7 @@ fn tests_backend(test: &str) -> bool {
 }
 
 /// Whether a caller between the root and this function tests for eager execution before the call:
-/// `if in_graph(): return staged(x)`, then `eager(x)`.
+/// `eager(x)` after `if in_graph(): return staged(x)`.
 pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
     is_called_under(ctx, &|call, test| {
         mentions(&call.ast.text[test.range()]) || callee_tests(ctx.db, call.function, test.range())
@@ -79,7 +79,7 @@ pub(super) fn is_called_under(ctx: &FunctionContext, tests: &dyn Fn(&Call, &Expr
     false
 }
 
-/// Whether the test calls a function of the project that contains such a test: `if self.uses_graph():`.
+/// Whether the test calls a function of the project that tests for eager execution: `if self.uses_graph():`.
 fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
     let calls = &queries::types(db, function).calls;
     let targets =

@@ -73,7 +73,7 @@ const TENSOR_ATTRIBUTES: [&str; 33] = [
     "view",
 ];
 
-/// Methods and unpacking that only containers support: `x.items()`, `f(*x)`.
+/// Methods that only containers have: `x.items()`.
 const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"];
 
 /// Whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not use as a

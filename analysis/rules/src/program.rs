@@ -387,7 +387,7 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
                 source_order::walk_expr(self, expression);
             }
             Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
-                // Their targets hide the names of the scope.
+                // The targets of a comprehension hide the names of the scope.
                 self.within(expression.range(), false, |inner| {
                     inner.conditional = true;
                     inner.repeated = Some(expression.range());

@@ -42,7 +42,7 @@ pub struct RunCache {
     pub(crate) answers: Answers,
     /// Some answers of earlier rounds are missing.
     pub(crate) has_unknown: bool,
-    /// After the last round; `None` before the first run.
+    /// The state after the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
     /// For methods that were edited since the last run: the attributes that they set in each round.
     pub(crate) attributes: AttributesByRound,
@@ -70,7 +70,7 @@ impl RunCache {
         !self.has_unknown && self.fixpoint.as_ref().is_none_or(|fixpoint| !fixpoint.possible.is_stale)
     }
 
-    /// The work of solving the value flow, in steps.
+    /// The number of steps in which the value flow was solved.
     pub fn value_flow_steps(&self) -> usize {
         self.fixpoint.as_ref().map_or(0, |fixpoint| fixpoint.possible.steps)
     }

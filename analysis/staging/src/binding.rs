@@ -107,7 +107,7 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
     if last == Binding::Python {
         return Binding::Python;
     }
-    // `flag and t` is `False` or a Tensor. Its type is decisive when `flag` is known.
+    // `flag and t` is `False` or a Tensor. The type engine infers which one if it knows `flag`.
     match fact(expression) {
         Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => {
             Binding::Staged
@@ -164,8 +164,8 @@ fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Bi
 }
 
 fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
-    // A dtype or device is only compared with another one, and a string with a string, whatever the inferred type of
-    // the other side is.
+    // A dtype is compared only with a dtype, a device with a device, and a string with a string, even if another type
+    // is inferred for one side. None of these comparisons is on Tensors.
     let names_no_value = |side: &Expr| {
         side.as_attribute_expr().is_some_and(|side| matches!(side.attr.as_str(), "dtype" | "device"))
             || matches!(side, Expr::StringLiteral(_) | Expr::FString(_))

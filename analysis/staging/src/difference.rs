@@ -2,8 +2,9 @@
 //!
 //! The type engine does not infer the result of a function without annotation, and the names that a function binds are
 //! local. So an edit inside a function affects other code only through `global` names, the modules that it imports,
-//! and the attributes of its receiver. Edits that affect the first two are not confined. Attributes are compared by the
-//! code that determines them (`attribute_code`), and where that differs, by type ([`Difference::methods`]).
+//! and the attributes of its receiver. An edit that changes `global` names or imports may affect any code. Attributes
+//! are compared by the code that determines them (`attribute_code`) and, if it differs, by type
+//! ([`Difference::methods`]).
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ pub struct Version {
 /// The functions that an edit changes, by their position in the file index (equal in both versions).
 #[derive(Debug, Default)]
 pub struct Difference {
-    /// They include the functions nested in a changed function.
+    /// The changed functions, including the functions nested in them.
     pub functions: Vec<FunctionIndex>,
     /// The methods among them that set attributes. The types of other code may change if the attributes' types do.
     pub methods: Vec<FunctionIndex>,

@@ -2,7 +2,8 @@
 //!
 //! 1. Roots are staged, and so are the functions that they call.
 //! 2. *Evidence* is code near staged functions: callers of a staged function (or of its class), their
-//!    callers, and so on, up to a few steps. It is never reported on; the types of its arguments are used.
+//!    callers, and so on, up to a few steps. It gets no findings, but the arguments that it passes determine
+//!    the types of parameters.
 //! 3. Each round infers the types of all these scopes, propagates arguments to parameters and returned
 //!    values to results, and updates the assumptions. The fixpoint is reached when nothing changes.
 //!
@@ -55,7 +56,7 @@ pub struct Staged {
     pub converts: bool,
     /// Reached through a call of a base-class method on `self`, which this method overrides.
     pub overriding: bool,
-    /// Only reached by calls and roots that are possible: [`PossibleCalls`].
+    /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,
     /// Why it is not converted although its dialect converts.
     pub unconverted: Option<Unconverted>,
@@ -259,7 +260,8 @@ impl Fixpoint {
         targets.any(|target| self.scope_of(db, target) == Some(scope))
     }
 
-    /// Adds nested functions to the evidence: the function may return one of them, or the result of one.
+    /// Adds the functions nested in `scope` to the evidence, because `scope` may return one of them, or the result of a
+    /// call of one. Returns whether any was added.
     fn add_nested_evidence(&mut self, db: &dyn Db, scope: Scope) -> bool {
         if self.limits.selective
             || self.is_certain_complete

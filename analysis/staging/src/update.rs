@@ -121,7 +121,7 @@ impl Run<'_> {
         // Attributes must be the same in every round: they are read by other functions.
         let asks_all_rounds = self.completeness == Completeness::Complete || !methods.is_empty();
         let mut asked_later: BTreeSet<Scope> = BTreeSet::new();
-        // Backwards: the oracle still has the annotated source of the last round.
+        // From the last round to the first: the oracle still has the annotated source of the last round.
         let mut attributes = vec![Vec::new(); cache.rounds.len()];
         for (at, round) in cache.rounds.iter().enumerate().rev() {
             let known = update.edited.iter().copied().filter(|scope| round.answers.contains_key(scope));

@@ -51,7 +51,7 @@ pub struct Callable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PossibleCall {
     pub callee: Callable,
-    /// In the document of the caller.
+    /// The site of the call in the caller's document.
     pub site: SiteIndex,
 }
 
@@ -78,11 +78,11 @@ pub struct PossibleRoot {
 pub struct PossibleCalls {
     pub calls: BTreeMap<Callable, Vec<PossibleCall>>,
     pub roots: Vec<PossibleRoot>,
-    /// By document.
+    /// The value flow of each document.
     pub flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
-    /// The work of solving them: the number of times that a value was used.
+    /// The number of steps in which the constraints were solved: how often a value was used.
     pub steps: usize,
-    /// Constraints have changed since they were solved: calls that are new are missing.
+    /// Constraints have changed since they were solved, so new calls are missing.
     pub is_stale: bool,
 }
 

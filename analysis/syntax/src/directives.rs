@@ -1,4 +1,4 @@
-//! Comments that address the checker: `# ag: ignore[AG501]`.
+//! Comments for the checker: `# ag: ignore[AG501]`.
 
 /// Whether a text may contain directives: `ag:` after a `#` on the same line.
 pub fn may_occur(text: &str) -> bool {

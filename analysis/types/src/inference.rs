@@ -153,7 +153,7 @@ impl<'db> Inference<'db> {
             .collect()
     }
 
-    /// In the order of [`ag_index::index::Signature`].
+    /// The facts about the parameters, in the order of [`ag_index::index::Signature`].
     fn parameters(&self, def: &ast::StmtFunctionDef) -> IndexVec<ParameterIndex, Fact> {
         let parameters = &def.parameters;
         let fact = |ty: Option<Type<'db>>| ty.map_or_else(Fact::unknown, |ty| self.fact(ty));

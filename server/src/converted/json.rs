@@ -13,7 +13,7 @@ struct Head<'a> {
     kind: Kind,
     /// The line of `def`, `async` or `lambda`, without decorators; lines count from 1.
     line: usize,
-    /// In characters; columns count from 0, as in Python's `ast`.
+    /// The column in characters, counted from 0 as in Python's `ast`.
     column: usize,
     converted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

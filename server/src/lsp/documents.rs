@@ -95,7 +95,7 @@ impl<'a> PartMapper<'a> {
 /// The editor's documents. Cloning is cheap: unedited documents are shared.
 #[derive(Clone, Default)]
 pub(crate) struct Documents {
-    /// By the URI of the file or notebook.
+    /// The open sources, by the URI of the file or notebook.
     open: FxHashMap<Url, Arc<Source>>,
     /// Maps a cell to its notebook.
     notebooks: FxHashMap<Url, Url>,

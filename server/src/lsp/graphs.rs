@@ -63,11 +63,11 @@ pub(crate) struct Graphs {
 
 #[derive(Default)]
 struct State {
-    /// By document and function.
+    /// The inputs that were used last, by document and function.
     inputs: FxHashMap<(Url, String), String>,
     /// The graphs that are open in the browser, by document.
     pages: FxHashMap<Url, GraphParams>,
-    /// Deleted when the server exits.
+    /// The folder of the pages, which is deleted when the server exits.
     folder: Option<TempDir>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) trait Job: Send {
         false
     }
 
-    /// A text was edited before the job began. Returns the job to run instead, if any.
+    /// Called if a text was edited before the job began. Returns the job to run instead, if any.
     fn outdated(self: Box<Self>) -> Option<Box<dyn Job>>;
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct Owner {
     pub(super) edited: FxHashSet<Url>,
     /// Incremented by every change. A result computed at an earlier revision is stale.
     pub(super) revision: u64,
-    /// The revision, for other threads.
+    /// A copy of `revision` that other threads read.
     pub(super) latest_revision: Arc<AtomicU64>,
     /// Diagnostics may have changed since they were last computed.
     pub(super) is_unpublished: bool,
@@ -74,7 +74,7 @@ pub(crate) struct Owner {
     pub(super) waiting: Vec<Waiting>,
     pub(super) timing: Timing,
     pub(super) published: FxHashMap<Url, FileDiagnostics>,
-    /// By the URI of the source.
+    /// The sources whose converted code the client shows, by URI.
     pub(super) tracked: FxHashMap<Url, TrackedSource>,
     /// Counts the projects that were opened.
     opened: u64,

@@ -14,8 +14,7 @@ use super::options::EditorOptions;
 use super::timing::Timing;
 use crate::discovery;
 
-/// The completion of the analysis of a large project after a quick run. It begins when no edits have arrived for some
-/// time.
+/// The completion of the analysis of a large project after a quick run. It begins after some time without edits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completion {
     Done,
@@ -42,9 +41,9 @@ pub(crate) struct Project {
     pub(crate) needs_run: bool,
     pub(crate) is_running: bool,
     pub(crate) has_run: bool,
-    /// The completion of the last run, if that was quick.
+    /// The state of the completion that follows a quick run.
     pub(crate) completion: Completion,
-    /// The work of solving the value flow.
+    /// The number of steps in which the value flow was solved.
     value_flow_steps: usize,
     /// A request was answered before the analysis was complete.
     pub(crate) has_answered_early: bool,

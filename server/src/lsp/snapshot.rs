@@ -33,7 +33,7 @@ pub(crate) struct ProjectSnapshot {
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     pub(crate) client: Arc<Client>,
-    /// For partial results.
+    /// Receives partial results.
     pub(crate) outbox: Outbox,
     pub(crate) options: Arc<EditorOptions>,
     pub(crate) documents: Arc<Documents>,

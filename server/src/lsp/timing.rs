@@ -1,5 +1,4 @@
-//! The waiting times of requests for the analysis, and of the parts of the analysis that are done in pauses between
-//! edits.
+//! How long requests wait for the analysis, and how long the analysis waits for a pause between edits.
 
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ pub(crate) struct Timing {
     /// The time that a request waits for the analysis of the current text. Then it is answered from the last results.
     /// If there are no results yet, it waits for the first ones.
     pub(crate) max_wait: Duration,
-    /// The time after an edit when the analysis of a large project is completed.
+    /// The time without edits after which the analysis of a large project is completed.
     pub(crate) completion_delay: Duration,
     /// A project counts as small if its value flow is solved in at most this many steps. Small projects are analyzed
     /// completely after every edit.

@@ -12,11 +12,11 @@ use serde::Serialize;
 
 /// A file with findings.
 pub(crate) struct Source {
-    /// Absolute.
+    /// The absolute path.
     pub(crate) path: SystemPathBuf,
-    /// Relative to the current directory if the file is below it.
+    /// The path for display: relative to the current directory if the file is below it.
     pub(crate) shown: String,
-    /// Empty if the file could not be read; for a notebook, the concatenated cells.
+    /// The text of the file: empty if it could not be read, the concatenated cells for a notebook.
     text: String,
     cells: Option<NotebookIndex>,
     lines: LineIndex,

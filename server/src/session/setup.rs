@@ -51,7 +51,7 @@ pub(super) fn configure(
             printer::warning(&format!("{error}; the file is ignored"))
         })?,
     };
-    // A file given explicitly can be anywhere. A file that was found is in the project root.
+    // A configuration file that was found is in the project root. One that `--config` names can be anywhere.
     let root = match &file {
         Some(file) if named.is_none() => file.path.parent().map(SystemPath::to_path_buf),
         _ => config::project_root(system, start),

@@ -156,7 +156,7 @@ fn json_has_no_url() {
     assert!(!check("json-lines").contains("\"url\""));
 }
 
-/// A finding in a function that a root only reaches contains the root.
+/// A finding in a function that is not a root contains the root that reaches the function.
 #[test]
 fn the_root_is_named() {
     let text = "import jax\n\n\ndef half(y):\n    return y if y.sum() > 0 else -y\n\n\ndef twice(x):\n    return half(2 * x)\n\n\n\

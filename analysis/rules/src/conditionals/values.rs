@@ -113,7 +113,7 @@ impl Value {
             Alternative::Tensor { kind, dtype, .. } => {
                 match matches!(kind, TensorKind::Tensor | TensorKind::Variable) {
                     true => Self::Leaf(*dtype),
-                    // Several Tensors, or a handle.
+                    // A structure of several Tensors, or a handle such as a TensorArray.
                     false => Self::Unknown,
                 }
             }

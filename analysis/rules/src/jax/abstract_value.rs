@@ -91,7 +91,7 @@ pub(super) enum Value {
     Leaf(Leaf),
     Tuple(Vec<Value>),
     List(Vec<Value>),
-    /// With keys in source order.
+    /// A dictionary with its keys in source order.
     Dict(Vec<(String, Value)>),
     Record(Record),
 }
@@ -142,7 +142,7 @@ impl Value {
         }
     }
 
-    /// As a noun phrase for messages.
+    /// Describes the value as a noun phrase for messages.
     pub(super) fn noun(&self) -> String {
         match self {
             Self::Unknown => "an unknown value".to_owned(),

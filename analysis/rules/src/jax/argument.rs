@@ -61,7 +61,7 @@ declare_rule! {
 fn check(ctx: &FileContext) {
     let mut reported = None;
     for argument in arguments(ctx) {
-        // A call raises for its first such argument.
+        // A call raises at its first argument that cannot be traced.
         let at = argument.call.range();
         if argument.is_static || argument.kind.traceable || reported.replace(at) == Some(at) {
             continue;

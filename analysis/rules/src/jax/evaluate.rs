@@ -1,5 +1,5 @@
-//! Evaluates functions of the file on abstract values: the results that `lax.scan` receives from its body.
-//! [`super::library_results`] has the functions of JAX.
+//! Evaluates functions of the file on abstract values, for example to get the result that `lax.scan` receives from its
+//! body. [`super::library_results`] evaluates the functions of JAX.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -22,7 +22,7 @@ const DEEPEST: usize = 6;
 pub(super) struct Evaluator<'c, 'a> {
     pub ctx: &'c FileContext<'a>,
     pub program: &'c Program<'a>,
-    /// With `jax_enable_x64` the default dtypes have 64 bits.
+    /// Whether the default dtypes have 64 bits: the file may set `jax_enable_x64`.
     pub wide: bool,
     /// The calls of each function of the file.
     calls: OnceCell<FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>>>,
@@ -159,7 +159,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         !def.is_async && def.decorator_list.iter().all(keeps)
     }
 
-    /// Whether calling the function returns the body's result. Its derivative may be a custom one.
+    /// Whether calling the function returns the body's result. The function may have a custom derivative.
     fn returns_as_written(&self, def: &ast::StmtFunctionDef) -> bool {
         let custom = |decorator: &ast::Decorator| {
             self.ctx
@@ -169,7 +169,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         self.is_plain(def) || !def.is_async && def.decorator_list.len() == 1 && custom(&def.decorator_list[0])
     }
 
-    /// `jax.jit`, `jax.checkpoint`
+    /// Whether the result of `maker(f)` returns the same values as `f`: `jax.jit`, `jax.checkpoint`.
     fn keeps_function(&self, maker: &Expr) -> bool {
         self.ctx
             .resolve(maker)
@@ -475,7 +475,7 @@ impl<'a> Frame<'_, '_, 'a> {
         let ctx = self.evaluator.ctx;
         if let Some(name) = ctx.resolve(&call.func) {
             let value = self.library(&name, call, environment);
-            // Default dtypes, and dtypes of the same name, may have 64 bits.
+            // With `jax_enable_x64`, a default dtype or `float` has 64 bits, which abstract values do not record.
             return if self.evaluator.wide { without_dtype(value) } else { value };
         }
         if let Expr::Attribute(method) = &*call.func {

@@ -68,7 +68,7 @@ fn has_frozen_classes(index: &FileIndex) -> bool {
     index.imports.uses("equinox") || index.imports.uses("flax")
 }
 
-/// Methods that may assign.
+/// Methods that may assign attributes of an immutable object.
 const CONSTRUCTORS: [&str; 6] =
     ["__init__", "__post_init__", "__setattr__", "__setstate__", "__check_init__", "setup"];
 /// Base classes and decorators that make objects immutable, as a noun phrase for messages.

@@ -11,7 +11,7 @@ use ag_syntax::expressions::natural;
 /// A kind of value that JAX cannot trace, or that is not hashable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
-    /// As a noun phrase for messages.
+    /// The kind as a noun phrase for messages.
     pub noun: String,
     pub traceable: bool,
     pub hashable: bool,

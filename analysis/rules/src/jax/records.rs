@@ -19,7 +19,7 @@ const REGISTERING: [&str; 5] = [
     "jax_dataclasses.pytree_dataclass",
     "tjax.dataclasses.dataclass",
 ];
-/// Base classes that do the same.
+/// Base classes that register their derived classes as trees.
 const BASES: [&str; 2] = ["flax.struct.PyTreeNode", "equinox.Module"];
 /// Methods that change how an object is made.
 const CONSTRUCTORS: [&str; 4] = ["__init__", "__new__", "__post_init__", "tree_flatten"];
@@ -34,7 +34,7 @@ pub(super) struct RecordClass<'a> {
 struct Field<'a> {
     name: &'a str,
     default: Option<&'a Expr>,
-    /// `flax.struct.field(pytree_node=False)`: the field may be no part of the tree.
+    /// `flax.struct.field(pytree_node=False)`: the field may not be part of the tree.
     is_configured: bool,
 }
 

@@ -180,7 +180,7 @@ struct Uses<'n, 'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     name: &'n QName,
     reads: usize,
-    /// The TensorFlow operations whose first argument it is.
+    /// The TensorFlow operations that take the name as their first argument.
     operations: Vec<&'a ExprCall>,
     /// Calls that are statements.
     statements: Vec<TextRange>,

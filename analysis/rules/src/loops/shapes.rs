@@ -228,7 +228,7 @@ pub(super) fn conforms(shape: &Shape, invariant: &Shape) -> bool {
         && shape.iter().zip(invariant).all(|(size, allowed)| *allowed < 0 || size == allowed)
 }
 
-/// In Python syntax: `()`, `(2,)`, `(2, 3)`.
+/// A shape in Python syntax: `()`, `(2,)`, `(2, 3)`.
 pub(super) fn display(shape: &Shape) -> String {
     let sizes: Vec<String> =
         shape.iter().map(|size| if *size < 0 { "None".to_owned() } else { size.to_string() }).collect();

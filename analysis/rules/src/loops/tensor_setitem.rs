@@ -109,7 +109,7 @@ impl<'a> Statements<'_, 'a> {
         let text = ctx.text(item);
         let base = ctx.text(&*item.value);
         let report = match self.carrying_construct(target) {
-            // AutoGraph restores the state of the statement by an assignment, which raises first.
+            // AutoGraph assigns the item when it restores the state of the statement, and that assignment raises first.
             Some(construct) => {
                 let head = construct.head();
                 if self.reported.contains(&head) {

@@ -300,7 +300,7 @@ const ARRAY_ATTRIBUTES: [(&str, &str); 24] = [
 fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
     let name = attribute.attr.as_str();
     let Some((_, instead)) = ARRAY_ATTRIBUTES.iter().find(|(known, _)| *known == name) else { return };
-    // A backend other than TensorFlow has some of these.
+    // The Tensors of other Keras backends have some of these attributes.
     let is_tensorflow = ctx.dialect() == Dialect::Tensorflow || ctx.imports.uses("tensorflow");
     // An object that is only assumed to be a Tensor may have a method of that name.
     let is_array = match ctx.fact(&attribute.value).unknown {

@@ -133,7 +133,7 @@ impl<'a> Iterations<'_, 'a> {
         }
     }
 
-    /// Whether it binds a Tensor, or any value under a staged condition in the body.
+    /// Whether a definition binds a Tensor, or binds any known value under a staged condition in the body.
     fn is_staged(&self, definition: &Def) -> bool {
         let bound = self.of_definition(definition);
         let start = self.construct.range.start();

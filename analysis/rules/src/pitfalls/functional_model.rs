@@ -36,7 +36,7 @@ enum Value<'a> {
 
 struct Node {
     parents: Vec<usize>,
-    /// For an Input: its source text.
+    /// The source text of the call, if the node is a `keras.Input`.
     input: Option<String>,
     rank: Option<usize>,
     layer: Option<usize>,

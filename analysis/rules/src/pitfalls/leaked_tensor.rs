@@ -74,8 +74,8 @@ declare_rule! {
 const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
-    // A Tensor stored between two calls in the same graph does not leak; every root has its own graph.
-    // The steps of a model are roots of their own, the other methods of Keras run as part of them.
+    // A Tensor does not leak if it is stored and read in the same graph. Every root has its own graph. The training
+    // step of a Keras model is such a root; the other methods of Keras run as part of it.
     let is_part = matches!(
         ctx.root(),
         None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)

@@ -83,7 +83,7 @@ fn check_print(ctx: &FunctionContext, call: &ast::ExprCall) {
             .as_name_expr()
             .is_some_and(|name| name.id == "print" && !ctx.flow.scope().is_local("print"));
     let is_log = callee.as_ref().is_some_and(|name| is_logging(name));
-    // With these features AutoGraph converts `print`.
+    // AutoGraph converts `print` if one of these features is enabled.
     let features = &ctx.stage.options.features;
     let is_converted = is_print && features.iter().any(|name| name == "ALL" || name == "BUILTIN_FUNCTIONS");
     if !(is_print || is_log) || is_converted {

@@ -15,13 +15,13 @@ pub(super) enum Scope {
     Line(Line),
 }
 
-/// One `# ag: ignore…`; a comment may contain several, and pragmas of other tools.
+/// One `# ag: ignore…`. A comment may contain several directives, and pragmas of other tools.
 #[derive(Debug)]
 pub(super) struct Directive {
     pub(super) scope: Scope,
-    /// From the `#` to the last letter or the closing bracket.
+    /// The range from the `#` to the last letter or the closing bracket.
     pub(super) range: TextRange,
-    /// `None` for every rule.
+    /// The listed rules; `None` if the directive applies to every rule.
     pub(super) list: Option<List>,
     pub(super) errors: Vec<DirectiveError>,
 }
@@ -45,7 +45,7 @@ pub(super) struct List {
 #[derive(Debug)]
 pub(super) struct Code {
     pub(super) range: TextRange,
-    /// `None` if there is no such rule.
+    /// The rule with this code or name; `None` if there is no such rule.
     pub(super) rule: Option<&'static Rule>,
 }
 

@@ -9,7 +9,7 @@ pub(super) type Line = usize;
 
 pub(super) struct Lines {
     index: LineIndex,
-    /// From the first token to the newline that ends the line, including comments; in source order.
+    /// The logical lines in source order, each from its first token to the newline that ends it, with comments.
     logical: Vec<TextRange>,
 }
 

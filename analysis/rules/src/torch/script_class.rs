@@ -27,7 +27,7 @@ use ruff_text_size::Ranged;
 /// A class of the file, without positions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModuleClass {
-    /// Every base is `nn.Module`, `object`, or such a class of the file, so the attributes are complete.
+    /// All attributes are known: every base is `nn.Module`, `object`, or a class of the file that is complete, too.
     pub is_complete: bool,
     /// The base outside the file that is not `nn.Module`: `torch.nn.Conv1d`.
     pub library_base: Option<Name>,

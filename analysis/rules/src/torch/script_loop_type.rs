@@ -115,7 +115,7 @@ fn used_as_tensor<'a>(ctx: &FunctionContext<'a>, target: TextRange) -> Option<&'
     })
 }
 
-/// `a: List[int] = [1]` in a block where `a` already exists outside.
+/// Reports `a: List[int] = [1]` in a block if `a` is already bound before the block.
 fn declared_again(ctx: &FunctionContext) {
     let compiled = Compiled::of(ctx);
     for statement in ctx.statements() {

@@ -21,12 +21,12 @@ pub(super) enum ScriptType {
     Str,
     List,
     Dict,
-    /// With a known number of elements.
+    /// A tuple with this number of elements.
     Tuple(usize),
     None,
 }
 
-/// As in the messages of TorchScript.
+/// The name of the type in the messages of TorchScript.
 impl fmt::Display for ScriptType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Tuple(count) = self {
@@ -101,8 +101,8 @@ impl ScriptType {
         types.all(|ty| ty == Some(first)).then_some(first)
     }
 
-    /// The type that a definition gives a name. An annotation more general than the value (`best:
-    /// Optional[Tensor] = None`) is unknown.
+    /// The type that a definition gives a name. It is unknown if the annotation is more general than the value:
+    /// `best: Optional[Tensor] = None`.
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Option<Self> {
         if let DefKind::Parameter(position) = definition.kind {
             let parameter = ctx.stage.parameters.get(position.into())?;
@@ -122,8 +122,8 @@ impl ScriptType {
         Self::of(ctx.fact(ctx.expression_at(definition.value?)?))
     }
 
-    /// Whether a definition is `x = value`. The right side of `x += 1` is not the value of `x`, and that of `x:
-    /// T = 1` does not determine its type.
+    /// Whether a definition is `x = value`. The right side of `x += 1` is not the value of `x`, and the right side of
+    /// `x: T = 1` does not determine the type of `x`.
     pub(super) fn is_plain_binding(ctx: &FunctionContext, definition: &Def) -> bool {
         ctx.statements().into_iter().any(|statement| match statement {
             Stmt::Assign(assign) => assign.range().contains_range(definition.range),

@@ -20,7 +20,7 @@ const MAX_DEPTH: u8 = 48;
 
 impl Fixpoint {
     /// Stages the functions that are possibly reached, after all certain ones are known. Returns whether there are any.
-    /// The possible calls are solved if they are not `known`.
+    /// Computes the possible calls unless `known` has them.
     pub(crate) fn add_possible_calls(&mut self, db: &dyn Db, known: Option<Arc<PossibleCalls>>) -> bool {
         if !self.limits.values || self.is_idle() {
             return false;
@@ -40,7 +40,7 @@ impl Fixpoint {
         self.hierarchy == other.hierarchy
     }
 
-    /// Whether its types are only inferred because it is possibly staged.
+    /// Whether the types of a scope are inferred only because it is possibly staged.
     pub(super) fn is_only_possible(&self, scope: Scope) -> bool {
         self.typed_as(scope).is_some_and(|staged| staged.possible)
     }

@@ -91,7 +91,7 @@ impl<'db> Inference<'db> {
                 }
             }
             Type::Dynamic(_) | Type::Divergent(_) | Type::TypeVar(_) => assumed.unknown = true,
-            // The code is unreachable in this round, or the assumptions contradict each other, so this is no evidence.
+            // The code is unreachable in this round, or the assumptions contradict each other: nothing is known.
             Type::Never => {}
             Type::TypeAlias(alias) => self.add_assumed(alias.value_type(self.db), assumed),
             Type::TypeIs(_) | Type::TypeGuard(_) => assumed.insert(TypeExpression::builtin("bool")),

@@ -234,7 +234,7 @@ impl<'db> Inference<'db> {
             let location = definition.focus_range(self.db, &module);
             let before = targets.len();
             self.add_function_at(location, bound, targets);
-            // `module.function(x)` is not bound.
+            // In `module.function(x)` the first parameter is not bound, in contrast to `object.method(x)`.
             if let Some(target) = targets.get_mut(before)
                 && bound
             {
