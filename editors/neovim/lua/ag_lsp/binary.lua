@@ -24,7 +24,7 @@ end
 --- Warns once, if the server is enabled and cannot be started.
 ---@return boolean done whether the check is complete
 function M.warn_if_missing()
-  -- Neovim 0.11 has no such query; a user who loads the plugin presumably uses the server.
+  -- Neovim 0.11 has no `is_enabled`. Without it, assume that the server is enabled.
   if vim.lsp.is_enabled and not vim.lsp.is_enabled('ag_lsp') then
     return false
   end

@@ -18,7 +18,7 @@ interface Open {
 }
 
 export class GraphView implements vscode.Disposable {
-    /** By document and function. */
+    /** The open panels, by document and function. */
     private readonly open = new Map<string, Open>();
     private readonly subscription = vscode.workspace.onDidSaveTextDocument(document => this.saved(document.uri));
 
@@ -72,7 +72,7 @@ export class GraphView implements vscode.Disposable {
         const panel = vscode.window.createWebviewPanel('ag-lsp.graph', title, column, {
             enableScripts: true,
             localResourceRoots: [],
-            // The drawing is sent once, and a hidden panel would lose it.
+            // The drawing is sent only once. Without this option, a hidden panel would lose it.
             retainContextWhenHidden: true,
         });
         panel.webview.html = page(title, randomBytes(16).toString('hex'));
@@ -92,7 +92,7 @@ export class GraphView implements vscode.Disposable {
         } catch (error) {
             response = { svg: null, failure: error instanceof Error ? error.message : String(error) };
         }
-        // Without a response the request was cancelled: keep the current drawing.
+        // No response means that the request was cancelled: keep the current drawing.
         if (response && request === open.lastRequest) {
             await open.panel.webview.postMessage({ svg: response.svg, failure: response.failure } satisfies Shown);
         }
