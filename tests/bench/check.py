@@ -14,7 +14,7 @@ def main():
         "ag-lsp check": [installed.own("ag-lsp"), "check", "--isolated", "--exit-zero", "--verbose", "."],
     }
     costs = process.alternate(commands, package, ROUNDS)
-    # One run, because it takes as long as all runs of the others.
+    # A single run, because ty takes as long as all runs of the other tools.
     ty = [installed.tool("ty"), "check", "--exit-zero", "--output-format", "concise", "."]
     costs |= process.alternate({"ty check": ty}, package, 1)
 

@@ -73,7 +73,7 @@ def typed(indentation, number):
 
 
 def analysis(folder, path, texts, staged):
-    """Milliseconds of the engine. It must have a finding for every edit in staged code."""
+    """Milliseconds of the engine, which must report a finding for every edit in staged code."""
     versions = folder / "versions"
     versions.mkdir(exist_ok=True)
     files = [versions / f"{number:02}" for number in range(len(texts))]
@@ -89,7 +89,7 @@ def analysis(folder, path, texts, staged):
 
 
 def server(command, folder, path, at, indentation):
-    """Milliseconds of a server. It must report the undefined name of every edit."""
+    """Milliseconds of a server, which must report the undefined name of every edit."""
     with LanguageClient(command, folder) as client:
         client.open(path)
         client.messages()

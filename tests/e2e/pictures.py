@@ -30,7 +30,7 @@ def draw(binary: Path) -> str:
     console = Console(file=io.StringIO(), record=True, width=width, color_system="truecolor", force_terminal=True)
     console.print(text)
     svg = console.export_svg(title="ag-lsp", theme=MONOKAI, unique_id="check")
-    # Fonts from the network, which viewers of an SVG image do not load.
+    # Remove the fonts from the network: viewers of an SVG image do not load them.
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 

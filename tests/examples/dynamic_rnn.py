@@ -1,4 +1,4 @@
-"""A dynamic RNN: the number of steps, and the length of each sequence, are known only when it runs."""
+"""A dynamic RNN: the number of steps, and the length of each sequence, are known only at run time."""
 import tensorflow as tf
 
 

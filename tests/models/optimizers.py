@@ -23,7 +23,7 @@ def _program(info, given, form):
         x = torch.randint(0, 6, (8,)) if sparse else torch.randn(8, 4)
         y = torch.randn(8, 2)
         closure_only = info.optim_cls is torch.optim.LBFGS
-        if closure_only:  # its steps amplify differences of rounding
+        if closure_only:  # the steps of LBFGS amplify rounding errors
             model, x, y = model.double(), x.double(), y.double()
         optimizer = info.optim_cls(model.parameters(), **options)
 

@@ -24,9 +24,9 @@ from harness import difference
 from torch.utils import _pytree as pytree
 
 SECONDS, FEWEST = 10, 5
-#: Gradient descent amplifies rounding: W6 and its line search most.
+#: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
 MOST_DIFFERENCE = 1e-2
-#: `float32` and the other dtypes, as in a signature.
+#: The abbreviations of dtypes in a signature.
 NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.bool: "bool"}
 
 
@@ -53,7 +53,7 @@ def clock(function, arguments):
 
 
 def staged(functions, arguments):
-    """The functions that can be staged, after their first calls; a text for the others."""
+    """Calls each function a few times. Returns those that were staged, and an error message for each other function."""
     found, expected = {}, functions["eager"](*arguments)
     for name, function in functions.items():
         try:

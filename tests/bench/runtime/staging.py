@@ -3,8 +3,9 @@
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/staging.py [W1 W2 ...]
     ... staging.py --before OTHER/runtime/python [W1 W2 ...]
 
-Torch is imported before. `import` is `import autograph`, `first call` the first call after it. The results are compared
-with those of eager Python. With `--before`, processes with another copy of the package alternate with those of this one.
+Torch is imported before the measurement. `import` is `import autograph`, and `first call` is the first call after it.
+The results are compared with those of eager Python. With `--before`, processes with another copy of the package alternate
+with those of this one.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-#: Gradient descent amplifies rounding: W6 and its line search most.
+#: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
 MOST_DIFFERENCE = 1e-2
 
 
@@ -36,7 +37,7 @@ def figures(stem):
     module = importlib.import_module(stem)
     workload = module.workload(**module.CONFIGURATIONS[0])
     program = ag.function(workload.program)
-    ag.use_product_kernels("torch")  # they are measured once on a machine, not in each process
+    ag.use_product_kernels("torch")  # product kernels are measured once per machine, not in each process
     before = time.process_time()
     first = program(*workload.arguments)
     called = time.process_time()

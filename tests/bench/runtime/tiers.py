@@ -17,7 +17,7 @@ import torch
 from harness import difference
 
 SECONDS, FEWEST, MOST = 12, 4, 30
-#: The maximum difference of results. Gradient descent amplifies rounding, most of all in W6 with its line search.
+#: The maximum difference of results. Gradient descent amplifies rounding errors, most in W6 with its line search.
 MOST_DIFFERENCE = 1e-2
 
 

@@ -1,4 +1,4 @@
-"""W1: a dynamic RNN and LSTM, forward (AutoGraph, table 1). A row keeps its state after its end."""
+"""W1: a dynamic RNN and LSTM, forward (AutoGraph, table 1). A row keeps its state after the end of its sequence."""
 
 import numpy as np
 import torch

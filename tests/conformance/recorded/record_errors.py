@@ -6,7 +6,7 @@ Every top-level statement and every expression statement of `main()` runs separa
 hide the next one. NAME.json contains, for each function in the module's RULES, {function, dialect, raises, error,
 message, line}: `line` is the innermost line of the module that the framework reports. For KINDS, the entry also has the
 `kind`. A graph break of torch.compile counts as an error: the first that `torch._dynamo.explain` lists, or that
-`fullgraph=True` raises. A function with `fullgraph=True` is only compiled so.
+`fullgraph=True` raises. A function with `fullgraph=True` is compiled only in that mode.
 """
 import ast
 import contextlib
@@ -33,7 +33,7 @@ def explained(compile_function, dynamo):
     """Replaces torch.compile: a call raises at its first graph break."""
     def compiled(*given, fullgraph=False, **options):
         if dynamo.is_compiling():
-            # The function that is traced compiles another one.
+            # The function being traced calls torch.compile itself.
             return compile_function(*given, fullgraph=fullgraph, **options)
         if not given:
             return functools.partial(compiled, fullgraph=fullgraph)
@@ -130,11 +130,11 @@ def main():
     if folder.name.startswith("torch"):
         import torch
         torch.set_num_threads(1)
-        # Dynamo looks up the functions that it knows when it first traces a call: before `torch.compile` is replaced.
+        # At its first trace, Dynamo looks up `torch.compile` and other known functions. Do this before replacing it.
         torch.compile(lambda x: torch.sin(x), backend="eager")(torch.ones(1))
         torch.compile = explained(torch.compile, torch._dynamo)
     if folder.name == "tensorflow":
-        # TensorFlow raises where it could not convert a function, instead of logging a warning.
+        # TensorFlow raises if it cannot convert a function, instead of logging a warning.
         os.environ["AUTOGRAPH_STRICT_CONVERSION"] = "1"
     for path in paths:
         if not LABELS.search(path.read_text()):

@@ -16,7 +16,7 @@
 (setf (alist-get 'python-mode eglot-server-programs) (list (getenv "AG_LSP") "server"))
 
 (defun wait-for (what question)
-  "Wait until QUESTION answers with something; say WHAT where it never does."
+  "Wait until QUESTION returns non-nil, and return its answer. The error on timeout contains WHAT."
   (let ((end (time-add nil 60)) answer)
     (while (not (or (setq answer (funcall question)) (time-less-p end nil)))
       (accept-process-output nil 0.02))

@@ -18,7 +18,7 @@ assert(editor.text(converted):find('if_stmt', 1, true), editor.text(converted))
 assert(not editor.text(converted):find('def .*largest'), 'contains a function other than the one under the cursor')
 assert(vim.bo[converted].filetype == 'python' and not vim.bo[converted].modifiable)
 
--- It is updated after edits.
+-- The converted code is updated after edits.
 local line = editor.find(buffer, 'return gradient * scale')
 vim.api.nvim_buf_set_lines(buffer, line, line + 1, false, { '    return gradient * scale * 12345' })
 editor.wait('the converted code to follow', function()

@@ -210,7 +210,7 @@ def main():
         sys.exit(below_thresholds(rows))
 
 
-# The limits for the three packages. The target for all packages is 0.5 % and 2 %.
+# The limits for the three packages. For all packages, the targets are 0.5 % contradictions and 2 % functions not seen.
 MOST_CONTRADICTIONS, MOST_NOT_SEEN = 0.005, 0.1
 FEWEST_DECISIONS = 20
 

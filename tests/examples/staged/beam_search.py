@@ -1,4 +1,4 @@
-"""Beam search over a recurrent decoder; the search ends when every beam has."""
+"""Beam search over a recurrent decoder; the search ends when every beam has ended."""
 
 import torch
 from torch import nn

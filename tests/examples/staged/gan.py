@@ -45,7 +45,7 @@ class GAN(nn.Module):
 
     @ag.function
     def train_steps(self, steps, batch=64):
-        """Trains for some steps; a critic that is behind learns twice per step. Returns losses and its extra steps."""
+        """Trains for some steps. A high loss of the critic causes a second update. Returns losses and extra updates."""
         extra, losses = 0, torch.zeros(2)
         for _ in range(steps):
             for turn in range(2):

@@ -1,4 +1,4 @@
-"""NumPy and the scalars of Tensors in functions that torch.compile traces."""
+"""NumPy arrays and numbers read from Tensors, in functions that torch.compile traces."""
 import numpy as np
 import torch
 

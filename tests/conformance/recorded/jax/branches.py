@@ -1,4 +1,4 @@
-"""Branches under jax.jit: static arguments and configuration decide in Python, values may not."""
+"""Branches under jax.jit: Python may test static arguments and configuration, but not values."""
 from functools import partial
 from typing import NamedTuple, Optional
 

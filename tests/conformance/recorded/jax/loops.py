@@ -1,4 +1,4 @@
-"""Loops: unrolled by Python, or staged by lax with bodies that see tracers."""
+"""Loops: unrolled by Python, or staged by `jax.lax`, whose bodies receive tracers."""
 from functools import partial
 
 import jax

@@ -105,7 +105,7 @@ def backtrack(params, direction, rate=1.0):
 
 
 def fit(loss, params, optimiser, limit=20, tolerance=None, patience=3):
-    """The loop is Python's; the losses are concrete arrays."""
+    """The loop runs in Python, and the losses are concrete arrays."""
     state = optimiser.init(params)
     best, waited = jnp.inf, 0
     value_and_grad = jax.jit(jax.value_and_grad(loss))

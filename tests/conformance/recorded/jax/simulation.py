@@ -87,7 +87,7 @@ def settle(board, limit=4):
 
 
 class CartPole:
-    """Termination is a traced flag; the episode ends by masking."""
+    """The end of the episode is a traced flag. Later steps are masked."""
 
     def __init__(self, limit=5, noise=0.0, render=None):
         self.limit = limit

@@ -82,7 +82,7 @@ def optional_tensor(x, mask=None):
 
 @tf.function
 def scalar_or_tensor(x, rate):
-    # Both call sites exist: a number and a Tensor.
+    # Called with a number and with a Tensor.
     if rate > 0.5:
         x = x * 2.0
     return x
@@ -136,7 +136,7 @@ def relaxed(x, flip):
 
 @tf.function(autograph=False)
 def graph_only(x, negate):
-    # Not converted: only Python values may decide.
+    # Not converted, so the `if` requires a Python value.
     if negate:
         return -x
     return tf.cond(x > 0, lambda: x, lambda: -x)

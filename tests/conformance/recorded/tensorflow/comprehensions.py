@@ -1,4 +1,4 @@
-"""Comprehensions: always Python, but their elements may stage."""
+"""Comprehensions: Python runs them, but their elements may contain staged code."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Conditions: Tensors, Python values, and expressions that join both."""
+"""Conditions: Tensors, Python values, and expressions that combine both."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Tensors given to NumPy, math and `or`. Every call in main() is a separate program."""
+"""Tensors as arguments of NumPy and `math`, and as operands of `or`. Every call in main() is a separate program."""
 
 import math
 

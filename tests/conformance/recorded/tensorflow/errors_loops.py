@@ -1,4 +1,4 @@
-"""Names that a staged loop must find defined. Every call in main() is a separate program."""
+"""Names that must be defined before a staged loop. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

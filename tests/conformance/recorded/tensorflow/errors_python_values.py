@@ -1,4 +1,4 @@
-"""Tensors where Python wants a bool or an iterable. Every call in main() is a separate program."""
+"""Tensors where Python requires a bool or an iterable. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Branches that raise nothing but compute something else than eager Python."""
+"""Branches that raise no error, but whose result differs from that of eager Python."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Loops and kept state that raise nothing but compute something else than eager Python."""
+"""Loops and state between calls that raise no error, but whose result differs from that of eager Python."""
 
 import itertools
 

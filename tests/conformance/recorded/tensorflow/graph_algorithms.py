@@ -1,4 +1,4 @@
-"""Shortest paths, ranking, clustering, sorting and other classics on Tensors."""
+"""Shortest paths, ranking, clustering, sorting and other classic algorithms on Tensors."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Shapes, ranks, dtypes, names and other things that are known while a graph is built, beside those that are not."""
+"""Shapes, ranks, dtypes, names: values that are known while a graph is built, and similar ones that are not."""
 
 import math
 import numbers

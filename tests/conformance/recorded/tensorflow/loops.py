@@ -155,7 +155,7 @@ def count_down(start, stop=0):
 
 
 def sum_digits(n):
-    # A Python int here, a Tensor there.
+    # Called with a Python int and with a Tensor.
     total = 0
     while n > 0:
         total += n % 10

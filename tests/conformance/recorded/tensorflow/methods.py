@@ -1,4 +1,4 @@
-"""Methods, attributes and inheritance: hyper-parameters against state."""
+"""Methods, attributes and inheritance: hyper-parameters and state."""
 
 import tensorflow as tf
 

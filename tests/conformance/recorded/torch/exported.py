@@ -80,7 +80,7 @@ class Standardise(nn.Module):
 
 
 class Tabular(nn.Module):
-    """Columns by name; the dictionary is walked at export time."""
+    """Columns by name. The loop over the dictionary runs at export time."""
 
     def __init__(self, columns: Dict[str, int], width=4):
         super().__init__()

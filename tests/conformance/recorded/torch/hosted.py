@@ -1,4 +1,4 @@
-"""Models and functions around plain Python: configurations, registries, hooks, caches, properties."""
+"""Models and functions that use plain Python: configurations, registries, hooks, caches, properties."""
 import enum
 import functools
 import math

@@ -1,4 +1,4 @@
-"""Building blocks of a residual network: switches fixed at construction beside tests on activations."""
+"""Building blocks of a residual network: flags fixed at construction, and conditions on activations."""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -71,7 +71,7 @@ class StochasticDepth(nn.Module):
 
 
 class EarlyExit(nn.Module):
-    """Stops as soon as one of the exit heads is sure of itself."""
+    """Stops after the first exit head whose confidence exceeds the threshold."""
 
     def __init__(self, width, classes, depth, threshold=0.9):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Iterative methods: Python budgets against tensor tolerances."""
+"""Iterative methods with a limit on iterations in Python and a tolerance on tensors."""
 import torch
 
 

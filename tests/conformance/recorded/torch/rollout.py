@@ -1,4 +1,4 @@
-"""Environments, schedules, buffers, searches: loops of Python around tensors."""
+"""Environments, schedules, buffers, searches: Python loops around tensor operations."""
 import collections
 import heapq
 import itertools

@@ -52,7 +52,7 @@ class MovingAverage(nn.Module):
 
 
 class Codebook(nn.Module):
-    """Vector quantisation that revives the entries nobody uses."""
+    """Vector quantisation that replaces unused entries."""
 
     def __init__(self, size, width, revive_below=0.0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Training loops: schedules in plain Python, guards on the numbers that come out of the model."""
+"""Training loops: schedules in plain Python, checks of the numbers that the model returns."""
 import math
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional

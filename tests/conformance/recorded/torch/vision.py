@@ -98,7 +98,7 @@ class UNet(nn.Module):
 
 
 def threshold_mask(image, level=None, rounds=10):
-    """Otsu-like iteration when no level is given."""
+    """Without `level`, computes the threshold iteratively, similar to Otsu's method."""
     if level is None:
         level = image.mean()
         for _ in range(rounds):

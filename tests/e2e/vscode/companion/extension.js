@@ -269,7 +269,7 @@ async function play() {
         );
         fs.appendFileSync(path.join(folder, 'results.jsonl'), `${JSON.stringify({ name, failure })}\n`);
         if (failure !== null && step === steps.diagnostics) {
-            break; // Without findings there is no server, and nothing else to see.
+            break; // Without diagnostics the server is not running, so the other steps would fail too.
         }
     }
     fs.writeFileSync(path.join(folder, 'done'), '');

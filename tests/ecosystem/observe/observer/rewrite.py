@@ -157,7 +157,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node):
-        # The last operand is the value of the expression, and is not tested by it.
+        # The last operand is the value of the expression; the expression does not test it.
         node = self.generic_visit(node)
         construct = type(node.op).__name__.lower()
         node.values[:-1] = [self.probed(node, value, construct) for value in node.values[:-1]]
@@ -169,7 +169,7 @@ class Rewriter(ast.NodeTransformer):
             node.operand = self.probed(node, node.operand, "not")
         return node
 
-    # Annotations and patterns are not run in the order of the text, or not at all.
+    # Annotations and patterns run in a different order from the text, or not at all.
 
     def visit_AnnAssign(self, node):
         if node.value is not None:

@@ -68,7 +68,7 @@ class Module:
             self.visit(child, function)
 
     def leaves(self, test, sites, function):
-        """Adds the operands that decide `sites`."""
+        """Maps each operand of `test` to the conditions that it decides: `sites`, and those within `test`."""
         if isinstance(test, ast.BoolOp):
             own = (*start(test), type(test.op).__name__.lower(), function)
             for value in test.values[:-1]:
@@ -105,7 +105,7 @@ def verdict(value):
 
 
 def sites(module, translator, instruction, kind):
-    """The conditions of a jump. The jump has the position of its test, or that of the statement; in the second case,
+    """The conditions of a jump. The jump has the position of its test or of the whole statement. In the second case,
     the preceding instruction has the position of the test."""
     index = translator.instruction_pointer
     before = translator.instructions[index - 2] if index is not None and index > 1 else instruction
