@@ -4,8 +4,8 @@
     ... staging.py --before OTHER/runtime/python [W1 W2 ...]
 
 Torch is imported before the measurement. `import` is `import autograph`, and `first call` is the first call after it.
-The results are compared with those of eager Python. With `--before`, processes with another copy of the package alternate
-with those of this one.
+The results are compared with those of eager Python. With `--before`, processes with another copy of the package
+alternate with those of this one.
 """
 
 import argparse

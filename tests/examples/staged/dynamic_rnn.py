@@ -8,7 +8,7 @@ import autograph as ag
 
 
 def select(running, new, old):
-    """The new state of sequences that have not ended, and the old state of the others. A state is a tensor or a tuple."""
+    """The new state of sequences that have not ended, the old state of the others. A state is a tensor or a tuple."""
     if isinstance(new, tuple):
         return tuple(select(running, n, o) for n, o in zip(new, old))
     return torch.where(running[:, None], new, old)

@@ -19,7 +19,7 @@ def spirals(points, arms=3):
 
 @ag.function
 def train(model, optimizer, x, y, steps, batch=64, target=0.15):
-    """Trains until the smoothed loss reaches its target, at most `steps` steps. Returns the loss and the number of steps."""
+    """Trains until the smoothed loss reaches `target`, at most `steps` steps. Returns the loss and the number of steps."""
     smooth, best, step = torch.tensor(1.0), torch.tensor(math.inf), 0
     for step in range(steps):
         chosen = torch.randint(len(x), (batch,))
