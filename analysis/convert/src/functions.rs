@@ -130,7 +130,7 @@ fn function(ctx: &LoweringContext, def: &mut ast::StmtFunctionDef, class: Option
     }
 }
 
-/// Adds `@ag__.autograph_artifact` below all other decorators, so that it is not converted again.
+/// Adds `@ag__.autograph_artifact` below all other decorators, so that the function is not converted again.
 pub(super) fn mark_converted(def: &mut ast::StmtFunctionDef) {
     let origin = TextRange::empty(def.name.start());
     def.decorator_list.push(ast::Decorator {

@@ -136,7 +136,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.finish()
     }
 
-    /// Prints an expression that replaces one inside a statement.
+    /// Prints an expression that replaces another expression inside a statement.
     pub(super) fn expression_alone(mut self, expression: &Expr) -> Printed {
         self.top_expression(expression);
         self.finish()

@@ -5,8 +5,8 @@
 //! x[i]            =>  ag__.get_item(x, i, opts=ag__.GetItemOpts(element_dtype=None))
 //! ```
 //!
-//! Slices and tuples of indices are not converted. Assignments to elements of variables of other scopes are not
-//! converted either: the assignment to the variable would make it local.
+//! Slices and tuples of indices are not converted. `x[i] = v` is not converted either if `x` is a variable
+//! of another scope: the assignment `x = …` would make it local.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};

@@ -12,9 +12,9 @@
 //!                                     return result_.value
 //! ```
 //!
-//! `_return` raises an exception. If a `return` is inside a loop, which could not be staged, or inside a
-//! `with` or `try`, which could catch the exception, all `return`s are lowered to a flag first. Variables
-//! remain Python variables, declared `nonlocal` in the blocks that bind them.
+//! `_return` raises an exception. A loop with a `return` could not be staged, and a `with` or `try` around
+//! a `return` could catch the exception. Functions with such a `return` have all `return`s lowered to a flag first.
+//! Variables remain Python variables, declared `nonlocal` in the blocks that bind them.
 //!
 //! Snek has neither `break` nor conditional and logical expressions. The operators for them are those of the
 //! other dialects, under names like Snek's: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or`, `_not`;

@@ -20,8 +20,8 @@
 //! exception edge carries the state before the step and the state after it. Elsewhere only `raise`
 //! raises. [`Input::with_may_suppress`] determines whether a `with` may suppress exceptions.
 //!
-//! The body of a `finally` has two copies if control enters it both normally and otherwise: one for normal
-//! completion, and one shared by exceptions, `return`, `break` and `continue`, with edges to all of their
+//! The body of a `finally` has two copies if control enters it both normally and otherwise. One copy is for normal
+//! completion. The other one is shared by exceptions, `return`, `break` and `continue`, and has edges to all of their
 //! targets. A statement may therefore have several nodes of a kind. The one with the smallest id belongs
 //! to normal completion.
 

@@ -118,7 +118,7 @@ impl<'db> FunctionAnalysis<'db> {
         ag_index::locate::notes(self.db, &steps)
     }
 
-    /// The location that stages the function: the decorator, the call.
+    /// The location of the decorator or call that stages the function.
     pub fn cause(&self) -> Option<ag_db::finding::Location> {
         ag_index::locate::locate(self.db, self.stage.cause.as_ref()?)
     }

@@ -106,7 +106,7 @@ impl<'a> Calls<'a> {
             .next()
     }
 
-    /// `torch.zeros(32, 10)` -> `f32[32,10]`, `(1, 2)` -> `(1, 2)`.
+    /// The input that an argument suggests: `torch.zeros(32, 10)` -> `f32[32,10]`, `(1, 2)` -> `(1, 2)`.
     fn described(&self, expression: &Expr, depth: usize) -> Option<String> {
         match expression {
             Expr::Call(call) => self.tensor(call, depth),
@@ -146,7 +146,7 @@ impl<'a> Calls<'a> {
         Some(format!("{dtype}[{}]", sizes.join(",")))
     }
 
-    /// `(32, 10)` or `((32, 10),)`.
+    /// The sizes in the arguments `(32, 10)` or `((32, 10),)`.
     fn sizes(&self, arguments: &[Expr], depth: usize) -> Option<Vec<u64>> {
         let arguments = match arguments {
             [Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })] => elts,

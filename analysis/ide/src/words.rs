@@ -6,7 +6,7 @@ use ag_index::facts::Binding;
 use ag_staging::construct::{Construct, ConstructKind};
 use ag_staging::stages::root_name;
 
-/// "a tf.function", "called from a jitted function".
+/// Describes how a function is staged: "a tf.function", "called from a jitted function".
 pub(super) fn stage(stage: &Stage) -> String {
     match stage.root {
         Some(root) => format!("{} ({})", root_name(Some(root)), stage.dialect.as_str()),
@@ -14,7 +14,7 @@ pub(super) fn stage(stage: &Stage) -> String {
     }
 }
 
-/// How its conditions and loops are treated.
+/// Describes how the conditions and loops of a function are treated.
 pub(super) fn conversion(stage: &Stage) -> &'static str {
     if stage.converts {
         return "AutoGraph converts it: a condition or loop on a Tensor becomes part of the graph.";
@@ -50,7 +50,7 @@ pub(super) fn binding(binding: Binding, stage: &Stage) -> &'static str {
     }
 }
 
-/// What happens to a decision of this binding time.
+/// Describes where and when a decision is evaluated.
 pub(super) fn decision(construct: &Construct, stage: &Stage) -> String {
     let (kind, binding) = (construct.kind, construct.binding);
     let what = match kind {

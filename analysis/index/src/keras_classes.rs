@@ -39,7 +39,7 @@ pub fn add_methods(index: &mut FileIndex) {
     index.roots.extend(sites);
 }
 
-/// The Keras library and the methods of a class that Keras calls while tracing.
+/// A Keras class: its library, and the methods that Keras calls while tracing.
 pub type KerasClass = (&'static str, &'static [&'static str]);
 
 /// The root sites of a Keras class's methods.

@@ -4,7 +4,7 @@
 //! ids               the positions of documents, functions, classes, parameters and roots in their lists
 //! definitions       the functions and classes of a file
 //! index             functions, classes, imports, calls and roots of one file, from one walk over its tree
-//! makers            the public functions that stage, and those that only wrap
+//! makers            the public functions that make their argument a root, and those that only wrap it
 //! aliases           the names that a file gives to makers
 //! roots             the decorators and calls that make a function a root
 //! keras_classes     the methods that Keras calls while it traces

@@ -85,7 +85,8 @@ const fn pennylane(name: &'static str, kind: RootKind) -> RootMaker {
     maker(name, Dialect::Pennylane, kind)
 }
 
-/// The functions that stage: each is used as a decorator, or is called with the function as its first argument.
+/// The functions that make their argument a root. Each is used as a decorator, or is called with the function as its
+/// first argument.
 pub(crate) static MAKERS: &[RootMaker] = &[
     tensorflow("tensorflow.function", RootKind::Function),
     tensorflow("tensorflow.autograph.to_graph", RootKind::Convert),

@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use crate::index::tree;
 use crate::modules::module_name;
 
-/// The names under which frameworks, their modules and their functions that stage are usually imported. Others are not
-/// looked up.
+/// The usual names of frameworks, of their modules, and of functions such as `jax.jit`. Imports of other names are not
+/// followed.
 const USUAL: &[&str] = &[
     "jax",
     "jnp",

@@ -85,7 +85,8 @@ pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     }
 }
 
-/// `@tf.function`, `@tf.function(jit_compile=True)`, `@partial(jax.jit, static_argnums=0)`.
+/// The root that a decorator declares: `@tf.function`, `@tf.function(jit_compile=True)`,
+/// `@partial(jax.jit, static_argnums=0)`.
 pub fn of_decorator<'a>(
     (imports, makers): (&Imports, &Makers<'a>),
     decorator: &'a ast::Decorator,
@@ -96,8 +97,8 @@ pub fn of_decorator<'a>(
     site(resolved.maker, &resolved.arguments, RootTarget::Own(function), decorator.range(), scope)
 }
 
-/// `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`,
-/// `dataset.map(f)`.
+/// The roots that a call declares: `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`,
+/// `lax.scan(f, …)`, `dataset.map(f)`.
 ///
 /// Lambdas are not roots; their decisions belong to the enclosing function.
 pub fn of_call<'a>(makers: (&Imports, &Makers<'a>), call: &'a ast::ExprCall, scope: Code) -> Vec<Found> {
@@ -247,7 +248,7 @@ fn functions_in<'a>(imports: &Imports, expression: &'a Expr, depth: u8) -> Vec<&
     }
 }
 
-/// `f` -> Name, `self.f` -> `SelfAttribute`, `make()` -> `Result`.
+/// How an expression refers to a function: `f` -> `Name`, `self.f` -> `SelfAttribute`, `make()` -> `Result`.
 pub fn reference(expression: &Expr) -> Reference {
     match expression {
         Expr::Name(name) => Reference::Name(name.id.clone()),

@@ -158,7 +158,7 @@ pub struct Call {
     pub site: SiteIndex,
     pub callee: Node,
     pub positional: Vec<Option<Node>>,
-    /// The elements of `*arguments`, which fill all positions from this one on.
+    /// `*arguments`, and the first position that its elements may fill.
     pub starred: Option<(u32, Node)>,
     pub keywords: Vec<(Name, Node)>,
     /// `**arguments`
@@ -168,14 +168,14 @@ pub struct Call {
     pub attribute: Option<Name>,
 }
 
-/// A lambda, as a function.
+/// The nodes of a lambda.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaFlow {
     pub parameters: Vec<(Name, Node)>,
     /// `*args` and `**kwargs`
     pub variadic: Option<Node>,
     pub result: Node,
-    /// The code that contains it.
+    /// The code that contains the lambda.
     pub around: Owner,
 }
 

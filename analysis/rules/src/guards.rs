@@ -25,7 +25,7 @@ const EAGER_TESTS: [&str; 9] = [
 ];
 
 /// Whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`, or in the
-/// body of a `try`, or whether the whole function is called from such code.
+/// body of a `try`. True also if the whole function is called from such code.
 pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
         || is_under(&ctx.def().body, range, &|_| false, &|test| tests_for_value(ctx.text(test)))

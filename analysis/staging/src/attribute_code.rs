@@ -8,10 +8,10 @@
 //!     self.kernel = add(units)         # yes
 //! ```
 //!
-//! This is a backward slice by names. It contains the assignments of attributes, the bindings of all names that these
-//! mention directly or indirectly, and the code that decides whether these statements are reached: jumps, the headers
-//! of enclosing statements, `while`, assertions, and calls, which may not return. An edit outside this code changes no
-//! attribute.
+//! This is a backward slice by names. It contains the assignments of attributes, and the bindings of all names that
+//! these assignments mention directly or indirectly. It also contains the code that decides whether these statements
+//! are reached: jumps, the headers of enclosing statements, `while`, assertions, and calls, which may not return. An
+//! edit outside this code changes no attribute.
 
 use std::ops::Range;
 

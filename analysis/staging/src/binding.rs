@@ -84,8 +84,8 @@ fn is_metadata(expression: &Expr) -> bool {
     }
 }
 
-/// The binding of the construct `a and b`, `a or b`: staged when an operand other than the last is a
-/// Tensor (the last one is not tested by the operator).
+/// The binding time of the decision `a and b` or `a or b`: staged if an operand other than the last is a Tensor. The
+/// operator does not test the last operand.
 pub fn of_operands(operation: &ast::ExprBoolOp, fact: Lookup) -> Binding {
     let Some((_, tested)) = operation.values.split_last() else { return Binding::Unknown };
     let bindings: Vec<_> = tested.iter().map(|value| of_test(value, fact)).collect();
@@ -97,7 +97,7 @@ pub fn of_operands(operation: &ast::ExprBoolOp, fact: Lookup) -> Binding {
     Binding::Python
 }
 
-/// The *value* of `a and b`.
+/// The binding time of the *value* of `a and b`.
 fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> Binding {
     let tested = of_operands(operation, fact);
     if tested != Binding::Python {
@@ -133,7 +133,7 @@ fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     })
 }
 
-/// The construct `a < b < c`: staged when a comparison other than the last is on Tensors.
+/// The binding time of the decision `a < b < c`: staged if a comparison other than the last is on Tensors.
 pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
     let mut pairs: Vec<_> = pairs(compare).collect();
     pairs.pop();

@@ -231,7 +231,7 @@ impl Version {
         Some(attribute_code(slice.def(), &slice.text))
     }
 
-    /// `def g(x):`
+    /// The text of a function before its body: `def g(x):`.
     fn header(&self, function: FunctionIndex) -> &str {
         let start = self.index.definitions.functions[function].range.start();
         let end = self.index.signatures.get(function).map_or(start, |signature| signature.body_at);

@@ -209,7 +209,7 @@ fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
     distinct
 }
 
-/// `a Tensor`, `a tracer`, `a Python bool`.
+/// Describes a value in messages: `a Tensor`, `a tracer`, `a Python bool`.
 pub fn description(dialect: Dialect, binding: Binding, shown: Option<&str>) -> String {
     let traced = dialect.traced_value();
     match binding {
@@ -236,7 +236,7 @@ fn article(shown: Option<&str>) -> String {
     }
 }
 
-/// `a tf.function`, `a torch.compile'd function`.
+/// Describes a root in messages: `a tf.function`, `a torch.compile'd function`.
 pub fn root_name(root: Option<RootKind>) -> &'static str {
     match root {
         Some(RootKind::Function) => "a tf.function",

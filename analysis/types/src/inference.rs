@@ -230,7 +230,7 @@ impl<'db> Inference<'db> {
         types
     }
 
-    /// `shift(x)`, where `shift = lambda a: a + 1`.
+    /// Adds the argument types of `shift(x)` to the lambda in `shift = lambda a: a + 1`.
     fn named_lambda(
         &self,
         call: &ast::ExprCall,
@@ -250,7 +250,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// `sorted(xs, key=lambda x: …)`, `functools.reduce(lambda a, b: …, xs)`.
+    /// Adds the types of a lambda that is called with elements: `sorted(xs, key=lambda x: …)`,
+    /// `functools.reduce(lambda a, b: …, xs)`.
     fn applied_lambda(
         &self,
         call: &ast::ExprCall,
@@ -283,7 +284,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// `f(x)`, where `f` is a parameter.
+    /// Adds the argument types of `f(x)` if `f` is a parameter.
     fn applied(
         &self,
         call: &ast::ExprCall,

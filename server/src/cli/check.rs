@@ -196,7 +196,7 @@ impl Check {
         Ok(())
     }
 
-    /// `--add-ignore`.
+    /// Adds the suppression comments of `--add-ignore`.
     fn suppress(&self, session: &Session, checked: &[Checked]) -> anyhow::Result<ExitStatus> {
         let mut changes = Changes::new();
         let mut count = 0;

@@ -97,7 +97,7 @@ impl Graphs {
 }
 
 impl Backend {
-    /// `ag-lsp/graphInputs`: the inputs that were used last, else proposed ones.
+    /// Answers `ag-lsp/graphInputs`: the inputs that were used last, else proposed ones.
     pub(crate) async fn graph_inputs(
         &self,
         params: graph_inputs::Params,
@@ -112,7 +112,7 @@ impl Backend {
         Ok(proposed)
     }
 
-    /// `ag-lsp/graph`
+    /// Answers `ag-lsp/graph`: draws the graph of a function.
     pub(crate) async fn graph(&self, mut params: GraphParams) -> Result<Option<Graph>> {
         params.inputs = params.inputs.or_else(|| self.graphs.last_inputs(&params.uri, &params.function));
         let uri = params.uri.clone();
@@ -160,7 +160,7 @@ impl Backend {
         Ok(Some(Graph { function, inputs, svg, failure }))
     }
 
-    /// `ag-lsp.showGraph`, for clients that cannot show a drawing.
+    /// Runs the command `ag-lsp.showGraph`, for clients that cannot show a drawing.
     pub(super) async fn show_graph(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         let of: GraphParams = read(params.arguments.into_iter().next().unwrap_or_default())?;
         let Some((page, graph)) = self.page(&of).await? else { return Ok(None) };

@@ -37,7 +37,7 @@ impl Drop for RegisteredProcess<'_> {
 }
 
 impl Backend {
-    /// `window/workDoneProgress/cancel`
+    /// Handles `window/workDoneProgress/cancel`.
     pub(crate) async fn cancel(&self, params: WorkDoneProgressCancelParams) {
         if let Some(cancel) = self.running.with(|running| running.get(&params.token).cloned()) {
             cancel.notify_one();

@@ -124,7 +124,7 @@ impl Location {
         Arc::ptr_eq(&self.source, source)
     }
 
-    /// `model.py:3:7`, `notebook.ipynb:cell 2:3:7`.
+    /// The location for display: `model.py:3:7`, `notebook.ipynb:cell 2:3:7`.
     pub(crate) fn shown(&self) -> String {
         let Position { row, column } = self.start();
         format!("{}:{row}:{column}", self.file())

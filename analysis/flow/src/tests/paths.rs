@@ -1,8 +1,8 @@
 //! Property tests on small random programs: compares the analyses with an enumeration of all paths.
 //!
-//! The oracle does not use a graph. It interprets the syntax tree with both outcomes of each decision
-//! (loops for up to three iterations, every step of a `try` with and without an exception) and derives the
-//! facts from the traces. A definition reaches a use if it is the last one before it on some trace. A name
+//! The oracle does not use a graph. It interprets the syntax tree with both outcomes of each decision, and
+//! derives the facts from the traces. Loops run for up to three iterations, every step of a `try` with and without an
+//! exception. A definition reaches a use if it is the last one before it on some trace. A name
 //! is live at a step if some trace reads it at or after the step before binding it.
 
 use std::collections::{BTreeMap, BTreeSet};

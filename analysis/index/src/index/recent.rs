@@ -18,7 +18,7 @@ struct Recent {
 }
 
 enum Slot {
-    /// Trees are not kept.
+    /// No [`while_keeping_tree`] is running, so trees are not kept.
     Closed,
     Open(Option<Recent>),
 }

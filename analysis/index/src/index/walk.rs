@@ -158,14 +158,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `def f[T]`, `class A[T]`
+    /// Records the type variables of `def f[T]` and `class A[T]`.
     fn declare(&mut self, parameters: Option<&ast::TypeParams>) {
         let variables = parameters.into_iter().flat_map(|parameters| &parameters.type_params);
         let unbound = variables.filter_map(ast::TypeParam::as_type_var).filter(|it| it.bound.is_none());
         self.type_variables.extend(unbound.map(|variable| variable.name.id.clone()));
     }
 
-    /// `return init, update`
+    /// Records the text of a returned expression that names nested functions: `return init, update`.
     fn returns(&mut self, value: &Expr) {
         let Some(function) = self.scope.function() else { return };
         let functions = &self.index.definitions.functions;

@@ -46,9 +46,9 @@ struct Frame<'a> {
     /// A local variable has a node once a value flows to or from it. So code without flow has no nodes, and an edit of
     /// such code leaves the constraints as they are.
     names: FxHashMap<&'a str, Option<Node>>,
-    /// The names of a class are not visible in its methods.
+    /// The class whose body this scope is. Its names are not visible in its methods.
     class: Option<ClassIndex>,
-    /// The function itself, not a comprehension in it.
+    /// The function whose body this scope is; `None` for a comprehension.
     function: Option<FunctionIndex>,
 }
 

@@ -3,11 +3,11 @@
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
-/// What a compound statement changes: the names that it binds, and those of the objects that it changes.
+/// The names that a compound statement binds, and the names of the objects that it changes.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     pub(super) names: Vec<&'a str>,
-    /// It may return, or end the loop or function that is being evaluated.
+    /// Whether the statement may leave the evaluated loop or function, or contains code that cannot be evaluated.
     pub(super) leaves: bool,
 }
 

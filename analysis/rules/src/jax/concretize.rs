@@ -185,7 +185,7 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
     }
 }
 
-/// `int(x)`, `range(n)`.
+/// A builtin that needs a number: `int(x)`, `range(n)`.
 fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
     let help = match name {
         "int" | "float" | "complex" => {
@@ -199,7 +199,7 @@ fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
     Some((format!("`{name}`"), value, help))
 }
 
-/// `math.sqrt(x)`, `pickle.dumps(x)`.
+/// A function of the standard library that needs the value of an array: `math.sqrt(x)`, `pickle.dumps(x)`.
 fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
     if let Some(function) = name.strip_prefix("math.").filter(|function| MATH.contains(function)) {
         let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
@@ -211,7 +211,7 @@ fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
         .then(|| (format!("`{}`", ctx.text(&*call.func)), value, "call it before or after tracing"))
 }
 
-/// `x.item()`, `"{:.2f}".format(x)`.
+/// A method that needs the value of an array: `x.item()`, `"{:.2f}".format(x)`.
 fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concretized<'a>> {
     let attribute = call.func.as_attribute_expr()?;
     let method = attribute.attr.as_str();

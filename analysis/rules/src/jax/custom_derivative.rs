@@ -192,7 +192,7 @@ fn calls<'a>(ctx: &FileContext<'a>, evaluator: &Evaluator<'_, 'a>, custom: &Cust
 
 type Found = Option<(String, &'static str)>;
 
-/// `f(x, limit)`
+/// The fault in a call of the function itself: `f(x, limit)`.
 fn direct<'a>(
     ctx: &FileContext<'a>,
     evaluator: &Evaluator<'_, 'a>,
@@ -222,7 +222,7 @@ fn direct<'a>(
     ))
 }
 
-/// `f.defvjp(forward, backward)`, `f.defjvps(…)`
+/// The fault in the rules of the function: `f.defvjp(forward, backward)`, `f.defjvps(…)`.
 fn rules<'a>(
     evaluator: &Evaluator<'_, 'a>,
     custom: &Custom<'a>,
@@ -294,7 +294,7 @@ fn jvp_rule<'a>(evaluator: &Evaluator<'_, 'a>, custom: &Custom<'a>, rule: Functi
     }
     let (Value::Tuple(pair) | Value::List(pair)) = &result else { return None };
     let [primal, tangent] = pair.as_slice() else { return None };
-    // Either value may be the array and the other one the tree.
+    // `prefix_difference` finds no difference if the prefix is a single array, so both directions are checked.
     let differs = primal.prefix_difference(tangent).or_else(|| {
         let (tangent, primal) = tangent.prefix_difference(primal)?;
         Some((primal, tangent))

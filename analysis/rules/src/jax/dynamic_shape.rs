@@ -78,7 +78,7 @@ fn check(ctx: &FunctionContext) {
 
 type Found<'a> = Option<(String, &'a Expr, String)>;
 
-/// `x[x > 0]`, `x[:n]`, `x.at[x > 0]`.
+/// An index or slice that determines a shape: `x[x > 0]`, `x[:n]`, `x.at[x > 0]`.
 fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) -> Found<'a> {
     let array = match &*subscript.value {
         Expr::Attribute(attribute) if attribute.attr.as_str() == "at" => &*attribute.value,
@@ -151,7 +151,7 @@ fn of_argument<'a>(ctx: &FunctionContext<'a>, shown: &str, value: &'a Expr, keyw
     Some((message, value, STATIC.to_owned()))
 }
 
-/// `x.reshape(n, 2)`, `x.sum(axis)`, `x.at[i].get(fill_value=v)`.
+/// A method with an argument that must be known: `x.reshape(n, 2)`, `x.sum(axis)`, `x.at[i].get(fill_value=v)`.
 fn of_method<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
     let method = call.func.as_attribute_expr()?;
     if let Expr::Subscript(indexed) = &*method.value
@@ -179,7 +179,7 @@ fn of_method<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a
     of_argument(ctx, &format!(".{name}"), value, keyword)
 }
 
-/// `jnp.zeros(n)`, `jnp.nonzero(x)`.
+/// A function whose arguments determine a shape: `jnp.zeros(n)`, `jnp.nonzero(x)`.
 fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
     let Some(name) = ctx.resolve(&call.func) else { return of_method(ctx, call) };
     let shown = match name.strip_prefix("jax.numpy.") {
@@ -226,7 +226,7 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     counted(ctx, call, &name, &shown)
 }
 
-/// `jax.lax.fori_loop(0, n, body, init, unroll=2)`
+/// A loop that is unrolled although its bound is traced: `jax.lax.fori_loop(0, n, body, init, unroll=2)`.
 fn unrolled<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
     let unroll = &call.arguments.find_keyword("unroll")?.value;
     let bounds = [(0, "lower"), (1, "upper")];

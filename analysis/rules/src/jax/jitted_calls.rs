@@ -168,7 +168,8 @@ fn of_def<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Jitted
     Some(Jitted { parameters: Some(&def.parameters), static_arguments, body: Some(Body::Function(def)) })
 }
 
-/// `jax.jit(f, static_argnums=0)`, `partial(jax.jit, static_argnums=0)(f)`, `jax.jit(jax.grad(f))`.
+/// A jitted function that a call creates: `jax.jit(f, static_argnums=0)`, `partial(jax.jit, static_argnums=0)(f)`,
+/// `jax.jit(jax.grad(f))`.
 pub(super) fn of_value<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

@@ -115,7 +115,7 @@ fn is_traced(ctx: &FunctionContext, value: &Expr) -> bool {
     holds_tensors || tracing::is_tensor(ctx, value) && tracing::origin(ctx, value) == Origin::Computed
 }
 
-/// Whether an expression is a parameter such as `**values`, whose container the call makes.
+/// Whether an expression is a parameter such as `**values`, for which each call creates a new container.
 fn is_variadic(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let parameters = &ctx.def().parameters;

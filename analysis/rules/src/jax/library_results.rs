@@ -12,7 +12,7 @@ use ag_syntax::expressions::{natural, sequence};
 const FLOAT: Option<(DType, bool)> = Some((DType::Float32, false));
 
 impl<'a> Frame<'_, '_, 'a> {
-    /// `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
+    /// The result of a method of an array: `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
     pub(super) fn method(
         &self,
         method: &'a ast::ExprAttribute,

@@ -394,7 +394,7 @@ fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprN
     object.as_name_expr()
 }
 
-/// Whether the trace of a method captures its object: in a method, `jax.jit(self.step)` starts it.
+/// Whether the trace of a method captures the method's object: another method starts it with `jax.jit(self.step)`.
 fn captures_receiver(stage: &Stage) -> bool {
     stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)))
 }

@@ -161,7 +161,7 @@ fn captured<'a>(
         let changed = bindings.iter().skip(1).find(|binding| {
             let at = binding.range.start();
             if binding.by != owner {
-                // `global rate` in a function other than the jitted one
+                // A function with `global rate` binds the name; the jitted function itself does not count.
                 return binding.by != inside && !range.contains_range(binding.range);
             }
             let between = called < at && later.iter().any(|call| *call > at);

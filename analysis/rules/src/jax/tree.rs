@@ -74,7 +74,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// `jax.tree.map(f, params, grads)`
+/// The tree that differs from the first one in `jax.tree.map(f, params, grads)`.
 fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: ScopeId) -> Option<Fault<'a>> {
     let [_, first, rest @ ..] = &*call.arguments.args else { return None };
     if !call.arguments.keywords.is_empty()
@@ -91,7 +91,7 @@ fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: Scop
     })
 }
 
-/// `register_dataclass(State, data_fields=["params"], meta_fields=["step"])`
+/// The fault in the fields of `register_dataclass(State, data_fields=["params"], meta_fields=["step"])`.
 fn fields<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

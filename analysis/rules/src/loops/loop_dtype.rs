@@ -92,7 +92,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `total = total + 0.5`, where `total` is an int32 before the loop.
+/// Reports `total = total + 0.5` if `total` is an int32 before the loop.
 fn report_mixed_dtypes(staged: &StagedLoop, clash: &Clash) {
     let ctx = staged.ctx;
     let (name, has, needs) = (&clash.number, clash.has.as_str(), clash.needs.as_str());
@@ -113,7 +113,7 @@ fn report_mixed_dtypes(staged: &StagedLoop, clash: &Clash) {
     suggest_initial_value(staged, name, clash.needs, report);
 }
 
-/// `mean = 0`, then `mean = tf.cast(i, tf.float32)`.
+/// Reports `mean = tf.cast(i, tf.float32)` in the loop after `mean = 0` before the loop.
 fn check_iteration(staged: &StagedLoop, name: &QName) {
     let ctx = staged.ctx;
     let Some(before) = entry(staged, name) else { return };

@@ -105,7 +105,7 @@ fn tensor_certainty(fact: &Fact) -> Option<TensorCertainty> {
     }
 }
 
-/// `y or default`, as a value.
+/// Reports `y or default` whose value is used.
 fn check_or(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
     let [value, default] = operation.values.as_slice() else { return };
     let Some(certainty) = tensor_certainty(ctx.python_fact(value)).filter(|_| !tested) else { return };
@@ -132,7 +132,7 @@ fn check_or(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
     }
 }
 
-/// `not y`.
+/// Reports `not y`.
 fn check_not(ctx: &FunctionContext, range: TextRange, operand: &Expr) {
     let optional = || operand.as_name_expr().is_some_and(|name| is_optional(ctx, &name.id));
     let severity = match tensor_certainty(ctx.python_fact(operand)) {

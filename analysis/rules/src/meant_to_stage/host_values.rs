@@ -105,7 +105,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `np.sin(x)`, `math.sqrt(x)`, `os.path.basename(x)`.
+/// Reports symbolic Tensors as arguments of library functions: `np.sin(x)`, `math.sqrt(x)`, `os.path.basename(x)`.
 fn library(ctx: &FunctionContext, call: &ExprCall) {
     let Some(function) = ctx.resolve(&call.func) else { return };
     let library = match function.split('.').collect::<Vec<_>>().as_slice() {
@@ -246,7 +246,7 @@ fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
     is_one && (!fact.unknown || value.is_name_expr() && tracing::origin(ctx, value) == Origin::Assumed)
 }
 
-/// `x.numpy()`.
+/// Reports methods that return the value of a Tensor: `x.numpy()`.
 fn value_method(ctx: &FunctionContext, call: &ExprCall) {
     let Some(method) = call.func.as_attribute_expr() else { return };
     let is_host =
@@ -390,7 +390,7 @@ fn formats_staged(ctx: &FunctionContext) -> bool {
     ctx.dialect() == Dialect::Autograph
 }
 
-/// `"%.2f" % x`
+/// Reports `"%.2f" % x`.
 fn percent_formatted(ctx: &FunctionContext, operation: &ExprBinOp) {
     let Expr::StringLiteral(format) = operation.left.as_ref() else { return };
     let needs_number = {

@@ -90,7 +90,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `while large: … large = x > 1.0`.
+/// Reports a name that becomes a Tensor: `while large: … large = x > 1.0`.
 fn by_name(iterations: &Iterations, test: &Expr) {
     let ctx = iterations.ctx;
     let tensor_definitions = iterations.tensor_definitions(test);
@@ -133,7 +133,7 @@ fn tensor_initializer(iterations: &Iterations, definition: &Def) -> Option<(Stri
     Some((text.clone(), Edit::replace(literal.range(), text)))
 }
 
-/// `while True: … if x > 1.0: break`.
+/// Reports a `break` under a Tensor condition: `while True: … if x > 1.0: break`.
 fn by_break(iterations: &Iterations, body: &[Stmt]) {
     let ctx = iterations.ctx;
     let mut breaks = Breaks::default();

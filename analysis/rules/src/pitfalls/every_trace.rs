@@ -186,8 +186,8 @@ fn iterates(iterable: &Expr) -> bool {
     }
 }
 
-/// Whether a test depends on local values alone: `training`, `mode == "fit"`, `size > 2`. A second trace decides it
-/// as the first one did.
+/// Whether a test depends on local values alone: `training`, `mode == "fit"`, `size > 2`. Such a test has the same
+/// result in every trace with the same arguments.
 fn is_local(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::Name(name) => ctx.flow.scope().is_local(&name.id),

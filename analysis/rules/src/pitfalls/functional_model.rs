@@ -342,7 +342,7 @@ impl<'c, 'a> Graph<'c, 'a> {
         self.node(parents, rank, Some(layer))
     }
 
-    /// `keras.Model(inputs, outputs)`
+    /// Checks the call `keras.Model(inputs, outputs)`.
     fn model(&mut self, call: &'a ast::ExprCall, depth: usize) -> Value<'a> {
         let arguments = &call.arguments;
         let values: Option<Vec<Value>> = [("inputs", 0), ("outputs", 1)]

@@ -116,7 +116,8 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// `drop_remainder=True`, `keras.Input(batch_shape=…)`, `run_eagerly=True`.
+/// Whether the batch size is known, or nothing is traced: `drop_remainder=True`, `keras.Input(batch_shape=…)`,
+/// `run_eagerly=True`.
 fn fixes_batch_size(ctx: &FileContext) -> bool {
     const KEYWORDS: [&str; 4] = ["batch_input_shape", "batch_shape", "drop_remainder", "run_eagerly"];
     let keywords = |call: &ast::ExprCall| {
@@ -130,7 +131,7 @@ fn fixes_batch_size(ctx: &FileContext) -> bool {
     ctx.program().calls.iter().any(|site| keywords(site.node))
 }
 
-/// `keras.Input(…)`, `model.fit(…)`.
+/// Whether the file builds a functional model or trains a model: `keras.Input(…)`, `model.fit(…)`.
 fn builds_or_fits(ctx: &FileContext) -> bool {
     ctx.program().calls.iter().any(|site| {
         let fits = site.node.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "fit");

@@ -139,7 +139,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// `super().__init__(units=4)` of a class derived from `Layer` itself.
+    /// Reports `super().__init__(units=4)` in a class derived from `Layer` itself.
     fn options(&self, init: &'a ast::StmtFunctionDef) {
         const LAYER_ARGUMENTS: [&str; 9] = [
             "activity_regularizer",
@@ -170,7 +170,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// `__init__` without `super().__init__()`
+    /// Reports `__init__` without `super().__init__()`.
     fn constructor(&self) {
         let Some(init) = self.method("__init__") else { return };
         if self.base == Base::Layer {
@@ -224,7 +224,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// `build(self, left_shape, right_shape)` for `call(self, left, right)`
+    /// Reports parameters of `build` that are not named after those of `call`, as they are in
+    /// `build(self, left_shape, right_shape)` and `call(self, left, right)`.
     fn build(&self) {
         let (Some(build), Some(call)) = (self.method("build"), self.method("call")) else { return };
         let shapes = build.parameters.args.get(1..).unwrap_or_default();
@@ -326,7 +327,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// `return {"x": x, "name": "text"}`: one of the outputs is not a tensor.
+    /// Reports an output that is not a tensor: `return {"x": x, "name": "text"}`.
     fn results(&self, call: &'a ast::StmtFunctionDef) {
         let Some(Stmt::Return(node)) = call.body.last() else { return };
         let parts: Vec<&Expr> = match node.value.as_deref() {

@@ -270,7 +270,7 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// `tf.concat([x, y], 1)`
+    /// Reports an operation on a list of symbolic tensors: `tf.concat([x, y], 1)`.
     fn operation_of_list(&self, call: &'a ast::ExprCall) {
         let elements = call.arguments.args.iter().flat_map(ag_syntax::expressions::elements);
         let tensor = elements.into_iter().find(|element| self.tensors.contains(element));

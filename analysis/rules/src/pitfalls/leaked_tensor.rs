@@ -136,7 +136,7 @@ impl Stores<'_, '_> {
         }
     }
 
-    /// `self.history.append(x)`, `losses.append(loss)`.
+    /// Reports a Tensor that is added to a list from outside: `self.history.append(x)`, `losses.append(loss)`.
     fn appended(&self, call: &ast::ExprCall) {
         let ctx = self.ctx;
         let Expr::Attribute(method) = call.func.as_ref() else { return };

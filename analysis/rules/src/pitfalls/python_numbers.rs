@@ -232,7 +232,7 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     }
 }
 
-/// `range(3)`
+/// Whether a `range(3)` has fewer than `MANY_TRACES` numbers.
 fn is_short(call: &ast::ExprCall) -> bool {
     matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY_TRACES as u64))
 }

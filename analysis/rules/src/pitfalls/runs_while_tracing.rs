@@ -74,7 +74,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `print(x)`, `logging.info("%s", x)`.
+/// Reports calls that print a Tensor: `print(x)`, `logging.info("%s", x)`.
 fn check_print(ctx: &FunctionContext, call: &ast::ExprCall) {
     let callee = ctx.resolve(&call.func);
     let is_print = callee.is_none()
@@ -139,7 +139,7 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
     found.0.into_iter().find(|expression| is_tensor(expression)).map(|expression| (expression, false))
 }
 
-/// `random.random()`, `np.random.normal()`, `time.time()`.
+/// Reports random numbers and clocks of Python and NumPy: `random.random()`, `np.random.normal()`, `time.time()`.
 fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     let Some(callee) = ctx.resolve(&call.func) else { return };
     let help = if is_random(&callee) {

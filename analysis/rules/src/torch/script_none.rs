@@ -110,7 +110,7 @@ fn operands(ctx: &FunctionContext) {
     }
 }
 
-/// `best is None or score > best`, where `best` has the type `None`: TorchScript compiles the comparison.
+/// Reports `best is None or score > best` if `best` has the type `None`: TorchScript compiles the comparison, too.
 fn check_order(ctx: &FunctionContext, compiled: &Compiled, comparison: &Expr) {
     let Expr::Compare(compare) = comparison else { return };
     let sides = std::iter::once(&*compare.left).chain(&compare.comparators);
@@ -218,7 +218,7 @@ fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
     }
 }
 
-/// `self.cache = x` where the constructor assigns `None` and the body of the class declares no type.
+/// Reports `self.cache = x` if the constructor assigns `None` and the body of the class declares no type.
 fn attributes(ctx: &FunctionContext) {
     let Some(class) = script_class::of_method(ctx).filter(|class| class.is_complete) else { return };
     let compiled = Compiled::of(ctx);
@@ -246,7 +246,7 @@ fn attributes(ctx: &FunctionContext) {
     }
 }
 
-/// `scale: float = None`.
+/// Reports `scale: float = None`.
 fn defaults(ctx: &FunctionContext) {
     for parameter in ctx.def().parameters.iter_non_variadic_params() {
         let (Some(annotation), Some(Expr::NoneLiteral(_))) =

@@ -88,7 +88,7 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<SizeUse<'a>> {
     found
 }
 
-/// `kept.shape[0] > 2`, `not len(kept)`, `kept.numel()`.
+/// The operation that determines the size in a test: `kept.shape[0] > 2`, `not len(kept)`, `kept.numel()`.
 fn decided_by<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr> {
     match test {
         Expr::Compare(compare) => {

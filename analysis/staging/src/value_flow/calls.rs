@@ -195,7 +195,7 @@ impl Solver<'_> {
         }
     }
 
-    /// `Class(…)`
+    /// Creates an object: `Class(…)`.
     fn construct(&mut self, class: ClassId, document: DocumentIndex, position: u32, call: &Call) {
         let init = self.name_id("__init__");
         let init = self.class_attribute(class, init);
@@ -315,7 +315,7 @@ impl Solver<'_> {
         })
     }
 
-    /// Python or a library calls the value. No arguments flow to its parameters.
+    /// Records that Python or a library calls a value. No arguments flow to its parameters.
     pub(super) fn invoke(&mut self, value: Value, to: Cell, site: (DocumentIndex, SiteIndex)) {
         let (callee, result) = match value {
             Value::Function { document, function, .. } => {
@@ -334,7 +334,7 @@ impl Solver<'_> {
         self.edge(result, to);
     }
 
-    /// `partial(f, …)`
+    /// Evaluates `partial(f, …)`.
     pub(super) fn partial(&mut self, value: Value, document: DocumentIndex, position: u32) {
         let Some(call) = self.call_at(document, position) else { return };
         let result = self.cell(document, call.result);

@@ -49,7 +49,7 @@ impl Solver<'_> {
         Value::Instance(self.object(Origin::Class(class), Some(class)))
     }
 
-    /// `value.name`
+    /// Evaluates `value.name`: the attribute flows to `to`.
     pub(super) fn load(&mut self, value: Value, name: u32, to: Cell, site: Option<Site>) {
         match value {
             Value::Instance(object) => {
@@ -130,7 +130,7 @@ impl Solver<'_> {
         self.library(&dotted)
     }
 
-    /// `super().name` in a method of `class`
+    /// Evaluates `super().name` in a method of `class`.
     pub(super) fn load_above(&mut self, value: Value, class: ClassId, name: u32, to: Cell, site: Site) {
         let order = self.lookup_order(class);
         let name = self.names[name as usize].clone();
@@ -140,7 +140,7 @@ impl Solver<'_> {
         }
     }
 
-    /// `value.name = from`
+    /// Executes `value.name = from`.
     pub(super) fn store(&mut self, value: Value, name: u32, from: Cell, site: Option<Site>) {
         // `step.inverse = undo`
         if let Some(object) = self.function_object(value) {
@@ -327,7 +327,7 @@ impl Solver<'_> {
         }
     }
 
-    /// `value[field]`, or all elements for an iteration.
+    /// Evaluates `value[field]`, or an iteration over all elements.
     pub(super) fn element(&mut self, value: Value, field: Field, to: Cell, site: Option<Site>) {
         match value {
             Value::Container(object) => {
@@ -387,7 +387,7 @@ impl Solver<'_> {
         names.iter().map(|name| self.name_id(name)).collect()
     }
 
-    /// `base[field] = from`
+    /// Executes `base[field] = from` for all values of `base`.
     pub(super) fn put(&mut self, base: Cell, field: Field, from: Cell) {
         match self.display(base) {
             Some(container) => self.put_into(container, field, from),
@@ -395,7 +395,7 @@ impl Solver<'_> {
         }
     }
 
-    /// `value[field] = from`
+    /// Executes `value[field] = from`.
     pub(super) fn put_into(&mut self, value: Value, field: Field, from: Cell) {
         if let Value::Container(object) = value {
             for field in [field, Field::All] {
@@ -405,7 +405,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Python calls methods of the value.
+    /// Calls the methods of a value that Python calls for an operation.
     pub(super) fn operate(&mut self, value: Value, operation: Operation, to: Cell, site: Site) {
         let class = match value {
             Value::Instance(object) => self.objects[object as usize].class,

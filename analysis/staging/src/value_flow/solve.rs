@@ -317,7 +317,7 @@ impl<'a> Solver<'a> {
         Callable { document, owner: self.flows[document].code.owners[site] }
     }
 
-    /// Code calls a function.
+    /// Records that code calls a function.
     pub(super) fn note_call(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable) {
         let caller = self.owner(site);
         let known = self.calls.entry((caller, callee)).or_insert(site.1);

@@ -60,7 +60,7 @@ impl Inference<'_> {
         }
     }
 
-    /// The difference between the arguments of a call of `callee` and those of the function that it finally calls: the
+    /// How the arguments of a call of `callee` differ from those of the function that it finally calls. Returns the
     /// number of arguments that were bound earlier (`partial(f, 3)`), and the number of leading arguments that are not
     /// passed on (`net.apply(params, key, x)`).
     pub(super) fn shift(&self, callee: &Expr) -> (usize, usize) {
