@@ -65,11 +65,12 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
-#: An earlier trace left a tensor in a cache or a global variable of a library, which the trace does not watch.
+#: The error for a tensor of an earlier trace, left in a cache or a global variable of a library, which traces do not
+#: watch.
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
-#: An operation in code that `init_scope` takes out of the trace.
+#: The error for an operation on a staged value in the code of an `init_scope`.
 LIFTED = (
     "a staged value is used in `ag.init_scope()`, which runs while tracing\n"
     "help: use only its shape and dtype there, or move this code out of the `with` statement"
@@ -83,8 +84,8 @@ MOST_PROBES = 100
 class Capture:
     """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
 
-    For an argument, `path` is its name. Otherwise each run looks it up at `place`; without a place it is always the
-    same `tensor`."""
+    For an argument, `path` is its name. Otherwise each run reads the value from `place`, a variable or attribute
+    (`places.py`); if `place` is None, the value is always `tensor`."""
 
     __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
 
@@ -105,6 +106,8 @@ class Capture:
 
 
 class Staging:
+    """The state of one trace."""
+
     def __init__(self, name, recursive=(), unrolled=(), decisions=(), expected=None):
         self.name = name
         self.record = Record()
@@ -115,25 +118,25 @@ class Staging:
         self.captures = {}  # id of the tensor -> Capture
         self.gradients = Gradients(self)
         self.uses = Uses()
-        self.unrolled = set(unrolled)  # code of loop bodies that cannot become a loop of the graph
+        self.unrolled = set(unrolled)  # code of the bodies of loops that cannot be loops of the graph
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakKeyDictionary()  # view that requires a gradient -> tensor: `x.detach().requires_grad_()`
-        self.conditional_attributes = []  # (class, name) of attributes that may not exist, whose reads are checked
+        self.conditional_attributes = []  # (class, name) of attributes that exist on some paths only
         self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
-        self.made_leaves = []  # values of the leaves that the function makes
+        self.made_leaves = []  # values of leaves that the function creates: `torch.zeros(2, requires_grad=True)`
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
-        self.unwritten = {}  # base -> its value after a change that does not write to its memory
+        self.unwritten = {}  # base -> its value after `requires_grad_(False)`, which does not write to its memory
         self.called = None  # the last function of torch that was called
-        self.keeps_detach = True  # False: gradients pass `detach`, so a captured derivative can be differentiated
-        self.checks_values = None  # the message of an assertion, while an operator checks a value of its operands
+        self.keeps_detach = True  # if False, gradients pass `detach`: captured derivatives must be differentiable
+        self.checks_values = None  # during a check of operands by torch: the message of the assertion in its place
         self.calls = 0  # the number of active calls of converted functions
         self.open_calls = {}  # code -> its active calls, outermost first
         self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
-        self.formatted = []  # values that have a mark in a string: (operand, format)
+        self.formatted = []  # (operand, format) of each value that is in a string; a mark in the string has its index
         self.outside = frozenset()  # ids of objects that existed before the trace
-        self.stepping = {}  # id of an optimizer that is stepping -> gradients to restore
+        self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
         self.drawn = {}  # id -> a random number generator that the graph uses
-        self.prepared = set()  # ids of optimizers whose state was created at the beginning
+        self.prepared = set()  # ids of optimizers whose state was created at the beginning of the trace
         self.assumptions = set()  # the messages of assertions that check assumptions
         self.path = Assumptions(self, expected or {})  # the path through the program that is assumed
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
@@ -141,19 +144,19 @@ class Staging:
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.numbers = {}  # value of the graph -> its number for the arguments of the call
-        self.caught = None  # errors because of exceptions that a `try` would catch; None: they end the trace
+        self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
         self.probes = 0  # the number of calls of `probe` for conditions that Python needs
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
-        self.reached = []  # for each call of such a function: (function, the objects that it can reach, span)
-        self.repeatable = set()  # the indexes of such functions in `callbacks`
+        self.reached = []  # for each call in `python_calls`: (function, the objects that it can reach, span)
+        self.repeatable = set()  # the indexes of these calls in `callbacks`
         self.has_unknown_sizes = False
         self.has_fallback = False  # whether Python runs the call if it cannot be staged
-        self.speculates = False  # whether Python may run the call because it is unlike the profiled ones
+        self.speculates = expected is not None  # whether Python runs a call that contradicts an assumption
         self.callbacks = []  # Python functions that the graph calls
-        self.undone = set()  # the numbers of those that change random number generators only
-        self.constants = []  # real tensors kept alive
-        self.is_lifted = False  # whether code in `init_scope` runs
+        self.undone = set()  # the indexes of callbacks that change random number generators only
+        self.constants = []  # tensors with data, kept alive for the graph
+        self.is_lifted = False  # whether the code of an `init_scope` is running
         self.lifted = set()  # spans of the `init_scope` whose code has changed Python state
 
     # Nodes.
@@ -170,7 +173,7 @@ class Staging:
 
     @contextmanager
     def attempt(self):
-        """An exception that is raised in this block does not end the trace if the caller handles it."""
+        """If this block raises an exception and the caller handles it, the trace continues."""
         count = len(self.raised)
         try:
             yield
@@ -179,8 +182,8 @@ class Staging:
             raise
 
     def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False):
-        """Records a call of a Python function, which returns a tuple. `is_undone` means that it changes random number
-        generators only, which a run that fails restores."""
+        """Records a call of a Python function, which returns a tuple. With `is_undone`, the function changes nothing
+        but random number generators, which are restored if the run fails."""
         self.callbacks.append(function)
         self.path.is_late = self.path.is_late or not (is_pure or is_undone)
         if is_undone:
@@ -285,7 +288,7 @@ class Staging:
         return capture, self.scalar(param)
 
     def captures_in_order(self):
-        """In the order of the parameters of the entry."""
+        """All captures, in the order of the parameters of the entry."""
         return list(self.captures.values())
 
     def tensor_at(self, base):
@@ -384,13 +387,14 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):
-        """Whether conditions can be decided here for the arguments of the call: whether the graph recorded so far can run."""
+        """Whether a condition can be decided here for the arguments of the call, by running the graph recorded so
+        far."""
         return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
-        """The Python boolean for a staged boolean, for code that needs it: the answer for the usual sizes, or for the
-        arguments of this call. Each run checks it. None if it is unknown: below a staged condition or in a loop of the
-        graph."""
+        """The Python boolean for a staged boolean, for code that needs a Python boolean. It is the value for the usual
+        sizes, or for the arguments of this call, and each run checks it. None below a staged condition and in a loop of
+        the graph, where the value is unknown."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
         if answer is None:
             answer = self._probed(flag)
@@ -400,7 +404,7 @@ class Staging:
         return answer
 
     def decided_number(self, number):
-        """The same for a staged number."""
+        """Like `decided`, for a staged number."""
         operand = number if isinstance(number, Value) else scalars.lower(self, number)
         if type(operand) in (int, float):
             return operand
@@ -413,7 +417,8 @@ class Staging:
         return self.numbers[operand]
 
     def _is_number(self, operand, number):
-        """Whether an operand is this number. `==` does not tell NaN, nor the sign of a zero."""
+        """Whether an operand is this number, as a staged boolean. `==` alone does not recognize NaN and the sign of a
+        zero."""
         if type(number) is not float or number and number == number:
             return self.emit(EQ, [operand, number], [BOOL])[0]
         tensor = self.tensor_of(self.scalar(operand), torch.float64)
@@ -424,7 +429,7 @@ class Staging:
         return self.emit(AND, [is_zero, has_sign], [BOOL])[0]
 
     def _flag(self, op, tensor):
-        """What a test of the elements of a tensor tells of a 0-d tensor."""
+        """The result of an elementwise test, such as `isnan`, for a 0-d tensor."""
         type = TensorType(torch.bool, (), torch.device("cpu"))
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 

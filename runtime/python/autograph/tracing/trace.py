@@ -60,8 +60,7 @@ class Trace:
         `expected` are outcomes that the graph may assume (`capture/assumptions.py`), None without speculation, and `inputs`
         the indexes of Python numbers that are inputs of the graph."""
         self.is_trial = python_calls is not None
-        self.speculates = expected is not None
-        self.expected = dict(expected or {})
+        self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
         recursive, unrolled, draws, decisions, catches = {}, set(), False, set(), False
         while True:
@@ -94,7 +93,7 @@ class Trace:
         staging.caught = [] if catches else None
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = bool(unknown)
-        staging.has_fallback, staging.speculates = self.is_trial, self.speculates
+        staging.has_fallback = self.is_trial
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
         fakes = []
