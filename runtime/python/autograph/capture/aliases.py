@@ -114,8 +114,8 @@ class Aliases:
         return view.value
 
     def _along(self, view):
-        """The values along the chain of a view: of the base, and after each step. Whether a step has a history depends
-        on the place where the view was created, not on the place where it is read."""
+        """The values along the chain of a view: of the base, and after each step. Whether a step has a history is
+        determined when the view is created, not when it is read."""
         values, mode = [view.base.value], torch.is_grad_enabled()
         try:
             for index, step in enumerate(view.chain):
@@ -155,7 +155,7 @@ class Aliases:
         return value if view.chain[-1] is detached[-1] else None
 
     def _overwritten(self, before, after):
-        """A write that autograd does not record: the value changes, the derivative does not."""
+        """The result of a write that autograd does not record: the value changes, but not the derivative."""
         if not is_differentiable(after.type.dtype):
             return after
         return self.staging.emit(OVERWRITTEN, [before, after], [after.type])[0]

@@ -1,15 +1,15 @@
-"""What a trace assumes, because the profiled calls of the function did it: the outcomes of points (`profile.py`).
+"""The assumptions of a trace: points of the program have the same outcomes as in the profiled calls (`profile.py`).
 
-A condition that is assumed to be true is not staged: the trace records a check, and runs the branch. A loop is unrolled, with
-a check of each condition; a number is a constant.
+A condition that is assumed to be true is not staged: the trace records a check, and traces only this branch. A loop is
+unrolled, with a check of each condition. A number becomes a constant, also with a check.
 
     if x.sum() > 0:                          check x.sum() > 0
         x = x * 2              becomes       x = x * 2
     else:
         x = x - 1
 
-A check that fails ends the run. Nothing has changed then: results and writes are applied after the run, and there is no check
-after an effect, such as output.
+A check that fails ends the run. The run has not changed anything yet: its results and writes are applied at its end,
+and no check comes after an effect such as output.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ MOST_NODES = 5000
 
 
 class Assumptions:
-    """What one trace assumes. `expected` has the outcomes of points, as in `profile.constants`."""
+    """The assumptions of one trace. `expected` contains the outcomes of points, as returned by `profile.constants`."""
 
     def __init__(self, staging, expected):
         self.staging = staging
@@ -43,7 +43,8 @@ class Assumptions:
         return Passage(point, outcome)
 
     def _next(self, point, outcomes):
-        """The next of several outcomes. In a region, the trace does not pass the point in the order of a run."""
+        """The next of several outcomes. None in a region, because a trace passes points there in another order than a
+        run."""
         if self.staging.depth:
             return None
         index = self._passages[point]
@@ -51,7 +52,7 @@ class Assumptions:
         return outcomes[index] if index < len(outcomes) else None
 
     def _is_long(self, kind, outcome):
-        """Whether this is a loop that is not unrolled."""
+        """Whether the point is a loop that is too long to be unrolled."""
         count = outcome if kind == "while" else outcome.count if kind == "for" else 0
         return count > MOST_TRIPS or count > 1 and len(self.staging.record.entry.nodes) > MOST_NODES
 
@@ -67,7 +68,7 @@ class Assumptions:
 
 
 def described(kind, outcome):
-    """An assumption in words."""
+    """The text of an assumption."""
     if isinstance(outcome, Sequence):
         return f"{_NAMES[kind]} in each call {', '.join(map(_short, outcome[:8]))}{', …' if len(outcome) > 8 else ''}"
     return f"{_NAMES[kind]} {_short(outcome)}"

@@ -238,7 +238,7 @@ def share_memory(kind, value, tensors):
 
 
 def kind_of(cls):
-    """The class that reads the contents of objects of a class; None if they have no contents, or Python stores them."""
+    """The reader of this module for objects of a class; None if such objects have only attributes and items."""
     if issubclass(cls, set):
         return SETS
     if issubclass(cls, (bytearray, array.array)):

@@ -22,7 +22,8 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 @lru_cache(maxsize=None)
 def _is_direct(func):
-    """Whether torch has no special code for fake tensors and this operator of ATen, which returns new tensors."""
+    """Whether this is an operator of ATen that returns new tensors, and for which torch has no special code for fake
+    tensors."""
     if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten" or func._schema.is_mutable or func.is_view:
         return False
     if not has_meta(func) or any(is_special(func) for is_special, _ in op_implementations_checks):
@@ -31,9 +32,9 @@ def _is_direct(func):
 
 
 def called_without_dynamo(method):
-    """Makes the `__torch_dispatch__` of a mode. If the program uses `torch.compile`, `torch._dynamo` must not trace the code
-    of the mode. Torch's own wrapper prevents that, and imports `torch._dynamo` to do so; as long as it is not imported, it
-    traces nothing. The class needs `_should_skip_dynamo` too: it tells torch not to wrap the method."""
+    """Makes the `__torch_dispatch__` of a mode. `torch.compile` must not trace the code of the mode. Torch's own
+    wrapper prevents this, but imports `torch._dynamo`. So it is called only if the program has already imported that
+    module. The method `_should_skip_dynamo` of the class keeps torch from applying its wrapper itself."""
     wrapped = torch._disable_dynamo(method, recursive=True)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -86,7 +87,8 @@ class Mode(FakeTensorMode):
         return self.dispatch(func, types, args, kwargs)
 
     def dispatch(self, func, types, args=(), kwargs=None):
-        """Calls torch's function for tensors without data, where torch would do only that after many tests."""
+        """Calls torch's function for tensors without data. Where possible, omits the many tests with which torch comes
+        to the same call."""
         kwargs = kwargs or {}
         if not _is_direct(func) or not self._are_known(pytree.arg_tree_leaves(*args, **kwargs)):
             return super().dispatch(func, types, args, kwargs)
@@ -98,7 +100,7 @@ class Mode(FakeTensorMode):
             return super().dispatch(func, types, args, kwargs)  # calls the operator with tensors of zeros
 
     def _are_known(self, leaves):
-        """Whether all tensors are on the CPU and have known sizes, and there is one."""
+        """Whether there are tensors, all on the CPU and of known sizes."""
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         return bool(tensors) and all(map(self._is_known, tensors)) and not any(isinstance(leaf, _SYMBOLIC) for leaf in leaves)
 
@@ -123,7 +125,7 @@ class Mode(FakeTensorMode):
         return fake
 
     def view(self, func, args, kwargs):
-        """The result of an operator whose results share memory with its first argument, of known sizes."""
+        """The result of an operator that returns views of its first argument. All sizes are known."""
         with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
             result, device = self._in_kernel(func, args, kwargs), args[0].fake_device
             if isinstance(result, (list, tuple)):

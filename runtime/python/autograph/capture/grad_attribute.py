@@ -26,7 +26,7 @@ class Gradient:
 
 
 class Outside:
-    """The place where a run reads the gradient that a tensor had before the run."""
+    """`.grad` of a tensor from outside, from which each run reads the gradient that the tensor had before."""
 
     __slots__ = ("tensor",)
 

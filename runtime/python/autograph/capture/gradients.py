@@ -12,7 +12,7 @@ _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False):
-    """The gradients of the outputs with respect to the inputs; None for an input on which they do not depend."""
+    """The gradients of the outputs with respect to the inputs; None for an input on which no output depends."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
         help = "call `ag.run_functions_eagerly()` to look for the anomaly"

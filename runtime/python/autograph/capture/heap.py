@@ -1,11 +1,11 @@
-"""The Python state that is watched while a function is traced, and its differences between two times.
+"""Finds the changes of Python state while a function is traced, between any two points in time.
 
-The heap has an entry for each object. `sync` compares each entry with the object and logs the states that it replaces,
-so the log since a mark is the difference since that mark. Objects that are reachable from a changed entry get their own
-entries.
+The heap has an entry for each watched object, with the last known state of the object. `sync` updates all entries, and
+logs the previous states of those that have changed. A *mark* is a position in this log: what is logged after it has
+changed since then. Objects that a change makes reachable get their own entries.
 
-Code seldom draws from random number generators during tracing, and comparing them is slow. So they are compared at the
-end of a trace only; if one has changed, and there were regions, the function is traced again, with `compare_all`.
+Code seldom draws from random number generators during tracing, and comparing them is slow. So they are compared only at
+the end of a trace. If one has changed and the trace has regions, the function is traced again with `compare_all`.
 """
 
 import types
@@ -16,7 +16,7 @@ from .places import MISSING, Attribute, ClassAttribute, SlotAttribute, Snapshot,
 
 _SAME = object()
 
-#: Definitions of modules and classes. They are not state.
+#: The classes of definitions, which modules and classes contain besides their state.
 DEFINITIONS = (
     types.ModuleType, types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod,
     types.MemberDescriptorType, type,
@@ -35,8 +35,8 @@ class Mark(NamedTuple):
 
 
 class Entry:
-    """`born` is the mark at which the entry was added; `is_outer` tells whether the object was reachable from outside
-    the function when the trace began."""
+    """`born` is the number of the last mark before the entry was added; `is_outer` tells whether the object was
+    reachable from outside the function when the trace began."""
 
     __slots__ = ("state", "born", "is_outer")
 
@@ -123,12 +123,13 @@ class ClassAttributes(Attributes):
 
 
 class ModuleVariables(Attributes):
-    """The variables of a module. Modules, classes and functions that an `import` adds during tracing remain."""
+    """The variables of a module. Modules, classes and functions that an `import` adds during tracing do not count as
+    changes."""
 
     __slots__ = ("names",)
 
     def __init__(self, owner, names):
-        self.names = names  # the variables that the code names; grows
+        self.names = names  # the variables that the code names; more are added when other code is found
         super().__init__(owner)
 
     def children(self):
@@ -173,7 +174,7 @@ class Slots(Attributes):
 
 
 class Container(Entry):
-    """The items of a list, deque or dictionary. If there are many, the items themselves have no entries (`is_data`)."""
+    """The items of a list, deque or dictionary. If there are many (`is_data`), the items themselves are not watched."""
 
     __slots__ = ("place", "is_data")
 
@@ -263,8 +264,8 @@ class Heap:
                 self._watch(entry.children())
 
     def adopt(self, watch):
-        """Makes the changes since the last `sync` part of the state before all marks. `watch(values)` adds entries for
-        objects. Returns whether objects from outside have changed."""
+        """Treats the changes since the last `sync` as if they had been made before the first mark. `watch(values)` adds
+        entries for objects. Returns whether objects from outside have changed."""
         has_changed = False
         for entry in list(self.entries.values()):
             before = entry.refresh()
@@ -298,7 +299,8 @@ class Heap:
         return Mark(len(self.log), self.clock)
 
     def changed(self, mark):
-        """The places that have changed since a mark, with their state at the mark. Newer objects are excluded."""
+        """The places that have changed since a mark, with their state at the mark. Excludes entries that were added
+        after the mark."""
         self.sync()
         first = {}
         for entry, before in self.log[mark.position :]:

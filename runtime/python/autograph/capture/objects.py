@@ -1,10 +1,18 @@
 """Python objects that staged code changes: `self.n += 1`, `history.append(loss)`, `nonlocal total`.
 
-All objects that a block of converted code can reach are watched from the beginning of its region: its closure, the
-globals that it names, and from there attributes, elements, classes, the closures and defaults of functions, iterators,
-generators and the random number generators of Python and NumPy. Objects created in the block are not watched. The
-changes that a region makes are recorded and then undone, as for tensors. So a branch that is not taken and a loop that
-is traced twice have no effect, and the changes of a trace are applied after the graph has run.
+A *block* is a function of converted code, for example the body of a branch or loop. From the beginning of its region,
+all objects that the block can reach are watched: the variables of enclosing functions, the globals that it names, and
+everything that can be reached from these through attributes, elements, classes, closures and defaults of functions,
+iterators, generators, and the random number generators of Python and NumPy. Objects created in the block are not
+watched.
+
+When a region has been traced, its changes are recorded and undone, as for tensors:
+
+    if x.sum() > 0:
+        self.n += 1    # recorded: the branch returns `self.n + 1`; then `self.n` gets its old value again
+
+So a branch that is not taken and a loop that is traced twice have no effect. The changes of a trace are applied after
+the graph has run.
 """
 
 import dis
@@ -43,9 +51,9 @@ class Objects:
         self.hidden = {}  # class -> names of attributes that the trace itself assigns
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
-        self.named = None  # if not None, attributes with other names are not followed
-        self.in_python = ()  # the codes of functions that Python calls when the graph runs
-        self.unrestorable = {}  # id -> the place that was changed and cannot be restored
+        self.named = None  # if not None, only attributes with these names are followed
+        self.in_python = ()  # code of functions that the graph calls in Python
+        self.unrestorable = {}  # id -> a place that was changed and cannot be restored
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
@@ -57,9 +65,9 @@ class Objects:
     # Roots.
 
     def block(self, body):
-        """Watches all objects that a block of converted code can reach. Its variables are part of the state of its
-        statement. A block may be a function of a library, such as `optimizer.step`, whose globals are not state of the
-        program."""
+        """Watches all objects that a block of converted code can reach. The variables of the block are not watched,
+        because they are part of the state of the `if` or loop. A block may be a function of a library, such as
+        `optimizer.step`, whose globals are not state of the program."""
         code = getattr(body, "__code__", None)
         if code is not None and (spans.is_converted_text(code.co_filename) or is_user_code(body)):
             self._code(body)
@@ -120,7 +128,7 @@ class Objects:
             self._is_watching, self.is_outer = False, True
 
     def _pin(self, values):
-        """Records lists that are held by objects in which they cannot be replaced."""
+        """Records the lists among these values: the object that holds them does not allow replacing them."""
         self.pinned.update(id(value) for value in values if type(value) is list)
 
     def _add(self, key, entry, born):
@@ -148,13 +156,13 @@ class Objects:
                 self._watch_all([scope[name]], 0)
 
     def _followed(self, value, entry):
-        """The attributes of an object that are watched too."""
+        """The values of the attributes that are watched with an object."""
         if self.named is None:
             return list(entry.children())
         return [inner for name, inner in attributes_of(value, entry.state) if name in self.named]
 
     def hide(self, kind, name):
-        """Hides an attribute of a class that the trace itself assigns."""
+        """Ignores changes of a class attribute that the trace itself assigns."""
         self.hidden[kind] = self.hidden.get(kind, frozenset()) | {name}
         entry = self.entries.get((id(kind), "__dict__"))
         if entry is not None:
@@ -188,8 +196,8 @@ class Objects:
     # The state that the code can read.
 
     def names_of(self, owner):
-        """The attributes of an object that the code may read: those that it names, and those named by methods of the
-        class that Python calls implicitly."""
+        """The names of the attributes of an object that may be read: by the code itself, or by methods of the class
+        that Python calls implicitly."""
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}
@@ -202,7 +210,7 @@ class Objects:
         return bool(names) and not any(name in reads_of(code).read for code in self.codes for name in names)
 
     def numbers(self, places):
-        """The places that hold a Python number and that the code can reach."""
+        """Those of the places that hold a Python number and that the code can reach."""
         return [
             place for place in places if self._reaches(place) and type(_state_or_missing(place)) in (bool, int, float)
         ]
@@ -234,16 +242,16 @@ class Objects:
         return self.heap.mark()
 
     def changed(self, before):
-        """The places whose state differs from a snapshot, with the state in the snapshot."""
+        """The places whose state has changed since a snapshot, with their state in the snapshot."""
         return self.heap.changed(before)
 
     def changed_outside(self, before):
-        """The changed places that are not in arguments."""
+        """The changed places, except for those in dictionaries among the arguments."""
         changed = self.changed(before)
         return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
     def restore(self, place, state):
-        """Restores a state. A state that cannot be restored makes the trace invalid."""
+        """Restores the state of a place. If that is not possible, the trace is invalid."""
         place.restore(state)
         if isinstance(place, Contents) and not place.state().same(state):
             self.unrestorable[id(place.object)] = place
@@ -259,7 +267,8 @@ def attributes_of(value, state):
     return state.items()
 
 
-# Watching one object: adds its entries, and returns the objects that it refers to.
+# Each of these functions watches one object: it adds the entries of the object, and returns the objects to which it
+# refers.
 
 
 def _function(objects, function, born):
@@ -279,7 +288,7 @@ def _function(objects, function, born):
 
 
 def _of_blocks(function):
-    """The variables that a block of converted code uses, and those of the blocks in it."""
+    """The values of the variables that a block of converted code and its inner blocks use."""
     found, blocks, seen = [], [function], set()
     while blocks:
         for value in _variables(blocks.pop()):
@@ -297,7 +306,7 @@ def _defaults(function):
 
 
 def _variables(function):
-    """The values of the variables of enclosing functions."""
+    """The values of the variables that a function uses from enclosing functions."""
     found = []
     if function.__closure__ is None:
         return found
@@ -312,7 +321,7 @@ def _variables(function):
 
 
 def _staged_function(objects, function, born):
-    """A function with `@ag.function`: the function itself, and attributes that the user has set."""
+    """A function with `@ag.function`: watches the attributes that the user has set on it, and the Python function."""
     entry = heap.Attributes(function, hidden=frozenset(type(function)(_nothing).__dict__))
     objects._add((id(function), "__dict__"), entry, born)
     return [function.python_function, *entry.children()]
@@ -379,7 +388,7 @@ def _attributes(objects, value, born):
 
 
 def _module(objects, module, born):
-    """A module of torch.nn. Its hooks are not state, but they may change state."""
+    """A `torch.nn.Module`. Its hooks are not state themselves, but they may change state."""
     objects.modules.append(module)
     entry = heap.Attributes(module)
     is_user = _is_user_class(type(module))
@@ -395,7 +404,7 @@ def _module(objects, module, born):
 
 
 def _has_state(module):
-    """Whether a part of a module of torch, such as `torch.nn.Sequential`, is or has a module of the user."""
+    """Whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks."""
     return module is not None and any(_is_user_class(type(part)) or _hooks(part) for part in module.modules())
 
 
@@ -493,8 +502,8 @@ _STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api
 
 
 class Reads(NamedTuple):
-    """The names in a code object and in those nested in it: all names, names of globals, and names of variables and
-    attributes that are used for more than appending to them."""
+    """What a code object, and those nested in it, may read. `names` are all names in it, `scope` the names of globals,
+    `read` the variables and attributes whose value is used for more than `history.append(loss)`."""
 
     names: frozenset
     scope: frozenset

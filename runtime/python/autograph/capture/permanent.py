@@ -121,7 +121,7 @@ _is_watching = False
 
 
 def _watch_events():
-    """Python has no way to remove this function again. It does nothing outside of traces."""
+    """An audit hook. Python cannot remove it again, but it does nothing outside of traces."""
     global _is_watching
     if not _is_watching:
         _is_watching = True

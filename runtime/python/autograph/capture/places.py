@@ -1,7 +1,13 @@
-"""Places: variables, attributes, elements and contents of Python objects, which staged code may change.
+"""Places: the locations where Python stores values, such as a variable or an attribute. There is a class for each kind:
 
-`state()` returns the current value of a place, and `restore(state)` restores it. The key of a place identifies it
-across traces.
+    self.count     Attribute, SlotAttribute or ClassAttribute
+    total          Global, or Cell for a variable of an enclosing function
+    history[0]     Element of a list, tuple or dictionary
+    history[:]     Items: all items of a list, deque or dictionary
+    seen           Contents of an object that is not written in Python, such as a set
+
+`state()` returns the value that a place has now, MISSING if it has none; `restore(state)` assigns an earlier value. Two
+places with equal keys are the same location, also in different traces.
 """
 
 import collections
@@ -21,7 +27,7 @@ def is_heap_type(kind):
 
 
 class Attribute:
-    """`owner.name`."""
+    """`owner.name`, stored in the `__dict__` of the object."""
 
     __slots__ = ("owner", "name")
 
@@ -150,7 +156,7 @@ class Global:
 
 
 class Held:
-    """A fixed object."""
+    """An object that is always the same. It is the holder of an element: `Element(Held(table), "key")`."""
 
     __slots__ = ("object",)
 
@@ -165,7 +171,7 @@ class Held:
 
 
 class Element:
-    """`holder[name]` of a list, tuple or dictionary at a place."""
+    """`container[name]`, where `container` is the list, tuple or dictionary in the place `holder`."""
 
     __slots__ = ("holder", "name")
 
@@ -260,7 +266,7 @@ def same_items(old, new):
 
 class Contents:
     """The contents of an object whose class is not written in Python: the elements of a set or an array, the position
-    of an iterator, the state of a random number generator. A graph cannot hold it."""
+    of an iterator, the state of a random number generator. A graph cannot hold such contents."""
 
     __slots__ = ("object", "kind")
 
@@ -275,7 +281,7 @@ class Contents:
         return Snapshot(self.kind, self.kind.read(self.object))
 
     def restore(self, state):
-        """Restores a state if the class allows it."""
+        """Restores a state as far as the class of the object allows it."""
         self.kind.restore(self.object, state.data)
 
     def __str__(self):

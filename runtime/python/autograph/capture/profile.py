@@ -1,14 +1,16 @@
-"""What a call did at the points where its path through the program is decided: a profile of calls that Python runs.
+"""Profiles of calls that Python runs: which path through the program each call has taken.
 
-Converted code *passes* such a point each time it decides a condition, runs a loop, or reads an integer from a tensor:
+The path depends on conditions, loops, and integers that are read from tensors. Each of them is a *point* of the
+program. Converted code *passes* a point when it executes the condition or loop, or reads the integer. Each time, the
+point has an *outcome*:
 
     if x.sum() > 0:          # True or False
     while error > 1e-3:      # the number of iterations
-    for row in rows:         # the number of iterations, and whether the loop ended by itself: no `break`
+    for row in rows:         # the number of iterations, and whether the loop ended without `break`
     n = int(lengths.max())   # the integer
 
-The operators that converted code calls report it to the *observer* of the thread: the profile of a call, or what a trace
-assumes (`assumptions.py`). Most of the time there is none.
+The operators that converted code calls report the outcomes to the *observer* of the thread: the profile of a call, or
+the assumptions of a trace (`assumptions.py`). Most of the time a thread has no observer.
 """
 
 import threading
@@ -19,33 +21,33 @@ from ..conversion import spans
 
 _LOCAL = threading.local()
 
-#: If a call passes a point more often, with different outcomes, the point is not constant.
+#: A point that one call passes more often than this, with different outcomes, is not constant.
 LONGEST = 64
 
 
 class Point(NamedTuple):
-    """A point of a program: the kind of the decision (`if`, `and`, `or`, `while`, `for`, `number`), and its place."""
+    """A point of a program: its kind (`if`, `and`, `or`, `while`, `for`, `number`), and its span in the source."""
 
     kind: str
     span: tuple
 
 
 class Trips(NamedTuple):
-    """How often the body of a `for` ran, and whether the loop ended because its iterable did."""
+    """How often the body of a `for` ran, and whether the loop ended because its iterable was exhausted."""
 
     count: int
     is_complete: bool
 
 
 class Sequence(tuple):
-    """The outcomes of a point that differ from each other, but are the same in each call."""
+    """The outcomes of a point in one call, which differ from each other but are the same in each call."""
 
     __slots__ = ()
 
 
 class Passage:
-    """One execution of a point. `expected` is the outcome that a trace assumes; None if it assumes nothing. `done` reports
-    the outcome."""
+    """One execution of a point. `expected` is the outcome that a trace assumes; None if it assumes nothing.
+    `done(outcome)` reports the outcome to a profile."""
 
     __slots__ = ("point", "expected", "done")
 
@@ -72,13 +74,13 @@ def is_active():
 
 
 def entered(function):
-    """Notes that a call which is being profiled calls a converted function."""
+    """Records a converted function that a profiled call has entered."""
     if is_active():
         _LOCAL.observer.functions[id(function)] = function
 
 
 def passed(kind):
-    """The passage of the point that converted code executes now; None if nothing observes it."""
+    """The passage of the point that converted code executes now; None if the thread has no observer."""
     observer = getattr(_LOCAL, "observer", None)
     if observer is None:
         return None
@@ -87,8 +89,8 @@ def passed(kind):
 
 
 class Profile:
-    """One call: the outcomes at each point, in the order in which it was passed. The outcome of a passage that ended with
-    an exception is None."""
+    """The profile of one call: the outcomes of each point, in order. An outcome is None if its passage ended with an
+    exception."""
 
     def __init__(self):
         self.points = {}
@@ -106,8 +108,8 @@ class Profile:
 
 
 def constants(profiles):
-    """What was the same in all profiles: a dictionary from each point to its outcome if it was always the same one, or to
-    the `Sequence` of its outcomes."""
+    """The outcomes that are the same in all profiles: a dictionary from each such point to its outcome if that never
+    differs, otherwise to the `Sequence` of its outcomes in a call."""
     found = {}
     for point in {point: None for profile in profiles for point in profile.points}:
         calls = [profile.points[point] for profile in profiles if point in profile.points]

@@ -1,8 +1,8 @@
 """Staged scalars: a `torch.SymInt`, `SymFloat` or `SymBool` whose node is a value of the record.
 
 Torch's argument parsers accept them. Arithmetic on them is recorded where it happens, with Python's semantics and
-without symbolic algebra. Code that needs the concrete number gets the number of this call, and each run checks it; if that
-is not possible, it is an error at the user's line."""
+without symbolic algebra. Code that needs the concrete number gets the number of this call, and each run checks it.
+Where no check is possible, such code is an error at its line."""
 
 import operator
 from contextlib import contextmanager
@@ -185,7 +185,7 @@ class ScalarNode(_Node):
         return super().guard_int() if answer is None else answer
 
     def guard_int(self, file="", line=0):
-        """The same for a number: `hex(n)`, `"ab"[n]`, `n.bit_length()`."""
+        """Called when code that is not converted needs the number: `hex(n)`, `"ab"[n]`, `n.bit_length()`."""
         answer = self.staging.decided_number(self.value)
         return super().guard_int() if answer is None else answer
 
@@ -265,7 +265,7 @@ def _attribute(number, name):
 
 
 def _with_complex(kind, name):
-    """An operator of a number, also with a complex number, for the arguments of this call."""
+    """An operator that also accepts a complex number, for which it uses the staged number's value in this call."""
     method = getattr(kind, name)
 
     def operate(number, other):

@@ -48,7 +48,8 @@ class Sizes:
         return _symbols().Shapes(self)
 
     def _new(self, origin):
-        # With a cached result of a shape function, the graph would lack the checks of the assumptions of that function.
+        # If torch took the result of a shape function from its cache, the graph would lack checks of the function's
+        # assumptions.
         self.staging.fake_mode.cache_enabled = False
         number = self.shape_env.new()
         self.symbols[number.node.expr] = origin
@@ -190,7 +191,7 @@ class Sizes:
         return None if result is None else bool(result)
 
     def seen(self, tensor, dim, number):
-        """A dimension as a staged integer for Python code."""
+        """The size of a dimension as a staged integer, for Python code that reads `x.shape`."""
         value = self.lower(number, (tensor, dim))
         if isinstance(value, int):
             return value

@@ -16,7 +16,8 @@ USUAL = 13
 
 
 class Shapes(ShapeEnv):
-    """Torch's reasoning about sizes. What it cannot decide is assumed, and checked by the graph."""
+    """Torch's `ShapeEnv`. If it cannot decide a condition on sizes, the condition is assumed, and the graph checks
+    it."""
 
     def __init__(self, sizes):
         super().__init__()

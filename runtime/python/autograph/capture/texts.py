@@ -86,9 +86,9 @@ def _known(staging, value, render):
 
 
 def plain(staging, value, numbers=False):
-    """The value, with strings in place of each `Text` in it, for code that reads the characters; with `numbers`, also with
-    Python's numbers in place of staged ones, for code that asks `isinstance(n, int)`. Such code may change the lists and
-    dictionaries in the value, so they remain the same objects."""
+    """Replaces each `Text` in a value by a string, for code that reads the characters. With `numbers`, also replaces
+    staged numbers by Python's, for code that asks `isinstance(n, int)`. The lists and dictionaries in the value remain
+    the same objects, because such code may change them."""
     if staging is None or not (numbers or staging.formatted):
         return value
     return _plain(value, _of_library if numbers else _characters)

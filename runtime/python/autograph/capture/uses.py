@@ -1,4 +1,5 @@
-"""Records which leaves from outside a run uses. A leaf that only other paths use has no gradient, as in eager torch.
+"""Records which leaves from outside a run uses. A leaf that is used only on paths that the run does not take has no
+gradient, as in eager torch.
 
 Using a leaf is a change of state: branches and loops merge it like any variable that they assign."""
 

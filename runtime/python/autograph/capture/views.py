@@ -58,7 +58,8 @@ def _scattered(operator):
 
 
 def _inverted_by(operator, arguments=0):
-    """An inverse that calls an operator with the value and the first `arguments` arguments of the view operation."""
+    """The inverse of a view operation: an operator that takes the value and the first `arguments` arguments of the view
+    operation."""
     op = of_torch(operator)
 
     def inverse(staging, step, operand, value):
