@@ -33,7 +33,7 @@ export interface Converted {
     map: Mapping[];
 }
 
-/** `function` defaults to the one at `position`. Null if there is no such function. */
+/** `function` defaults to the function at `position`. Null if there is no such function. */
 export const convertedDocument = new RequestType<ConvertedParams, Converted | null, void>('ag-lsp/convertedDocument');
 
 export const convertedDocumentChanged = new NotificationType<{ uri: string; version?: number }>(
@@ -48,7 +48,9 @@ export const explainStaging = new RequestType<
 
 export const status = new RequestType<object, { markdown: string }, void>('ag-lsp/status');
 
-/** Inputs of the named function or the one at `position`: those used last, or proposed ones. Null if there is no such function. */
+/**
+ * The inputs used last for a function (named or at `position`), or proposed inputs. Null if there is no such function.
+ */
 export const graphInputs = new RequestType<
     { textDocument: TextDocumentIdentifier; position?: Position; function?: string },
     { function: string; inputs: string } | null,

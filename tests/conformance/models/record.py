@@ -166,7 +166,7 @@ def assigned(cls):
 
 
 def has_parameter(function, name):
-    """Whether a function takes an argument of that name. One without a signature may take any."""
+    """Whether a function takes an argument of that name. Without a signature, it counts as taking every argument."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -83,8 +83,8 @@ class Package:
         partial.rename(self.sources)
 
     def program(self):
-        """Our own examples become part of the package, so that the checker knows what they stage. Drivers that only
-        start traces (`torch:all`) do not."""
+        """Our own examples become part of the package, so that the checker finds their roots. Drivers that only start
+        traces (`torch:all`) do not."""
         program = HERE / self.command[0]
         if self.roots:
             return program
