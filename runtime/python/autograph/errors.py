@@ -58,8 +58,8 @@ class CheckpointError(AutographError):
 
 
 class Assumed(Exception):
-    """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead. `point` is where
-    the profiled calls were observed, for an assumption from them."""
+    """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead. If the
+    assumption comes from profiled calls, `point` is the point of the program that it is about."""
 
     def __init__(self, message, point=None):
         super().__init__(message)
@@ -67,7 +67,7 @@ class Assumed(Exception):
 
 
 class Misfit(Exception):
-    """A Python function that a graph calls, with this code, has returned a value of another kind than before."""
+    """The function with this code, which a graph calls in Python, has returned a value of another kind than before."""
 
     def __init__(self, code):
         super().__init__(f"`{code.co_name}` returns values of different kinds")
@@ -84,7 +84,7 @@ class Signal(BaseException):
 
 class Eager(Signal):
     """This call has to run in Python. `reason` is the exception that ended the trace; the same call in Python may succeed.
-    `lasts` if this holds for all calls with such arguments."""
+    If `lasts`, all calls with such arguments have to run in Python."""
 
     def __init__(self, reason=None, lasts=False):
         super().__init__()
@@ -105,8 +105,8 @@ class Undecided(Signal):
 
 
 class Late(Signal):
-    """The trace has to start again without assumptions at these points: their checks come after output or calls of Python,
-    so that a run that fails them could not be repeated."""
+    """Restarts the trace without assumptions at these points: their checks come after output or calls of Python, so
+    that a run that fails such a check could not be repeated."""
 
     def __init__(self, points):
         super().__init__()

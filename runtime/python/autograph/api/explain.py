@@ -1,4 +1,4 @@
-"""`ag.explain`: what became of each statement that a call reaches: staged, left to Python, unrolled, called back."""
+"""`ag.explain`: the outcome of each statement that a call reaches: staged, left to Python, unrolled, called back."""
 
 import ast
 import collections
@@ -22,8 +22,8 @@ DECIDED, REFUSED, NOT_REACHED = "decided", "refused", "not reached"
 
 @dataclass
 class Statement:
-    """A statement. `times` is how often Python has run it while tracing, or the body of a loop; `operations` is how many
-    operations of the graph it has, without those of the statements in it."""
+    """A statement. `times` is how often Python has run it (of a loop, its body) while tracing; `operations` is the
+    number of operations of the graph that it became, without those of nested statements."""
 
     line: int
     end_line: int
@@ -53,7 +53,7 @@ class ExplainedFunction:
 
 @dataclass
 class Explanation:
-    """The functions that a call reaches, by file and line. `str` makes the text."""
+    """The functions that a call reaches, by file and line. `str` returns the text that is printed."""
 
     functions: list
 
@@ -69,9 +69,9 @@ def explain(function, *args, **kwargs):
 
     - `staged`: operations of the graph, or a condition or loop of the graph;
     - `Python`: Python runs it while tracing;
-    - `unrolled`: a loop that Python runs while tracing, so that the graph has what each iteration stages;
+    - `unrolled`: a loop that Python runs while tracing, so that the graph has the operations of each iteration;
     - `called back`: the graph calls Python;
-    - `decided`: a condition or loop that is decided for these arguments, which each run checks;
+    - `decided`: a condition or loop whose outcome for these arguments is assumed, and checked by each run;
     - `refused`: it cannot be staged; a note has the reason."""
     found, error = _Found(), None
     with found.observed():
@@ -84,7 +84,7 @@ def explain(function, *args, **kwargs):
 
 
 def _again(function):
-    """The function without its traces."""
+    """The same function as a new staged function, which has no traces."""
     if isinstance(function, Function):
         return Function(function.python_function, function.input_signature)
     return Function(function)

@@ -15,14 +15,15 @@ _LOCAL = threading.local()
 
 
 def checked(fallback):
-    """The argument `fallback` of `function`."""
+    """Validates the argument `fallback` of `function`."""
     if fallback is not None and fallback != "eager":
         raise ValueError(f"`fallback` is 'eager' or None, not {fallback!r}")
     return fallback
 
 
 def is_inherited():
-    """Whether a function with a fallback runs in Python in this thread. The functions that it calls fall back too."""
+    """Whether this thread is in a function with a fallback that runs in Python: then the functions that it calls fall
+    back too."""
     return getattr(_LOCAL, "depth", 0) > 0
 
 
@@ -37,7 +38,8 @@ def inherited():
 
 
 class Refused(Exception):
-    """Calls with this key cannot be staged. `reason` is the error of the trace, or its text if the key is known."""
+    """Calls with this key cannot be staged. `reason` is the error of the trace, or only its text if an earlier call was
+    refused."""
 
     def __init__(self, key, reason):
         super().__init__()
@@ -104,7 +106,8 @@ class Fallbacks:
 
 
 def reason_of(reason, place):
-    """The text of a reason, with the line; `place` is the span of the function."""
+    """The text of a reason, with its line. `place` is the span of the function, for an error without a line of its
+    own."""
     if isinstance(reason, AutographError):
         return str(reason) if reason.span is not None else f"{reason.message}\n{located(place)}" if place else str(reason)
     if not isinstance(reason, BaseException):

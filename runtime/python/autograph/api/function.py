@@ -33,10 +33,10 @@ WARN_AFTER = 5
 
 
 class Again(Exception):
-    """The trace has to be looked up again: numbers that were to be inputs of the graph are part of its key now."""
+    """The trace has to be looked up again: numbers that could not be inputs of its graph are now part of its key."""
 
 
-#: What passes through the handlers of errors of a trace.
+#: Exceptions that are not errors of a trace, so that the handlers of such errors let them through.
 _SIGNALS = (fallbacks.Refused, Assumed, Again)
 
 
@@ -121,7 +121,7 @@ class Function(Callable):
         return result
 
     def _profiled(self, leaves, structure, args, kwargs):
-        """Python runs the call, and what it does is noted."""
+        """Runs the call in Python, and profiles it."""
         named = names(self.python_function, args, kwargs)
         with self._speculation.profiled(self.python_function, structure, leaves, named):
             return converted_calls.call(self.python_function, args, kwargs)
@@ -139,7 +139,7 @@ class Function(Callable):
         return reason
 
     def _keep(self, is_valid):
-        """Forgets the other graphs."""
+        """Forgets all graphs that are not valid."""
         for key, found in self._traces.items():
             self._traces[key] = [trace for trace in found if is_valid(trace)]
         for family in self._families.values():
@@ -147,11 +147,12 @@ class Function(Callable):
 
     @property
     def speculation(self):
-        """What `speculate=True` assumes of the calls: a list of the assumptions, with their places, states and failures."""
+        """The assumptions of `speculate=True` about the calls: a list with the text, position, state and failures of
+        each."""
         return [] if self._speculation is None else self._speculation.table(self.traces)
 
     def _staged_or_in_python(self, leaves, structure, args, kwargs):
-        """Python runs the call if it cannot be staged."""
+        """Runs the call as a graph, or in Python if it cannot be staged."""
         refused, run = None, None
         try:
             trace = self._traced(leaves, structure, args, kwargs, is_trial=True)
@@ -195,7 +196,7 @@ class Function(Callable):
         return result
 
     def _without(self, code):
-        """Discards all graphs, because they may call the function with this code, and may no longer do so."""
+        """Discards all graphs, because some may call the function with this code, which graphs must no longer call."""
         with TRACING:
             self._fallbacks.refuse_python_call(code)
             self._traces.clear()
@@ -211,8 +212,8 @@ class Function(Callable):
         return self.trace(*args, **kwargs).graph.text()
 
     def save(self, folder, *args, **kwargs):
-        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`. It makes no assumptions from
-        profiled calls, because no Python could run a call that contradicts them."""
+        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`. The saved graph makes no
+        assumptions from profiled calls: without Python, nothing could run a call that contradicts them."""
         function = self if self._speculation is None else Function(self.python_function, self.input_signature, self.fallback)
         saved.save(function.trace(*args, **kwargs), folder)
 
@@ -220,7 +221,7 @@ class Function(Callable):
         """The trace that a call with these arguments runs."""
         try:
             return self._traced(*flatten(args, kwargs), args, kwargs)
-        except Assumed:  # about the arguments, which is relaxed now
+        except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)
         except Eager:
             raise StagingError(f"Python has to run this call of `{self.__name__}`; call it once before its graph is used") from None
@@ -368,7 +369,7 @@ class Function(Callable):
         inputs = arguments.inputs(structure, leaves)
         try:
             trace = self._assuming(args, kwargs, changing, unknown, is_trial, inputs)
-            if not (inputs and trace.staging.assumptions):  # such as that an input has a certain value
+            if not (inputs and trace.staging.assumptions):  # one could fix the value of an input
                 return trace
         except Exception:
             if not inputs:
@@ -440,10 +441,10 @@ def function(python_function=None, *, input_signature=None, verify=None, fallbac
     code is in a called function that shares no state with the rest, only that function runs in Python. A
     `FallbackWarning` gives each reason once; the attribute `fallbacks` of the function counts the calls by reason.
 
-    With `speculate=True`, Python runs and profiles the first calls. What was the same in each of them (directions of
-    conditions, numbers of iterations, types, shapes, numbers) is assumed in the graph and checked by each run. A call that
-    contradicts an assumption changes nothing, runs in Python, and the next graph is made without it. The attribute
-    `speculation` of the function lists the assumptions."""
+    With `speculate=True`, Python runs and profiles the first calls. The graph assumes whatever was the same in all of
+    them (directions of conditions, numbers of iterations, types, shapes, numbers), and each run checks the assumptions.
+    If a call contradicts one, the run of the graph changes nothing, Python runs the call, and the next graph is made
+    without this assumption. The attribute `speculation` of the function lists the assumptions."""
     fallbacks.checked(fallback)
     options = input_signature, fallback, speculate
     if python_function is None:

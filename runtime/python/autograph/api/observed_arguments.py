@@ -1,7 +1,8 @@
-"""The types, shapes and numbers of arguments in profiled calls. What was the same in each of them is assumed of later calls.
+"""The types, shapes and numbers of arguments in profiled calls. Whatever was the same in all of them is
+assumed for later calls.
 
-A number that varies is an input of the graph. Where the code needs to know it during tracing, there is a trace for each value,
-as without speculation."""
+A number that varies is an input of the graph. If the code needs to know the number during tracing, there is a trace for
+each value, as without speculation."""
 
 from ..capture.profile import Point
 from ..errors import Assumed
@@ -9,13 +10,14 @@ from ..tracing import signatures
 
 
 class Arguments:
-    """The kinds of arguments of one function. The point of an assumption has the name of the argument in place of a span."""
+    """The kinds of arguments of one function. An assumption about an argument has a `Point` with its name in place of a
+    span."""
 
     def __init__(self):
         self.calls = {}  # (structure, kinds without the values of numbers, shapes) of calls
         self.numbers = {}  # (structure, index) -> the number in all calls; None if it varies
         self.fixed = set()  # (structure, index) of numbers that have to be known during tracing
-        self.relaxed = set()  # points
+        self.relaxed = set()  # points of assumptions that calls have contradicted
         self.texts = {}  # points of assumptions -> their text
 
     def note(self, structure, leaves, names):
@@ -51,7 +53,8 @@ class Arguments:
         return self.numbers.get(key, key) is None and key not in self.fixed
 
     def fix(self, structure, indexes):
-        """These numbers have to be known during tracing: the code uses them as a graph cannot."""
+        """Records that these numbers have to be known during tracing: the code does something with them that a graph
+        cannot do."""
         self.fixed.update((structure, index) for index in indexes)
 
     def check(self, structure, leaves, names):
@@ -83,8 +86,8 @@ class Arguments:
             raise Assumed(self.text(point), point)
 
     def text(self, point):
-        """The assumption at a point in words."""
-        return self.texts.get(point) or f"the {point.kind} of `{point.span}` is one of those of earlier calls"
+        """The text of the assumption at a point."""
+        return self.texts.get(point) or f"the {point.kind} of `{point.span}` is the same as in an earlier call"
 
     def shapes(self, structure, leaves):
         """The shapes of earlier calls with arguments of the same kinds, for `signatures.Family`."""

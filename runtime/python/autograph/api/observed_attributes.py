@@ -1,5 +1,5 @@
-"""Numbers in attributes and variables that profiled calls could read. One that varies is an input of the graph from the first
-trace on; the others are guarded, as without speculation."""
+"""Numbers in attributes and variables that profiled calls could read. A number that varies is an input of the graph
+from the first trace on; all other numbers are guarded, as without speculation."""
 
 from ..capture import heap
 from ..capture.objects import Objects

@@ -29,27 +29,27 @@ def lms(function):
 
 
 def rep_fun(function):
-    """Makes a function that calls itself a function of the graph when staged code calls it. The numbers that differ
-    between its calls are staged."""
+    """Makes a recursive function a function of the graph where staged code calls it. Numbers that differ between its
+    calls are staged."""
     recursion.mark(function)
     return convert(function)
 
 
 def stage(function):
-    """Makes a function run as a graph of which all arguments are inputs, Python numbers too.
+    """Makes a function run as a graph whose inputs are all its arguments, including Python numbers.
 
-    `function` of the package makes the value of a Python number part of the graph. The graph is made at the first call for
+    With `ag.function`, the value of a Python number would be part of the graph. The graph is made at the first call for
     each kind of arguments, because the types of the arguments are not known before."""
     return Staged(function)
 
 
 class Staged(Callable):
-    """A function of which all arguments are staged (`Rep` in Snek)."""
+    """A function whose arguments are all staged (`Rep` in Snek)."""
 
     def __init__(self, python_function):
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
-        self._functions = {}  # which arguments are numbers -> the function of the others and tensors
+        self._functions = {}  # which arguments are numbers -> the function that takes tensors for them
 
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
@@ -87,7 +87,7 @@ def _tensor(number):
 
 
 def _from_tensors(function, numbers):
-    """The function, with tensors for these arguments."""
+    """The function, taking tensors in place of these numbers."""
 
     @functools.wraps(function)
     def of_tensors(*args, **kwargs):

@@ -1,4 +1,5 @@
-"""Speculation: `@ag.function(speculate=True)`. What the profiled calls of a function did becomes what its graphs assume.
+"""Speculation: `@ag.function(speculate=True)`. The graphs of a function assume that its calls are like the profiled
+ones.
 
 The first calls run in Python and are profiled. From then on
 
@@ -26,14 +27,14 @@ from .observed_attributes import Attributes
 #: The number of calls that are profiled.
 PROFILED = 3
 
-#: An assumption without which the code cannot be staged is made again for the arguments of the next call. After this many
-#: calls that contradict it, Python runs all calls.
+#: If code cannot be staged without an assumption, the assumption is made again for the arguments of the next call.
+#: After this many calls that contradict the assumption, Python runs all calls.
 MOST_FAILURES = 3
 
 
 class Assumption(NamedTuple):
-    """What is assumed of the calls of a function, and where; whether it is `assumed` or `relaxed`; and how many calls have
-    contradicted it."""
+    """An assumption about the calls of a function, with its position in the source. `state` is `assumed` or `relaxed`;
+    `failures` is the number of calls that have contradicted it."""
 
     text: str
     file: str | None
@@ -53,8 +54,8 @@ class Speculation:
         self.is_profiling = True
         self.arguments = Arguments()
         self.attributes = Attributes()
-        self.expected = {}  # point -> outcome, without those that are relaxed
-        self._outcomes = {}  # the same, with them
+        self.expected = {}  # point -> assumed outcome, without relaxed assumptions
+        self._outcomes = {}  # point -> assumed outcome, with relaxed assumptions
         self._failures = Counter()
         self._texts = {}  # points of other assumptions that have failed -> their text
         self._profiles = []
@@ -90,7 +91,8 @@ class Speculation:
         return assumed.point is None and self._failures[str(assumed)] >= MOST_FAILURES
 
     def table(self, traces):
-        """All assumptions. Those about the path through the program are the ones that graphs check."""
+        """All assumptions. Those about the path through the program are listed if a graph checks them or a call has
+        contradicted them."""
         checked = [point for trace in traces for point in trace.points.values()]
         points = dict.fromkeys([*self.arguments.texts, *checked, *self._failures])
         return [self._row(point) for point in points]

@@ -36,7 +36,7 @@ class Converted:
         self.code = code
         self.reason = reason
         self.text = text
-        self.traced = traced  # code that only a trace can use, since it notices calls of `SCOPE_FUNCTIONS`
+        self.traced = traced  # converted code that only traces use: a trace detects calls of `SCOPE_FUNCTIONS`
 
 
 class Marker:
@@ -82,7 +82,8 @@ def converted(function, in_trace=False):
 
 
 def leave_as_it_is(converted_code):
-    """A converted function has called one of `SCOPE_FUNCTIONS`: traces run it in Python from now on."""
+    """Called if converted code calls one of `SCOPE_FUNCTIONS`: from now on, traces run the original function
+    instead."""
     for found in _CODES.values():
         if found.traced is converted_code:
             found.traced = None
@@ -159,14 +160,14 @@ def _is_users_file(path):
     return not in_standard_library or f"{os.sep}site-packages{os.sep}" in real
 
 
-#: Modules of the standard library whose functions pass on what they get.
+#: Modules of the standard library whose functions only pass values on, whatever their classes are.
 _PASS_ON = ("abc", "collections", "contextlib", "contextvars", "copy", "dataclasses", "enum", "functools", "heapq", "operator",
             "threading", "types", "typing", "weakref")  # fmt: skip
 
 
 def needs_python_numbers(function):
-    """Whether code that is not converted may ask for the class of a number: that of NumPy and the standard library. A staged
-    number is no `int` there."""
+    """Whether a function may test the class of a number (`isinstance(n, int)`), as code of NumPy and of the standard
+    library does. It is not converted, so that the test is false for a staged number."""
     return _is_librarys_file(function.__code__.co_filename)
 
 
@@ -266,7 +267,8 @@ def _compiled(function, entry, path, source):
 
 
 def _bound(function, code):
-    """A function of the converted code with the attributes of the original function."""
+    """A function with the converted code, and with the globals, closure, defaults and attributes of the original
+    function."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells["ag__"] = OPERATORS
     closure = tuple(cells[name] if name in cells else types.CellType() for name in code.co_freevars)

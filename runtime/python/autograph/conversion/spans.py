@@ -38,8 +38,8 @@ class ConvertedText:
         return None if found is None else (self.path, *self._position(found[0]), *self._position(found[1]))
 
     def _original_of(self, start, end):
-        """The original of the smallest range around a piece of text. If that range is larger than the text, the
-        original of the ranges inside the text."""
+        """The original of a piece of converted text: that of the smallest range around it, or, if that range is larger
+        than the text, that of the ranges inside it."""
         for first, last, original, original_end, verbatim in self._ranges:
             if first <= start and end <= last:
                 if verbatim:
@@ -184,7 +184,7 @@ def _tries(file, _):
 
 
 def _catches(code, lasti):
-    """Whether an instruction is in the body of a `try`. The handler of a `with` is recognized by its first
+    """Whether an instruction is in the body of a `try`, and not only of a `with`, whose handler has other first
     instructions."""
     if not hasattr(dis, "_parse_exception_table"):
         return False

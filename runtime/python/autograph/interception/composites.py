@@ -57,7 +57,7 @@ def unsafe_split_with_sizes(staging, func, args, kwargs):
 
 
 def embedding_bag(staging, func, args, kwargs):
-    """Replaces the variant without a gradient, which torch chooses if no operand requires one."""
+    """Replaces the operator without a derivative that torch chooses if no operand requires a gradient."""
     return _EMBEDDING_BAG(*args, **kwargs)
 
 

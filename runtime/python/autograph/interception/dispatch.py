@@ -170,7 +170,8 @@ def _needs_numbers(error):
 
 
 def _guards():
-    """The error of torch about a condition on an unknown size. Its module is imported with the first unknown size."""
+    """The class of torch's error about a condition on an unknown size. Its module is imported with the first unknown
+    size."""
     module = sys.modules.get("torch.fx.experimental.symbolic_shapes")
     return () if module is None else (module.GuardOnDataDependentSymNode,)
 
@@ -248,8 +249,9 @@ def emit(staging, func, args, result):
 
 
 def _element_type(tensors):
-    """The type of the elements of a list of tensors. Sizes that differ are unknown, so that a run takes them from each element,
-    as for the zeros of a gradient. All are unknown if the elements have different numbers of dimensions."""
+    """The type of the elements of a list of tensors. Sizes that differ between elements are unknown; a run that needs
+    one, for example for the zeros of a gradient, reads it from the element. If the numbers of dimensions differ, all
+    sizes are unknown."""
     types = [views.result_type(tensor) for tensor in tensors]
     counts = {len(type.dims) for type in types}
     if len(counts) > 1:

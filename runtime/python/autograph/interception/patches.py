@@ -15,8 +15,8 @@ from .functions import Interception
 
 _SHAPES_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
-# Registered once: `Optimizer.step` is traced, and reads the hooks of torch, which must be the same in the next call. While
-# nothing is traced, they do nothing.
+# These hooks stay registered, because traces of `Optimizer.step` read torch's list of hooks, and are valid only if it
+# is the same in the next call. While nothing is traced, the hooks do nothing.
 register_optimizer_step_pre_hook(before_step)
 register_optimizer_step_post_hook(after_step)
 
@@ -43,7 +43,7 @@ def tracing(staging):
     cached = torch.is_autocast_cache_enabled()
     torch.clear_autocast_cache()
     set_cache(False)
-    _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # the exception has the same text
+    _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # the log repeats the text of an exception
     try:
         with recording(staging):
             yield

@@ -15,7 +15,7 @@ _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 _NUMBERS = (*_FLOATS, *_INTEGERS)
 
-#: Reductions refuse tensors with more.
+#: Reductions refuse tensors with more dimensions.
 MOST_DIMENSIONS = 64
 
 
@@ -39,7 +39,7 @@ def _is_row_major(tensor):
 
 
 def _is_no_image(tensor):
-    """Whether a tensor has no dimensions for channels: layouts of images are kept by some operators."""
+    """Whether a tensor cannot be an image in a layout such as channels-last, which some operators keep."""
     return tensor.dim() < 4 or tensor.is_contiguous()
 
 
@@ -356,7 +356,7 @@ def _gather(x, dim, index, *_):
 
 
 def _scattered(place):
-    """Part of `x` is replaced by the operand at `place`, which torch checks here."""
+    """A rule for operators that replace a part of `x`; `place` tells whether the new part fits, as torch checks."""
 
     def rule(x, *rest):
         part, dim, *bounds = rest
@@ -415,7 +415,7 @@ def _converted(x, dtype, layout, device, pin, blocking, memory_format):
 
 
 def _is_ambiguous(x):
-    """Whether an image is in two layouts, of which torch chooses one."""
+    """Whether the strides of an image fit two layouts, of which torch chooses one."""
     return x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)
 
 
@@ -588,7 +588,8 @@ _POINTWISE = {
     _same, _to_float, _arithmetic, _rounded_division, _bits, _division, _power, _comparison, _logic, _where, _of_floats,
 }  # fmt: skip
 
-#: The layouts for which the results of an operator are contiguous, if others than the contiguous ones are.
+#: Tests for the operands of an operator: which of them have a layout with which its results are contiguous. For all
+#: other operators, the operands must be contiguous.
 _LAYOUTS = {
     **{func: _is_row_major for func, rule in _RULES.items() if rule in _POINTWISE or rule.__qualname__.startswith("_same.")},
     **_overloads("mm bmm mv dot addmm addmv baddbmm sum mean max min any all embedding index_select gather", _any_layout),

@@ -74,13 +74,13 @@ def _positions(func):
 
 
 def argument(func, args, name):
-    """The argument with a name, of arguments in the order of the schema; None if there is none."""
+    """The argument with a name; None if there is none. The arguments are in the order of the schema."""
     position = _positions(func).get(name)
     return None if position is None else args[position]
 
 
 def by_kind(func, args):
-    """The positional and the keyword-only arguments, of arguments in the order of the schema."""
+    """Splits arguments in the order of the schema into the positional and the keyword-only ones."""
     described = arguments(func)
     positional = [argument for argument, (_, _, only_named) in zip(args, described) if not only_named]
     return positional, {name: argument for argument, (name, _, only_named) in zip(args, described) if only_named}

@@ -20,7 +20,7 @@ SIZED_BY_NUMBERS = {getattr(aten.arange, overload) for overload in aten.arange.o
 
 _KNOWN = {}  # operator and operands -> (the container of the results, [(dtype, size, stride or None, device)])
 
-#: The most results that are kept.
+#: The maximum number of results that are kept.
 MOST = 10_000
 
 

@@ -66,7 +66,8 @@ def _is_plain(value):
 
 
 def _kind(f, args, keywords):
-    """The types of the results: a number, or () without results. None for all other results."""
+    """The types of the results of a call: `(type,)` if it returns a number, `()` if it returns nothing, None if it
+    returns anything else."""
     numpy = sys.modules.get("numpy")
     generator = copy.deepcopy(f.__self__)
     args = [_example(value) for value in args]

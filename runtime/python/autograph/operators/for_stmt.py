@@ -73,7 +73,8 @@ def _decided(staging, source):
 
 
 def _assumed(staging, source, passage):
-    """As many elements as are expected. A loop that usually ends early may have more."""
+    """As many elements as the assumed number of iterations. If the loop is assumed to end by `break`, its iterable may
+    have more."""
     start, stop, step = source.bounds()
     count, is_complete = passage.expected
     if not _must_stage(source):
@@ -179,7 +180,8 @@ def _in_python(iter_, extra_test, body, get_state, set_state, names, passage):
 
 
 def _continues(extra_test, passage, count):
-    """Whether a loop goes on after `count` iterations, if it has more elements: staged, or as it is assumed."""
+    """Whether a loop continues after `count` iterations if its iterable has more elements: a staged boolean, or the
+    assumed answer."""
     continues = extra_test is None or extra_test()
     if passage is None or passage.expected is None or not is_staged(continues):
         return continues

@@ -48,7 +48,7 @@ def percent(left, right):
 
 
 def _is_known(value):
-    """Whether a value has the text that it will have when the graph runs. Objects of other classes may contain others."""
+    """Whether the text of a value is already known. Objects of other classes may contain values of the graph."""
     is_plain_text = type(value) is str and not marks.exist(value)
     return is_plain_text or type(value) in (bool, int, float, complex, bytes, type(None))
 

@@ -61,8 +61,8 @@ class GraphFunction:
         return True
 
     def _with(self, spec, value, widened):
-        """The spec widened to another argument. Python values and tensor types specialize a function, unless
-        `widened`."""
+        """The spec widened to another argument. Unless `widened`, a function is specialized to its Python values and
+        tensor types."""
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and _same(spec.value, value):
             return spec

@@ -1,4 +1,4 @@
-"""Logs of the module `logging`: each run writes them, as it prints."""
+"""Logs of the module `logging`: each run writes them, like the output of `print`."""
 
 import logging
 

@@ -1,5 +1,5 @@
-"""Points of a program that a profile or a trace with assumptions observes: what operators do with a passage, which is None
-most of the time."""
+"""How operators use a `Passage` (`capture/profile.py`): in a profiled call they report the outcome, in a trace with
+assumptions they follow the expected outcome. Most of the time the passage is None."""
 
 import torch
 
@@ -10,7 +10,7 @@ from ..record.types import BOOL, INT
 
 
 def truth(passage, value):
-    """Whether a value that is not staged is true."""
+    """Whether a value that is not staged is true; reports the outcome."""
     holds = bool(value)
     if passage is not None:
         passage.done(holds)
@@ -18,8 +18,8 @@ def truth(passage, value):
 
 
 def followed(passage, flag, answer=None):
-    """What a staged boolean is assumed to be: `answer`, or else the expected outcome. The boolean itself without an
-    assumption."""
+    """The assumed value of a staged boolean, with a check: `answer` if it is given, otherwise the expected outcome.
+    Without an assumption, the boolean itself."""
     if passage is None or passage.expected is None:
         return flag
     return current().path.check(passage, flag, passage.expected if answer is None else answer)

@@ -1,9 +1,9 @@
-"""Calls of functions that cannot be staged, from a graph: Python runs the function each time the graph runs.
+"""Lets a graph call a function that cannot be staged: Python runs the function each time the graph runs.
 
-An earlier call was *observed*, which gave the kinds of the results. The function must share no state with the rest of the
-trace, because a run of the graph changes other Python state only at its end. If the results of a call are of another kind,
-the run ends with a `Misfit`. Then the whole call runs in Python; calls that the run has already made are not repeated, but
-get their results from the *log*.
+The kinds of its results are known from an earlier call, which was *observed*. The function must share no state with the
+rest of the trace, because a run of the graph changes other Python state only at its end. If the function returns
+results of another kind, the run ends with a `Misfit`, and Python runs the whole call of the staged function. Calls that
+the run has already made are not repeated: their results come from the *log* of the run.
 """
 
 import builtins
@@ -249,8 +249,8 @@ def check(staging, python_function, changed):
 
 
 def _is_fixed(entry, objects, rest):
-    """Whether the function and the rest of the trace can share an entry: a variable that neither assigns, or an object of
-    which they use different attributes."""
+    """Whether the function and the rest of the trace can share an entry: a variable that neither of them assigns, or an
+    object of which they use different attributes."""
     if isinstance(entry, heap.Variable):
         return not _assigned([*objects.codes, *rest.codes]) & {entry.place.name, _ANY}
     if isinstance(entry, heap.Attributes):
@@ -262,7 +262,8 @@ def _is_fixed(entry, objects, rest):
 
 
 def _assigned(codes):
-    """The names of the variables and attributes that code assigns. With `_ANY` if it may assign any attribute."""
+    """The names of the variables and attributes that code assigns; includes `_ANY` if the code may assign any
+    attribute."""
     found = set()
     for code in codes:
         instructions = list(dis.get_instructions(code))
@@ -293,7 +294,7 @@ class _Logged:
         self.random = random
 
     def repeat(self, args, keywords):
-        """The result of the call for arguments of the same values."""
+        """The logged result, for another call whose arguments have the same values."""
         tensors = [a for a in pytree.tree_leaves((args, keywords)) if isinstance(a, torch.Tensor)]
         for tensor, copy, version in zip(tensors, self.copies, self.versions):
             if copy._version != version:

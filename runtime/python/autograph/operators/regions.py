@@ -270,8 +270,9 @@ def decide(staging):
 
 
 def not_caught(staging):
-    """Notes that a `try` surrounds an exception of the graph, which ends the run: then Python runs the call. An error if the
-    trace may do without it, by a decision."""
+    """Called for an exception of the graph. If a `try` surrounds it, the run ends without entering the handler, and
+    Python runs the call. Before a trace accepts this, it tries to avoid the exception by a decision: this function
+    raises an error while `staging.caught` is None."""
     if not spans.inside_try():
         return
     error = Caught("whether this raises is only known when the graph runs, so the `try` around it cannot catch it", spans.current())

@@ -139,7 +139,7 @@ def same(a, b):
     if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
         return isinstance(a, (Undefined, UndefinedReturnValue)) and type(a) is type(b)
     if isinstance(a, str):
-        return str.__eq__(a, b)  # the same text of the same values of the graph
+        return str.__eq__(a, b)  # equal texts with marks contain the same values of the graph
     return a == b and repr(a) == repr(b)
 
 
@@ -279,8 +279,8 @@ def never(type):
 
 
 def or_placeholder(staging, operand, type):
-    """The operand, or a placeholder for a missing one. Numbers cannot be missing, and gradients need the shapes of
-    tensors."""
+    """The operand; a placeholder if it is None. Only lists can be missing in a graph: a number needs a value, and the
+    gradient of a tensor needs its shape."""
     if operand is not None or isinstance(type, ListType):
         return operand
     return placeholder(staging, type)

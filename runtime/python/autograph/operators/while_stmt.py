@@ -29,7 +29,7 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
 
 
 def _continues(staging, test, passage, count):
-    """The condition before an iteration, after `count` iterations: staged, or as it is decided or assumed."""
+    """The loop condition after `count` iterations: a staged boolean, or its decided or assumed value."""
     if staging is not None and spans.current() in staging.decisions:
         return _decided(staging, test)
     if passage is None or passage.expected is None:

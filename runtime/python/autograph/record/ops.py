@@ -50,7 +50,8 @@ class Raise(NamedTuple):
 
 
 class Callback(NamedTuple):
-    """Calls the Python function with this index. `is_pure` if it depends on its operands only and has no effects."""
+    """Calls the Python function with this index. If `is_pure`, the results depend on the operands only, and the call
+    has no effects."""
 
     number: int
     prints: bool = False

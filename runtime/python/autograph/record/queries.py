@@ -116,8 +116,8 @@ def depend_on(record, inputs, outputs):
 
 
 def earlier_values(value):
-    """The earlier values of a tensor that has this value now and is still the same tensor for autograd: on a path through
-    conditions and loops of the graph that does not change it, or because autograd has not recorded the change."""
+    """The values that a tensor with this value may have had before while autograd regards it as unchanged: on some path
+    through conditions and loops of the graph it is not changed, or autograd has not recorded the change."""
     return _closure([value], _before) - {value}
 
 
@@ -152,8 +152,8 @@ def _operands(value, params):
 
 
 def _on_paths(value, params):
-    """What a result of a condition or loop, or a parameter of a loop, is on each path; None for other values. Adds the
-    parameters of the loop to `params`."""
+    """The values that a result of a condition or loop, or a parameter of a loop, has on the possible paths; None for
+    other values. Adds the parameters of the loop to `params`."""
     node = value.node
     if node is None:
         return params.get(value, ())

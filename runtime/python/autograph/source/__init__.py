@@ -1,7 +1,7 @@
 """Utilities for programs that rewrite Python (AutoGraph, appendix C): parse, quote, template, unparse, load.
 
-The trees are those of the standard module `ast`. Each node knows the place of the user's code from which it comes, through
-every rewrite, so the text of a tree has a source map.
+The trees are those of the standard module `ast`. Each node keeps its place in the user's code through every rewrite, so
+the text of a tree has a source map.
 
     from autograph import source
 

@@ -33,7 +33,8 @@ def parse(entity):
 
 
 def _parsed(text, path, first):
-    """The tree of an indented definition. The lines of a string are not indented with it, so a block is put around it."""
+    """The tree of a definition, which may be indented. Removing the indentation would change strings of several lines,
+    so an indented definition is parsed in an `if`."""
     if not text[:1].isspace():
         return mark(ast.parse(text), text, path, first)
     tree = mark(ast.parse("if True:\n" + text), "if True:\n" + text, path, first - 1)

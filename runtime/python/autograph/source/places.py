@@ -1,4 +1,4 @@
-"""Places: where the nodes of a tree come from."""
+"""Places: the positions in the user's code from which the nodes of a tree come."""
 
 import ast
 from typing import NamedTuple
@@ -14,7 +14,7 @@ class Place(NamedTuple):
     end_column: int
 
 
-#: The attribute of a node that has its place. `copy.deepcopy` and `ast.copy_location` of a rewrite keep it.
+#: The attribute of a node that stores its place. `copy.deepcopy` and `ast.copy_location` of a rewrite keep it.
 _ATTRIBUTE = "ag_place"
 
 
@@ -28,7 +28,7 @@ def set_place(node, place):
 
 
 def mark(tree, text, path, first_line=1):
-    """Stores in each node of a parsed tree where it is in a file, in which the text starts at a line."""
+    """Sets the place of each node of a tree that was parsed from `text`, which starts at `first_line` of the file."""
     lines = text.splitlines() or [""]
 
     def column(line, offset):

@@ -63,7 +63,7 @@ class _Filler(ast.NodeTransformer):
         self.replacements = replacements
         self.used = set()
 
-    # What stands for a name.
+    # Replacements of names.
 
     def _of(self, name):
         """Copies of the replacement; None if the name stands for itself."""
@@ -86,7 +86,7 @@ class _Filler(ast.NodeTransformer):
         node = self._one(name, ast.Name, "a name")
         return name if node is None else node.id
 
-    # Where names are.
+    # Nodes that contain names.
 
     def visit_Expr(self, node):
         found = self._of(node.value.id) if isinstance(node.value, ast.Name) else None

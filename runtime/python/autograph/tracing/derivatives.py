@@ -30,8 +30,8 @@ def derivative(operator, args, types, results):
 
 
 def _not_differentiable(operator, args, message):
-    """The index of the tensor with respect to which torch refuses to differentiate. The message contains its name in
-    the schema."""
+    """The index of the tensor with respect to which torch refuses to differentiate. Torch's message contains the
+    tensor's name in the schema."""
     found = re.search(r"not differentiable with respect to argument '(\w+)'", message)
     if found is None:
         return None

@@ -53,8 +53,8 @@ def _with_structure(leaves, structure):
 
 
 def _without_history(trace, tensors):
-    """The inputs. Those on which no output depends have no history: a backward pass must not enter it. It may be that of an
-    earlier call, whose results a list outside of the function holds."""
+    """The inputs, detached if no output depends on them: a backward pass must not enter their history. They may be
+    results of an earlier call that a list outside of the function holds."""
     needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
     unused = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
     return [t.detach() if index in unused else t for index, t in enumerate(tensors)]
@@ -104,7 +104,7 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *seeds):
-        if all(seed is None for seed in seeds):  # torch's engine passes here on the way of another gradient
+        if all(seed is None for seed in seeds):  # torch's engine also calls nodes whose outputs get no gradient
             return (None,) * (2 + len(ctx.needed))
         seeds, unused = _seeds(ctx, seeds)
         if torch.is_grad_enabled():  # create_graph=True
@@ -139,7 +139,7 @@ class MadeLeaf(torch.autograd.Function):
 
 
 def with_history(outputs, indexes):
-    """The outputs. Those at `indexes` require a gradient even if no input does, as in eager torch."""
+    """The outputs, of which those at `indexes` require a gradient even if no input does, as in eager torch."""
     end = torch.empty(0, requires_grad=True)
 
     def of(leaf):
@@ -343,7 +343,8 @@ def differentiable_outputs(trace, needed):
 
 
 def _have_history(trace, needed):
-    """Whether an output has a gradient, other than the new values of tensors whose writes autograd does not record."""
+    """Whether an output has a gradient, not counting the new values of tensors whose writes autograd does not
+    record."""
     flags = trace.gradient(differentiable_outputs, needed)
     return any(flag for index, flag in enumerate(flags) if index not in trace.without_history)
 

@@ -134,7 +134,7 @@ class Lowering:
 
 
 def _encodable(span):
-    """The text of a graph is UTF-8: a file name that is not is written with escapes."""
+    """A span whose file name is valid UTF-8, as the text of a graph must be: all other bytes are written as escapes."""
     if span is None or span[0].isascii():
         return span
     return (span[0].encode("utf-8", "backslashreplace").decode(), *span[1:])

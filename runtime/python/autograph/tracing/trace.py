@@ -206,9 +206,9 @@ class Trace:
         #: The points of the assumptions from profiled calls. A run that fails one of their checks leaves everything as it was.
         self.points = staging.path.made
         self.generators = Generators(staging, self.is_random) if self.points else None
-        #: Whether the state of the random number generator must be restored after such a run.
+        #: Whether the state of the random number generator must be restored after a run that contradicts an assumption.
         self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
-        #: Whether Python can run a call that raises an exception: nothing has happened then.
+        #: Whether Python can run the call again if a run raises an exception, because the run has had no effect.
         self.is_repeatable = not has_effects(staging.record.entry)
         if self.is_random and self.is_repeatable and any(map(spans.has_handlers, staging.objects.codes)):
             self.restores_random = True
@@ -222,7 +222,7 @@ class Trace:
         self.gradient_guards = list(staging.gradients.guards.values())
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
-        #: For each write, whether autograd records it; and the outputs whose history is lost, because it does not.
+        #: For each write, whether autograd records it. The outputs `without_history` are those of the other writes.
         self.recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         written = enumerate(self.recorded, len(self.result.operands))
         self.without_history = {index for index, is_recorded in written if not is_recorded}
