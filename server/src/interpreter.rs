@@ -46,7 +46,7 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
         .ok_or_else(|| anyhow::anyhow!("no Python found; activate an environment or pass `--python PATH`"))
 }
 
-/// `python = ".venv"` in the project's configuration.
+/// The interpreter of the project's configuration: `python = ".venv"`.
 fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     // Configuration requires UTF-8 paths.
     let Some(folder) = SystemPath::from_std_path(folder) else { return Ok(None) };

@@ -33,7 +33,7 @@ pub fn start(db: &dyn Db, document: Document) -> Option<TextRange> {
     guard.or_else(main).filter(|_| uses_runtime(db, document))
 }
 
-/// `__name__ == "__main__"`, in either order.
+/// Whether a test is `__name__ == "__main__"`, in either order.
 fn tests_main(test: &Expr) -> bool {
     let Expr::Compare(ast::ExprCompare { left, ops, comparators, .. }) = test else { return false };
     let ([CmpOp::Eq], [right]) = (&ops[..], &comparators[..]) else { return false };

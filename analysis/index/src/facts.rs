@@ -281,12 +281,12 @@ impl Fact {
         }
     }
 
-    /// Certainly a Tensor.
+    /// Whether the value is certainly a Tensor.
     pub fn is_tensor(&self) -> bool {
         !self.unknown && self.binding() == Binding::Staged
     }
 
-    /// Possibly a Tensor.
+    /// Whether the value may be a Tensor.
     pub fn may_be_tensor(&self) -> bool {
         matches!(self.binding(), Binding::Staged | Binding::Mixed)
     }

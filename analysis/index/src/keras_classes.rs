@@ -68,7 +68,7 @@ pub fn keras_methods(
     })
 }
 
-/// `def __init__(self, dynamic=True)`: Keras 2 calls such a layer with values, Keras 3 has no such layers.
+/// Whether Keras 2 calls a layer without tracing: `def __init__(self, dynamic=True)`. Keras 3 has no such layers.
 fn runs_eagerly(index: &FileIndex, class: ClassIndex) -> bool {
     let methods = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
     methods

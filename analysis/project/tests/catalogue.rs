@@ -30,7 +30,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// `AG503, AG509`: one kind of error may have several causes.
+    /// Whether the entry names this rule. It may name several rules, `AG503, AG509`, for an error with several causes.
     fn is_found_by(&self, code: &str) -> bool {
         self.rule.as_deref().is_some_and(|rules| rules.split(", ").any(|rule| rule == code))
     }

@@ -202,7 +202,7 @@ fn is(expression: &Expr, parameter: &Name) -> bool {
     expression.as_name_expr().is_some_and(|name| name.id == *parameter)
 }
 
-/// The parameter, or arithmetic on it.
+/// Whether an expression is the parameter, or arithmetic on it.
 fn computes(expression: &Expr, parameter: &Name) -> bool {
     match expression {
         Expr::BinOp(operation) => {
@@ -223,7 +223,7 @@ fn is_of_framework(name: &str) -> bool {
         && function.is_some_and(|function| !ACCEPT_NUMBERS.contains(&function))
 }
 
-/// `self.layer`, `self.layers[0]`, `layer`: the callees in a model that take Tensors.
+/// Whether a callee may be a layer, which takes Tensors: `self.layer`, `self.layers[0]`, `layer`.
 fn is_layer(function: &Expr) -> bool {
     match function {
         Expr::Attribute(attribute) => is_layer(&attribute.value),

@@ -404,12 +404,12 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
     }
 }
 
-/// `staticmethod`, `classmethod`
+/// Whether a decorator is `staticmethod` or `classmethod`.
 fn is_static(decorator: &Expr) -> bool {
     decorator.as_name_expr().is_some_and(|name| matches!(name.id.as_str(), "staticmethod" | "classmethod"))
 }
 
-/// `range(n)`
+/// Whether an iterable is `range(n)`.
 fn is_range(iterable: &Expr) -> bool {
     let function = iterable.as_call_expr().and_then(|call| call.func.as_name_expr());
     function.is_some_and(|name| name.id.as_str() == "range")

@@ -301,7 +301,7 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     }
 }
 
-/// `x > 0`, `~(x > 0)`.
+/// Whether an expression is a comparison or its negation: `x > 0`, `~(x > 0)`.
 fn compares(value: &Expr) -> bool {
     match value {
         Expr::Compare(compare) => {

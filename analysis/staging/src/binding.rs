@@ -29,7 +29,8 @@ pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// Metadata of a Tensor, which every library keeps on the host: `x.dtype`, `leaf.ndim`, `y.shape[0]`.
+/// Whether an expression is metadata of a Tensor, which every library keeps on the host: `x.dtype`, `leaf.ndim`,
+/// `y.shape[0]`.
 fn is_metadata(expression: &Expr) -> bool {
     match expression {
         Expr::Attribute(attribute) => {

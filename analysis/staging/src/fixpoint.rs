@@ -286,9 +286,9 @@ impl Fixpoint {
         changed
     }
 
-    /// In the first round the result of a recursive function is unknown because of the recursion itself. It
-    /// is assumed to be the union of the other returned values; if part of it is still unknown after that,
-    /// the cause is not the recursion.
+    /// Whether the result of a recursive function is unknown for another reason than the recursion. In the first round
+    /// it is unknown because of the recursion, and is assumed to be the union of the other returned values. If part of
+    /// it is still unknown in the next round, there is another reason.
     fn is_unknown_without_recursion(&mut self, scope: Scope, returns: &AssumedType) -> bool {
         let tried = self
             .returns
@@ -542,8 +542,8 @@ impl Fixpoint {
     }
 }
 
-/// `backend.add` with one module per backend: functions of the same name in several files are alternative
-/// implementations, and a run uses one of them.
+/// Whether a run uses only one of these functions: functions of the same name in several files are alternative
+/// implementations, as in `backend.add` with one module per backend.
 fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     let [first, rest @ ..] = targets else { return false };
     let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();

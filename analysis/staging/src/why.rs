@@ -187,7 +187,7 @@ impl Reasons<'_> {
         compare.ops.iter().all(|op| matches!(op, Is | IsNot | In | NotIn))
     }
 
-    /// "`x.shape[0]` is a Python int".
+    /// Describes an expression in a sentence: "`x.shape[0]` is a Python int".
     fn sentence(&self, expression: &Expr) -> String {
         let shape = match self.describe(expression) {
             word if self.mentions_shape(expression) && !word.contains("Tensor") => {

@@ -24,7 +24,7 @@ pub fn of_function(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     of_body(&def.body)
 }
 
-/// `3`, `-1.5`, `True`, `"text"`.
+/// Whether an expression is a literal without parts: `3`, `-1.5`, `True`, `"text"`.
 pub fn is_scalar_literal(expression: &Expr) -> bool {
     match expression {
         Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => true,

@@ -186,7 +186,8 @@ impl StatementVisitor<'_> for Collector {
     }
 }
 
-/// `os.environ["TF_USE_LEGACY_KERAS"] = "1"`, `os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")`
+/// Whether a statement is `os.environ["TF_USE_LEGACY_KERAS"] = "1"` or
+/// `os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")`.
 fn chooses_legacy_keras(statement: &Stmt) -> bool {
     let (name, value) = match statement {
         Stmt::Assign(assign) => match assign.targets.as_slice() {
@@ -211,7 +212,7 @@ fn chooses_legacy_keras(statement: &Stmt) -> bool {
         && text(value).is_some_and(|value| matches!(value.as_str(), "1" | "true" | "True"))
 }
 
-/// `os.environ`, `environ`
+/// Whether an expression is `os.environ` or `environ`.
 fn is_environment(expression: &Expr) -> bool {
     match expression {
         Expr::Attribute(attribute) => attribute.attr.as_str() == "environ",

@@ -385,7 +385,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// `keras.Layer`, `keras.layers.Dense`, `keras.metrics.Mean`
+/// Whether a dotted name is a layer, model or metric: `keras.Layer`, `keras.layers.Dense`, `keras.metrics.Mean`.
 fn is_keras_class(name: &str) -> bool {
     let mut parts = name.split('.');
     let top = ["Layer", "Model", "Metric", "layers", "models", "metrics"];

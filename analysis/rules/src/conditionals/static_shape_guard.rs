@@ -152,7 +152,7 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
     }
 }
 
-/// A literal index greater than zero.
+/// Whether an index is a literal greater than zero.
 fn is_nonzero_index(index: &Expr) -> bool {
     match index {
         Expr::Tuple(tuple) => tuple.elts.iter().any(is_nonzero_index),

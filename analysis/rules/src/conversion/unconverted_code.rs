@@ -172,7 +172,7 @@ fn flagged(ctx: &FunctionContext, reason: Unconverted) {
     }
 }
 
-/// `a != b` in code for TensorFlow 1, where it compares object identity.
+/// Whether a test is `a != b` in code for TensorFlow 1, where it compares object identity.
 fn compares_objects(ctx: &FunctionContext, test: &Expr) -> bool {
     const REMOVED: [&str; 8] = [
         "tensorflow.assign",

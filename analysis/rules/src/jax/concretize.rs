@@ -231,7 +231,7 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
     (text.value.to_str().contains("{:") && is_tensor(ctx, value)).then(|| (FORMAT.to_owned(), value, PRINT))
 }
 
-/// `layers[i]`, `layers[:i]` of a Python sequence.
+/// An index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.
 fn of_index<'a>(ctx: &FunctionContext, subscript: &'a ast::ExprSubscript) -> Option<Concretized<'a>> {
     let (index, help) = match &*subscript.slice {
         Expr::Slice(slice) => {
@@ -265,7 +265,7 @@ fn is_dict(fact: &Fact) -> bool {
         )
 }
 
-/// A list, tuple, `range` or string, whose index must be a number.
+/// Whether a value is a list, tuple, `range` or string, whose index must be a number.
 fn is_sequence(fact: &Fact) -> bool {
     !fact.unknown
         && !fact.alternatives.is_empty()

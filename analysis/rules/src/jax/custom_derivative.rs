@@ -320,7 +320,7 @@ fn may_be_pair(value: &Value) -> bool {
     }
 }
 
-/// `jax.jvp(f, …)`, `jax.jacfwd(f)` of a function that has a rule for reverse mode.
+/// The fault in `jax.jvp(f, …)` or `jax.jacfwd(f)` if the function has a rule for reverse mode only.
 fn forward_mode<'a>(
     ctx: &FileContext,
     call: &'a ast::ExprCall,

@@ -197,7 +197,7 @@ fn is_jit(ctx: &FileContext, expression: &Expr) -> bool {
     ctx.resolve(expression).is_some_and(|name| name == "jax.jit")
 }
 
-/// NumPy's arrays are copied to the device, and not deleted.
+/// Whether a name is bound to an array of NumPy. Such arrays are copied to the device, and not deleted.
 fn is_of_numpy<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

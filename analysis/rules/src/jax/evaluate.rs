@@ -140,7 +140,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// `functools.partial(f, x)`, with arguments that are all written out.
+    /// Whether a call is `functools.partial(f, x)` without starred arguments.
     fn is_partial(&self, call: &ast::ExprCall) -> bool {
         self.ctx.resolve(&call.func).is_some_and(|name| name == "functools.partial")
             && !call.arguments.args.iter().any(Expr::is_starred_expr)

@@ -129,7 +129,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `depth += 1` with a matching `depth -= 1`: the value is meant for the code traced in between.
+/// Whether the function undoes a change: `depth += 1`, then `depth -= 1`. The value is meant for the code in between.
 fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
     let opposite = match change.op {
         ast::Operator::Add => ast::Operator::Sub,

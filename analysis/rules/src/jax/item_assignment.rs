@@ -165,7 +165,7 @@ fn rewritten(ctx: &FunctionContext, subscript: &ast::ExprSubscript, method: &str
     format!("{array} = {array}.at[{index}].{method}({value})")
 }
 
-/// A name, or an attribute of one, that can be reassigned.
+/// Whether an expression is a name, or an attribute of a name, that can be reassigned.
 fn is_assignable(expression: &Expr) -> bool {
     match expression {
         Expr::Name(_) => true,

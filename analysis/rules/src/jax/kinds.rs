@@ -118,7 +118,7 @@ pub(super) fn of<'a>(
     }
 }
 
-/// `np.array(3.0)`, `x.sum()`: NumPy's arithmetic turns arrays without dimensions into scalars.
+/// Whether an array of NumPy may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns it into a scalar.
 fn may_be_scalar<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, value: &'a Expr) -> bool {
     match program.value(scope, value).0 {
         Bound::Value(Expr::Call(call)) => match ctx.resolve(&call.func) {
@@ -129,7 +129,7 @@ fn may_be_scalar<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, v
     }
 }
 
-/// `3000000000`, `2**40`
+/// Whether an integer literal has more than 32 bits: `3000000000`, `2**40`.
 fn is_wide(value: &Expr) -> bool {
     let number = match value {
         Expr::BinOp(power) if power.op == ast::Operator::Pow => {

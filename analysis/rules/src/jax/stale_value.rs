@@ -122,7 +122,7 @@ fn static_objects<'a>(
     positional.chain(named.map(|keyword| &keyword.value)).filter_map(Expr::as_name_expr).collect()
 }
 
-/// `rate = 0.1; step(x); rate = 0.01; step(x)`: reports where the function reads the name.
+/// Reports a changed name, where the function reads it: `rate = 0.1; step(x); rate = 0.01; step(x)`.
 fn captured<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -188,7 +188,7 @@ fn captured<'a>(
     }
 }
 
-/// `step(model, x); model.rate = 0.01; step(model, x)`: reports the assignment.
+/// Reports the assignment to an attribute of a static argument: `step(model, x); model.rate = 0.01; step(model, x)`.
 fn mutated<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

@@ -125,7 +125,7 @@ fn of_generator<'a>(def: &ast::StmtFunctionDef, transformation: &str, at: &'a Ex
     }
 }
 
-/// `@jax.jit` on a generator function.
+/// The fault of `@jax.jit` on a generator function.
 fn generator<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef) -> Option<Fault<'a>> {
     let decorator = &def.decorator_list.last()?.expression;
     let name = ctx.resolve(decorator)?;

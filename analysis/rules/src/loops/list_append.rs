@@ -143,7 +143,8 @@ fn used_after(staged: &StagedLoop, name: &QName) -> Option<TextRange> {
     uses.operations.iter().find(takes).map(|call| call.range())
 }
 
-/// `items = []`, one `items.append(x)` and one `tf.stack(items)`: rewritten with a TensorArray.
+/// The edits that replace a list by a TensorArray, if it is used in `items = []`, one `items.append(x)` and one
+/// `tf.stack(items)` only.
 fn tensor_array(staged: &StagedLoop, name: &QName, append: &ExprCall, method: &str) -> Option<Vec<Edit>> {
     let ctx = staged.ctx;
     let module = ctx.imports.local_name_of("tensorflow")?;

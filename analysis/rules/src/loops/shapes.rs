@@ -174,7 +174,7 @@ pub(super) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Optio
     }
 }
 
-/// `tf.gather(x, indices)`: the rows of a Tensor.
+/// Whether a value consists of rows of the named Tensor: `tf.gather(x, indices)`.
 fn is_gathered(ctx: &FunctionContext, name: &QName, value: &Expr) -> bool {
     value.as_call_expr().is_some_and(|call| {
         ctx.resolve(&call.func).is_some_and(|function| function == "tensorflow.gather")

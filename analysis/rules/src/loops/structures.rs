@@ -94,7 +94,7 @@ impl Structure {
         }
     }
 
-    /// "a tuple of 2".
+    /// Describes the structure in messages: "a tuple of 2".
     pub(super) fn described(&self) -> String {
         match self {
             Self::Leaf => "a single Tensor".to_owned(),

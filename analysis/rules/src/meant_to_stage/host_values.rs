@@ -149,7 +149,7 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     .emit();
 }
 
-/// A local list into which this function puts Tensors: `values.append(x)`, `values[i] = float(x)`.
+/// Whether a name is a local list into which this function puts Tensors: `values.append(x)`, `values[i] = float(x)`.
 fn is_list_of_tensors(ctx: &FunctionContext, list: &ExprName) -> bool {
     let name = QName::from(&list.id);
     // In converted code `float(x)` is a Tensor.
@@ -196,14 +196,16 @@ fn is_list_of_tensors(ctx: &FunctionContext, list: &ExprName) -> bool {
         })
 }
 
-/// A parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors. NumPy converts both.
+/// Whether an argument is a parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors. NumPy
+/// converts both.
 fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
     is_parameter_of_callback(ctx, argument)
         && ctx.fact(argument).binding() == Binding::Staged
         && tracing::origin(ctx, argument) == Origin::Assumed
 }
 
-/// A required parameter of a function that a Dataset calls, whatever its other callers pass: never a Python string.
+/// Whether an argument is a required parameter of a function that a Dataset calls. It is never a Python string,
+/// whatever other callers pass.
 fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
     let Some(name) = argument.as_name_expr().filter(|_| ctx.root() == Some(RootKind::DatasetCallback)) else {
         return false;
@@ -214,7 +216,7 @@ fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
     is_required && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
 }
 
-/// A parameter with a default: `separator=os.path.sep`. A Tensor may be passed or not.
+/// Whether an argument is a parameter with a default, `separator=os.path.sep`. Callers may pass a Tensor or omit it.
 fn is_optional(ctx: &FunctionContext, argument: &Expr) -> bool {
     let Some(name) = argument.as_name_expr() else { return false };
     let mut parameters = ctx.def().parameters.iter_non_variadic_params();
@@ -296,7 +298,7 @@ const ARRAY_ATTRIBUTES: [(&str, &str); 24] = [
     ("detach", "`tf.stop_gradient`"),
 ];
 
-/// `x.astype(np.float32)`, `text.decode()`: the attribute does not exist.
+/// Reports attributes that a Tensor does not have: `x.astype(np.float32)`, `text.decode()`.
 fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
     let name = attribute.attr.as_str();
     let Some((_, instead)) = ARRAY_ATTRIBUTES.iter().find(|(known, _)| *known == name) else { return };
@@ -321,7 +323,7 @@ fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
     .emit();
 }
 
-/// `tf.experimental.numpy.experimental_enable_numpy_behavior()` gives Tensors the methods of arrays.
+/// Whether Tensors have the methods of arrays: `tf.experimental.numpy.experimental_enable_numpy_behavior()`.
 fn numpy_methods_are_enabled(ctx: &FunctionContext) -> bool {
     ctx.imports.dotted_names().any(|name| name.starts_with("tensorflow.experimental.numpy"))
 }

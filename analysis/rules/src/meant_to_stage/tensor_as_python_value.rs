@@ -313,7 +313,7 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// An element of a set, or a key of a dictionary.
+    /// Reports a Tensor as an element of a set or a key of a dictionary.
     fn hashes(&self, element: &'a Expr) {
         if self.is_tensor(element) && matches!(self.ctx.fact(element).tensor_kind(), Some(TensorKind::Tensor))
         {
@@ -348,7 +348,7 @@ impl<'a> Checker<'_, 'a> {
             .emit();
     }
 
-    /// `lambda x: x > 0` over a list of Tensors.
+    /// Whether a test compares Tensors: `lambda x: x > 0` over a list of Tensors.
     fn compares_tensors(&self, test: &'a ast::ExprLambda, list: Option<&'a Expr>) -> bool {
         let parameter = test.parameters.as_ref().and_then(|parameters| parameters.args.first());
         let is_element = |operand: &Expr| {

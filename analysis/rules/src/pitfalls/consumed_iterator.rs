@@ -94,7 +94,7 @@ fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_python)
 }
 
-/// `Iterator[int]`, `Iterator[tuple[str, float]]`.
+/// Whether the items of an iterator are Python values: `Iterator[int]`, `Iterator[tuple[str, float]]`.
 fn yields_plain_values(class: &str) -> bool {
     const PLAIN_TYPES: [&str; 11] =
         ["Iterator", "bool", "bytes", "complex", "dict", "float", "int", "list", "set", "str", "tuple"];

@@ -175,7 +175,7 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// `range(3)`, `[a, b]`: a Python loop of at least one iteration.
+/// Whether a Python loop has at least one iteration: over `range(3)`, `[a, b]`.
 fn iterates(iterable: &Expr) -> bool {
     match iterable {
         Expr::Call(call) => {

@@ -277,7 +277,7 @@ impl<'c, 'a> Graph<'c, 'a> {
         self.node(tensors, rank, None)
     }
 
-    /// The call of a layer.
+    /// The result of the call of a layer.
     fn apply(&mut self, layer: usize, call: &'a ast::ExprCall, depth: usize) -> Value<'a> {
         self.layers[layer].used = true;
         let class = self.layers[layer].class.clone();
@@ -445,7 +445,7 @@ fn is_known(value: &Value) -> bool {
     }
 }
 
-/// The functions of NumPy that create an array.
+/// Whether a function of NumPy creates an array.
 fn is_array(name: &str) -> bool {
     name.starts_with("numpy.random.")
         || name.strip_prefix("numpy.").is_some_and(|function| {

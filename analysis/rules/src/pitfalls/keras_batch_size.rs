@@ -333,7 +333,7 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// The functions that need numbers as sizes.
+/// Whether a function needs numbers as sizes.
 fn takes_sizes(name: &str) -> bool {
     const CREATE: [&str; 14] = [
         "arange",

@@ -115,12 +115,13 @@ fn is_recurrent(class: &str) -> bool {
     matches!(class, "LSTM" | "GRU" | "SimpleRNN")
 }
 
-/// Layers that create weights when they are built.
+/// Whether a layer creates weights when it is built.
 pub(super) fn has_weights(class: &str) -> bool {
     class == "Dense" || class == "Embedding" || is_recurrent(class) || class.contains("Conv")
 }
 
-/// `LSTM(4, return_state=True)`, `attention(x, x, return_attention_scores=True)`
+/// Whether a layer returns several tensors: `LSTM(4, return_state=True)`,
+/// `attention(x, x, return_attention_scores=True)`.
 pub(super) fn returns_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     let text = ctx.text(call);
     ["return_state", "return_attention_scores"].iter().any(|option| text.contains(option))

@@ -323,7 +323,7 @@ const NEED_VALUES: [&str; 19] = [
     "min",
 ];
 
-/// An operation of TensorFlow on Tensors.
+/// Whether a dotted name is an operation of TensorFlow on Tensors.
 fn is_operation(name: &str) -> bool {
     const NOT_OPERATIONS: [&str; 8] = [
         "tensorflow.function",

@@ -122,7 +122,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
     }
 }
 
-/// The functions of TensorFlow that users apply to the tensors of a functional model.
+/// Whether a function of TensorFlow, applied to a tensor of a functional model, returns such a tensor.
 fn keeps_tensor(function: &str) -> bool {
     const FUNCTIONS: [&str; 14] = [
         "cast",
@@ -143,7 +143,7 @@ fn keeps_tensor(function: &str) -> bool {
     FUNCTIONS.contains(&function) || function.starts_with("nn.") || function.starts_with("image.")
 }
 
-/// The functions of `keras.ops` whose result is one tensor.
+/// Whether the result of a function of `keras.ops` is one tensor.
 fn returns_one_tensor(function: &str) -> bool {
     const OTHER_RESULTS: [&str; 14] = [
         "shape",
@@ -164,7 +164,7 @@ fn returns_one_tensor(function: &str) -> bool {
     !OTHER_RESULTS.contains(&function)
 }
 
-/// A call that creates a layer with one result.
+/// Whether a value is a call that creates a layer with one result.
 fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
     const OTHER_LAYERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
     let Some(call) = value.as_call_expr().filter(|call| !returns_several(ctx, call)) else { return false };

@@ -87,7 +87,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `self.n += 1`, and a decision on `self.n`.
+/// Reports `self.n += 1` if the function also has a decision on `self.n`.
 fn tested_state(ctx: &FunctionContext, target: &Expr) {
     let Some(name) = QName::from_expr(target) else { return };
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
@@ -105,7 +105,8 @@ fn tested_state(ctx: &FunctionContext, target: &Expr) {
     .emit();
 }
 
-/// `state.steps += 1`, `counts["calls"] += 1`, `calls += 1` of a global, in a function that is called again and again.
+/// Reports `state.steps += 1`, `counts["calls"] += 1` and `calls += 1` of a global in a function that is called again
+/// and again.
 fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
     let is_called =
         matches!(ctx.root(), Some(RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback));
@@ -183,7 +184,7 @@ fn update(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     }
 }
 
-/// `self.n = self.n + 1`, `self.on = not self.on`.
+/// Whether an assignment updates its target: `self.n = self.n + 1`, `self.on = not self.on`.
 fn is_update(target: &Expr, value: &Expr) -> bool {
     let name = QName::from_expr(target);
     let is_same = |expression: &Expr| name.is_some() && QName::from_expr(expression) == name;

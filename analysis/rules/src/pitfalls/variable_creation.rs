@@ -125,13 +125,13 @@ fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a Expr
     }
 }
 
-/// `tf.Variable(…)`: other rules find layers that a layer creates.
+/// Whether a call is `tf.Variable(…)`. Other rules find layers that a layer creates.
 fn is_variable(ctx: &FunctionContext, created: &ExprCall) -> bool {
     ctx.resolve(&created.func)
         .is_some_and(|name| matches!(name.as_str(), "tensorflow.Variable" | "keras.Variable"))
 }
 
-/// Functions and classes that create variables when they are called.
+/// Whether a function or class creates variables when it is called.
 fn creates_variables(name: &str) -> bool {
     const NAMES: [&str; 6] = [
         "tensorflow.Variable",
@@ -153,7 +153,7 @@ fn creates_variables(name: &str) -> bool {
             .any(|module| is_class_of(module))
 }
 
-/// Keras layers that create weights when they are first called.
+/// Whether a Keras layer creates weights when it is first called.
 fn has_weights(name: &str) -> bool {
     const LAYERS: [&str; 14] = [
         "BatchNormalization",

@@ -222,7 +222,8 @@ fn hashed<'a>(ctx: &FunctionContext, key: &'a Expr) -> Option<(&'a Expr, String)
     (is_here && definition(ctx, &format!("{class}.__hash__")).is_some()).then(|| (key, class.to_string()))
 }
 
-/// `nn.LayerNorm(3, elementwise_affine=False)`, `nn.BatchNorm1d(3, affine=False)`.
+/// Whether the created layer has no parameters: `nn.LayerNorm(3, elementwise_affine=False)`,
+/// `nn.BatchNorm1d(3, affine=False)`.
 fn is_without_parameters(call: &ast::ExprCall) -> bool {
     ["affine", "elementwise_affine"].iter().any(|name| call.arguments.find_keyword(name).is_some())
 }

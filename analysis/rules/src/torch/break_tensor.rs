@@ -317,7 +317,7 @@ fn address<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> 
     (method.attr.as_str() == "data_ptr" && is_tensor(ctx, &method.value)).then_some(&*method.value)
 }
 
-/// `sorted([x[0], x[1]])`, `sorted(rows, key=lambda row: row.sum())`.
+/// Whether a call sorts Tensors: `sorted([x[0], x[1]])`, `sorted(rows, key=lambda row: row.sum())`.
 fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> bool {
     if let Some(keyword) = call.arguments.find_keyword("key") {
         let lambda = keyword.value.as_lambda_expr();
@@ -355,7 +355,7 @@ fn is_object(ctx: &FunctionContext, dtype: &Expr) -> bool {
         || dtype.as_string_literal_expr().is_some_and(|text| matches!(text.value.to_str(), "O" | "object"))
 }
 
-/// `torch.empty(3, 4).t()`, or a name that is bound to it.
+/// Whether a value is `torch.empty(3, 4).t()`, or a name that is bound to such a call.
 fn is_transposed(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(call) => call.func.as_attribute_expr().is_some_and(|method| {

@@ -145,7 +145,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Decisions on the sizes of Tensors, and loops over sizes, under torch.fx: a size is a symbolic value of its graph.
+/// Reports decisions on the sizes of Tensors, and loops over sizes, under torch.fx. In its graph, sizes are symbolic
+/// values.
 fn on_sizes(ctx: &FunctionContext) {
     let report = |at: &Expr, what: &str, size: &Expr| {
         let message =
@@ -187,7 +188,7 @@ fn rank_in<'a>(ctx: &FunctionContext, test: &'a Expr) -> Option<&'a Expr> {
     (is_read && tracing::is_tensor(ctx, &attribute.value)).then_some(left)
 }
 
-/// `torch.equal(a, b)` and `any(v > 0 for v in x)`, which return a Python bool.
+/// Reports calls that return a Python bool: `torch.equal(a, b)`, `any(v > 0 for v in x)`.
 fn predicates(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         let Some((name, value)) = predicate(ctx, expression) else { continue };

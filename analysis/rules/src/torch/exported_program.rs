@@ -74,7 +74,7 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// `Dim("batch")`, or a name that is bound to it.
+    /// Whether an expression is `Dim("batch")`, or a name that is bound to such a call.
     fn is_dimension(&self, scope: ScopeId, expression: &'a Expr) -> bool {
         value(self.program, scope, expression)
             .and_then(Expr::as_call_expr)

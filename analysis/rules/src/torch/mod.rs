@@ -161,7 +161,7 @@ fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
     tests_compilation || is_under_script_test(ctx, range)
 }
 
-/// `if not torch.jit.is_scripting(): …` around `range`.
+/// Whether `if not torch.jit.is_scripting(): …` is around `range`.
 fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.constructs.iter().any(|construct| {
         matches!(construct.kind, ConstructKind::If | ConstructKind::IfExp)

@@ -347,7 +347,7 @@ fn names(parameters: &ast::Parameters) -> Vec<&str> {
     parameters.iter_non_variadic_params().map(|parameter| parameter.name().as_str()).collect()
 }
 
-/// `v.add_(1)`: the parameter.
+/// The parameter that an expression changes in place: `v` of `v.add_(1)`.
 fn changed_in_place<'a>(expression: &'a Expr, parameters: &[&'a str]) -> Option<&'a str> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     let receiver = method.value.as_name_expr()?.id.as_str();

@@ -111,7 +111,7 @@ fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
     }
 }
 
-/// A positive integer literal.
+/// Whether a value is a positive integer literal.
 fn is_step(value: &Expr) -> bool {
     natural(value).is_some_and(|step| step > 0)
 }
@@ -129,7 +129,7 @@ fn is_int(ctx: &FunctionContext, target: &Expr) -> bool {
         || ctx.expressions().into_iter().any(|expression| ctx.text(expression) == text && known(expression))
 }
 
-/// `self.calls` in a method of an `nn.Module`.
+/// Whether an attribute belongs to the receiver of a method of an `nn.Module`: `self.calls`.
 fn is_of_module(ctx: &FunctionContext, attribute: &ast::ExprAttribute) -> bool {
     let receiver = ctx.def().parameters.args.first().map(|parameter| parameter.name().as_str());
     let of_self = attribute.value.as_name_expr().is_some_and(|name| Some(name.id.as_str()) == receiver);

@@ -74,7 +74,7 @@ impl Attribute {
     }
 }
 
-/// `Optional[Tensor]`, `Tensor | None`, `Union[Tensor, None]`.
+/// Whether an annotation allows `None`: `Optional[Tensor]`, `Tensor | None`, `Union[Tensor, None]`.
 pub(super) fn is_optional(annotation: &str) -> bool {
     let text = annotation.trim_matches(['"', '\'']);
     text.starts_with("Optional[")
@@ -107,7 +107,7 @@ pub(super) fn is_optional_attribute(ctx: &FunctionContext, expression: &Expr) ->
     }
 }
 
-/// The attributes that `torch.nn` declares `Optional` (torch 2.11).
+/// Whether `torch.nn` declares an attribute of a class `Optional` (torch 2.11).
 fn is_library_optional(class: &str, attribute: &str) -> bool {
     let Some(class) = class.strip_prefix("torch.nn.") else { return false };
     match attribute {

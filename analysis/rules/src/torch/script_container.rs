@@ -138,7 +138,7 @@ fn list_of_tensors<'a>(ctx: &FunctionContext<'a>, list: &ast::ExprName) -> Optio
     })
 }
 
-/// `x.item()`, `len(x)`
+/// Whether a value is certainly a number: `x.item()`, `len(x)`.
 fn is_number(fact: &Fact) -> bool {
     !fact.unknown
         && !fact.alternatives.is_empty()
@@ -147,7 +147,7 @@ fn is_number(fact: &Fact) -> bool {
         })
 }
 
-/// `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.
+/// Whether a tuple has elements of different types: `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.
 fn is_mixed_tuple(shown: &str) -> bool {
     let Some(elements) = shown.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')) else {
         return false;

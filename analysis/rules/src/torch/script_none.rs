@@ -191,8 +191,8 @@ fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, 
 
 const PLAIN_TYPES: [&str; 6] = ["int", "float", "bool", "str", "Tensor", "torch.Tensor"];
 
-/// A variable that may be `None` after the tests before it, or an attribute that is declared `Optional`: tests do not
-/// narrow attributes.
+/// Whether an expression is a variable that may be `None` in spite of the tests before it, or an attribute that is
+/// declared `Optional`: tests do not narrow attributes.
 fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
     match expression {
         Expr::Name(name) => {

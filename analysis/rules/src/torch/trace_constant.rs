@@ -160,7 +160,7 @@ fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity,
         .emit();
 }
 
-/// `assert …`, or an `if` that only raises: without it, the results are the same.
+/// Whether a decision is an `assert`, or an `if` that only raises. Without it, the results are the same.
 fn only_raises(node: ConstructNode) -> bool {
     match node {
         ConstructNode::Assert(_) => true,

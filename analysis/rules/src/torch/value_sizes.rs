@@ -207,7 +207,7 @@ fn selects_rows(ctx: &FunctionContext, tensor: &Expr) -> bool {
     selects && sized_by_values(ctx, tensor).is_some()
 }
 
-/// `x.nonzero(as_tuple=True)` and `torch.where(x)` return a Tensor of indices for each axis.
+/// Whether a call returns a Tensor of indices for each axis: `x.nonzero(as_tuple=True)`, `torch.where(x)`.
 fn indices_by_axis(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let by_axis = call
         .arguments

@@ -302,7 +302,7 @@ fn is_named(callee: &Expr, target: &Target) -> bool {
     last_name(callee).is_some_and(|name| name == target.path.name())
 }
 
-/// `self.method`.
+/// Whether a callee is `self.method`.
 fn on_self(callee: &Expr) -> bool {
     let receiver = callee.as_attribute_expr().and_then(|attribute| attribute.value.as_name_expr());
     receiver.is_some_and(|receiver| matches!(receiver.id.as_str(), "self" | "cls"))

@@ -315,7 +315,7 @@ fn is_partial(imports: &Imports, call: &ast::ExprCall) -> bool {
     imports.resolve(&call.func).is_some_and(|name| name == "functools.partial")
 }
 
-/// The methods by which Flax and Haiku call a module with its parameters.
+/// Whether Flax or Haiku calls a module with its parameters through this method: `apply`.
 pub(super) fn is_application(method: &str) -> bool {
     matches!(method, "apply" | "init" | "init_with_output" | "lazy_init")
 }
