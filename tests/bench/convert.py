@@ -7,9 +7,9 @@ The functions are TensorFlow's own operations and Keras's TensorFlow backend, wi
 from the sorted list. For ag-lsp, each function is a separate file. ag-lsp converts `--copies` copies of the files, and
 the startup time, measured on an empty file, is subtracted.
 
-All times are CPU time. For TensorFlow and malt, this is `to_graph`, which reads the source, converts it, and loads the
-result. For ag-lsp, it includes reading the files, conversion, and writing text and source map as JSON. Every function
-must convert, and CPython must compile the output of ag-lsp. TensorFlow and malt are installed under `target/`.
+All times are CPU time. For TensorFlow and malt, `to_graph` is measured, which reads the source, converts it, and loads
+the result. For ag-lsp, the time includes reading the files, conversion, and writing text and source map as JSON. Every
+function must convert, and CPython must compile the output of ag-lsp. TensorFlow and malt are installed under `target/`.
 """
 
 import argparse

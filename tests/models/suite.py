@@ -1,7 +1,7 @@
 """The harness of all suites: runs each case in eager torch and staged, and prints one table.
 
-A case is a name and a program. A program is a function of `stage`, which wraps a function of the program: it builds
-everything from a seed, calls the wrapped function, and returns all that can be observed.
+A case is a name and a program. A program is a function with the parameter `stage`. It builds everything from a seed,
+wraps a function with `stage`, calls the wrapped function, and returns everything that can be observed.
 """
 
 import argparse

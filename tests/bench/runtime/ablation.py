@@ -6,9 +6,9 @@
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/ablation.py [W1 W2 ...]
 
-The figure's last column, parallel execution of independent operations, does not exist: a plan runs one operation at a time.
-The variants run in alternating calls on one thread. The results are compared with those of eager torch, and no call may
-contradict an assumption.
+The last column of the figure, parallel execution of independent operations, has no counterpart here: a plan runs one
+operation at a time. The variants run in alternating calls on one thread. The results are compared with those of eager
+torch, and no call may contradict an assumption.
 """
 
 import importlib
