@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findBinary, type SearchPaths } from '../src/binary';
 
-/** Search paths that all contain `ag-lsp`, except `without` and other changes. */
+/** Search paths with three copies of `ag-lsp`, except the files in `without`. `change` replaces other properties. */
 function paths(change: Partial<SearchPaths> & { without?: string[] } = {}): SearchPaths {
     const everywhere = ['/project/.venv/bin/ag-lsp', '/usr/bin/ag-lsp', '/extension/bundled/ag-lsp'];
     return {

@@ -3,7 +3,8 @@
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/tiers.py [WORKLOAD...]
 
 For the first configuration of each program, prints the minimum CPU milliseconds of each variant, the median ratio of
-adjacent calls, and the difference of the results. The runtime's own kernels are the native tier and the measured products.
+adjacent calls, and the difference of the results. The runtime's own kernels are the native tier and the
+measured kernels for matrix products.
 """
 
 import importlib

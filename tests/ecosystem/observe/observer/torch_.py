@@ -36,7 +36,7 @@ def install(probe):
 
 
 class Module:
-    """The conditions of a file by the position of the expression that a jump tests, and the lines of its functions."""
+    """The conditions of a file, keyed by the position of the expression that a jump tests, and the lines of its functions."""
 
     def __init__(self, path):
         self.tests = {}
