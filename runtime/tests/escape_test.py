@@ -220,7 +220,7 @@ class Gate(torch.nn.Module):
 
 
 def test_the_state_of_modules_in_modules_of_torch():
-    """Also of those that only code of torch calls."""
+    """This includes modules that only code of torch calls."""
     found = []
     for stage in (lambda f: f, ag.function):
         gates = [Gate() for _ in range(3)]

@@ -1,4 +1,4 @@
-"""`ag.explain`: what became of each statement."""
+"""`ag.explain`: the outcome of each statement."""
 
 import json
 

@@ -363,7 +363,7 @@ class Straight(torch.autograd.Function):
 
 
 def test_autograd_function():
-    """Differentiated outside the graph, inside it, and in a loop."""
+    """The function is differentiated outside the graph, inside it, and in a loop."""
 
     def f(x, n):
         for i in range(n):

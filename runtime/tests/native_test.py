@@ -193,7 +193,8 @@ def test_values_that_share_memory_still_share_it():
 
 @pytest.mark.parametrize("bounds", [(0.0, None), (-1.0, 1.0)])
 def test_a_mask_and_a_loop_do_not_share_memory(bounds):
-    """The backward pass of `clamp` reads a mask, and writes a tensor that the loop carries. Its elements are larger."""
+    """The backward pass of `clamp` reads a mask, and writes a tensor that the loop carries. The elements of the mask
+    are smaller."""
 
     def f(x, n):
         for _ in range(n):

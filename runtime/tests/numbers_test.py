@@ -54,7 +54,7 @@ def test_state_with_numbers_as_keys():
 
 
 def test_zero_and_nan():
-    """`==` tells neither the sign of a zero nor whether a number is NaN."""
+    """`==` recognizes neither the sign of a zero nor NaN."""
 
     def f(x):
         return repr(x[0].item())[0], "1" in {str(x[0].item()): 1}
@@ -106,7 +106,7 @@ def test_a_number_is_looked_up_once():
 
 
 def test_in_a_loop():
-    """The loop is decided too."""
+    """The number of iterations of the loop is decided, too."""
 
     def f(x, n):
         while n > 0:

@@ -57,7 +57,7 @@ def test_every_operator_of_torch():
 
 
 def test_every_operator_of_torch_on_non_contiguous_tensors():
-    """After a call with contiguous tensors."""
+    """The first call has contiguous tensors."""
     compared, failures = 0, []
     for info in operators():
         name = name_of(info)

@@ -52,7 +52,7 @@ def test_assumptions_broken_one_by_one(first, tmp_path):
 
 
 def arguments(program, seed):
-    """The usual call, and calls in which one thing differs each."""
+    """The arguments of the usual call, and of calls that each differ from it in one thing."""
     torch.manual_seed(seed)
     usual = dict(a=torch.randn(3), m=torch.randn(2, 3), n=torch.tensor(2), f=torch.randn(40), t=torch.randint(1, 4, (40,)), q=1.5)
     changed = []

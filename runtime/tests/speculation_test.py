@@ -115,7 +115,7 @@ def test_outcomes_that_differ_but_are_the_same_in_each_call():
         for row in x:
             if row > 0:
                 found.append(row)
-        return found  # the length is known: each condition is
+        return found  # the length is known, because each condition is
 
     staged = speculative(f, (t(1, -1, 2, 3, -2),))
     assert "if" not in operations(staged, t(1, -1, 2, 3, -2))
@@ -286,7 +286,7 @@ def test_output_comes_after_the_checks(capsys):
         if x.sum() > 0:
             x = x + 1
         print("x:", x.tolist())
-        if x.sum() > 10:  # not assumed: a run that contradicts it has printed already
+        if x.sum() > 10:  # not assumed, because a run that contradicts it would already have printed
             x = x - 10
         return x
 

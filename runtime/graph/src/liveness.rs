@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 #[derive(Debug, Default)]
 pub struct RegionLife {
-    /// Dead before the first node: unused parameters, and values used only by the sibling branch.
+    /// Values that are dead before the first node: unused parameters, and values used only by the sibling branch.
     pub entry: Vec<Value>,
     pub nodes: Vec<NodeLife>,
     /// Values whose last use is as a result of the region.
@@ -18,7 +18,7 @@ pub struct RegionLife {
 pub struct NodeLife {
     /// Values whose last use is as an operand of the node, which may consume them.
     pub operands: Vec<Value>,
-    /// Dead after the node: unused results, and values used in every iteration of a loop.
+    /// Values that are dead after the node: unused results, and values used in every iteration of a loop.
     pub after: Vec<Value>,
     pub regions: Vec<RegionLife>,
 }

@@ -116,7 +116,7 @@ impl PyGraph {
         Ok(params.into_iter().map(|value| building.value(value)).collect())
     }
 
-    /// Ends the body begun last. `types` are the result types of calls.
+    /// Ends the body that was begun last. `types` are the result types of calls.
     fn end(&mut self, results: Vec<Bound<'_, PyAny>>, types: Vec<Bound<'_, PyType>>) -> PyResult<()> {
         let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
         let building = self.building()?;
@@ -183,7 +183,7 @@ impl PyGraph {
         if self.building()?.builder.abandon() { Ok(()) } else { Err(nothing_open()) }
     }
 
-    /// The number of open regions, without the function body.
+    /// The number of open regions, not counting the function body.
     #[getter]
     fn depth(&mut self) -> PyResult<usize> {
         Ok(self.building()?.builder.open.len() - 1)

@@ -58,7 +58,7 @@ impl PyPlan {
         tuple(py, self.values(py, saved.0.clone(), inputs)?)
     }
 
-    /// One line per step. `source(file, line)` returns the text of a line, or None.
+    /// The steps as text, one per line. `source(file, line)` returns the text of a line, or None.
     fn listing(&self, source: &Bound<'_, PyAny>) -> String {
         self.plan.listing(&|file, line| source.call1((file, line)).ok()?.extract().ok())
     }

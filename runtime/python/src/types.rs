@@ -100,7 +100,7 @@ impl PyListType {
     #[new]
     #[pyo3(signature = (element = None))]
     fn new(element: Option<Py<PyType>>) -> PyClassInitializer<Self> {
-        // A graph has a type for the elements of a list that is always empty.
+        // In a graph, a list that is always empty also has an element type.
         let empty =
             || Type::Tensor(TensorType { dtype: DType::F32, shape: Some(Vec::new()), device: Device::Cpu });
         let ty = Type::list(element.as_ref().map_or_else(empty, |element| element.get().0.clone()));

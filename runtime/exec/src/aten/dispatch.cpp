@@ -37,14 +37,14 @@ enum Tag : int32_t { None, Tensor, Int, Float, Bool, String, DType, Device, Layo
 // A node of a tree in preorder: the items of a list follow it.
 struct Value {
   int32_t tag;
-  int32_t index;   // of a device
-  uint64_t length; // of a list or a string
+  int32_t index;   // the index of a device
+  uint64_t length; // the length of a list or a string
   union {
     int64_t integer;
     double real;
     const char *text;
     at::Tensor *tensor; // owned by the caller, for arguments and results
-    Value *items;       // of a list in a result, owned by the caller
+    Value *items;       // the items of a list in a result, owned by the caller
   };
 };
 

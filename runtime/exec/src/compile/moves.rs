@@ -59,7 +59,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A register of the same bank that has never been used: `sources` has already released those being read.
+    /// A register of the same bank that has never been used. Released registers may still be read, because `sources`
+    /// has already released the sources.
     fn fresh_for(&mut self, register: Register) -> Register {
         match register {
             Register::Scalar(_, kind) => Register::Scalar(self.registers.unused_scalar(), kind),

@@ -1,9 +1,9 @@
 //! Differentiates `call`. The derivative of a function is another function of the graph, one for each
 //! combination of differentiated operands and results. The derivative of a recursive function is recursive.
 //!
-//! If no second derivative is needed, the forward function also returns a tuple of saved values, which
-//! contains the tuples of nested calls; each level is computed once. Otherwise the backward function of each
-//! level recomputes the forward function, and so all levels below.
+//! If no second derivative is needed, the forward function also returns a tuple of saved values, which contains the
+//! tuples of nested calls; each level is computed once. Otherwise the backward function of each level recomputes the
+//! forward function, including its nested calls.
 
 use std::collections::{HashMap, HashSet};
 

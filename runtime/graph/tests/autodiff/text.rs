@@ -145,7 +145,7 @@ fn missing_derivative_is_reported_with_its_span() {
     }
 }
 
-/// After an error the function is unchanged, except for values that loops and branches carry in addition.
+/// After an error the function is unchanged, except that loops and branches may carry additional values.
 #[test]
 fn failed_gradient_leaves_the_function_unchanged() {
     let text = r#"graph 1

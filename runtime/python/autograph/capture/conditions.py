@@ -1,4 +1,4 @@
-"""Staged booleans that are computed from sizes: whether they are true for the usual sizes.
+"""Decides whether a staged boolean that is computed from sizes is true for the usual sizes.
 
 The answer for a boolean is computed from the answers for its operands; each answer is computed once. A symbolic expression
 would contain the condition of each `if` twice, and so grow exponentially with the nesting depth of the conditions.

@@ -92,7 +92,8 @@ class Gradients:
         return dict(self.values)
 
     def changed(self, before, depth):
-        """The gradients that a region of this depth assigned to tensors from before it, with their state before."""
+        """The gradients that a region of this depth assigned to tensors that existed before it, with their previous
+        states."""
         found = {}
         for base, value in list(self.values.items()):
             if base in before and before[base] is value:

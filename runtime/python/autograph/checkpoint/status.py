@@ -60,7 +60,7 @@ class _Unused:
             self.paths += [path for path, edge in later if not isinstance(edge, Ref) or self._has_value(edge.id)]
 
     def _has_value(self, id):
-        """Whether values below a node are not restored. Each is listed once."""
+        """Whether a node, or a node below it, has a value that was not restored. Each node counts once."""
         found, stack = False, [id]
         while stack:
             node = self.graph.nodes[stack.pop()]

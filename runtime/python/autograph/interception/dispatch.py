@@ -98,7 +98,8 @@ def _is_kept(func, args, kwargs):
 
 
 def _with_sizes(staging, func, args, kwargs):
-    """The arguments with staged integers as sizes: a decomposition compares them with sizes of tensors."""
+    """The arguments, with symbolic sizes in place of staged integers: a decomposition compares these with sizes of
+    tensors."""
 
     def sized(argument, type):
         if isinstance(argument, (list, tuple)):

@@ -58,8 +58,8 @@ def or_(a, b):
 
 
 def _shortcut(first, if_true, if_false, left, name, passage):
-    """Evaluates the second operand only if the first does not determine the result. If the first is a boolean, the
-    result is a constant where the first determines it."""
+    """Evaluates the second operand only if the first does not determine the result. On the path where a boolean first
+    operand determines the result, the result is a constant."""
     if _is_bool(first):
         return either(first, if_true, if_false, name, passage)
     return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name, passage)

@@ -36,7 +36,8 @@ MOST_EVENTS = 200_000
 
 
 class Kind:
-    """The kind of the results of a function: their structure, and for each the type of a tensor or number, or None."""
+    """The kind of the results of a function: their structure, and the type of each: a `TensorType`, or the class of a
+    number or of None."""
 
     __slots__ = ("structure", "types", "have_history")
 
@@ -46,7 +47,7 @@ class Kind:
         self.have_history = have_history
 
     def merged(self, other):
-        """The kind of results that may have one of two kinds; None if there is none."""
+        """The most specific kind that includes both kinds; None if there is none."""
         if self.structure != other.structure or self.have_history != other.have_history:
             return None
         types = [_merged(a, b) for a, b in zip(self.types, other.types)]

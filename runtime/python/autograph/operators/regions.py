@@ -75,7 +75,7 @@ def _traced(staging, body, get_state, set_state, values, install):
 
 @contextmanager
 def at_end(staging, block):
-    """In this block, nodes are appended to the region of a traced block, and the state is that at its end."""
+    """A context that appends nodes to the region of a traced block, with the state at the end of this block."""
     before = {cell: cell_state(cell) for cell in block.changed}
     with staging.record.reopened(block.region):
         for cell, state in block.changed.items():

@@ -1,7 +1,7 @@
 """The operators that code converted with `ag-lsp convert --dialect snek` calls (Snek, section 3 and figure 8).
 
-They are called with the blocks of a statement as functions. The variables that a block assigns are the cells of its
-function, so the operators read and assign the state of a staged statement through these cells.
+Their arguments are functions, one for each block of a statement. The variables that a block assigns are the cells of
+its function, so the operators read and assign the state of a staged statement through these cells.
 """
 
 import dis

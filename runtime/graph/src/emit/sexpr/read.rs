@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    /// The operation of an application, and the arguments behind it.
+    /// The operation of an application, and its arguments.
     fn op(&self, application: &'a Sexpr) -> Read<(Op, &'a [Sexpr])> {
         let [name, arguments @ ..] = application.list()? else {
             return Err(application.expected("an operation"));
@@ -223,7 +223,7 @@ fn float(text: &str) -> Option<f64> {
 }
 
 impl Sexpr {
-    /// The items behind the head of a list: `(head item…)`.
+    /// The items after the head of a list: `(head item…)`.
     fn form(&self, head: &str) -> Read<&[Self]> {
         match &self.form {
             Form::List(items) => match items.split_first() {
@@ -234,10 +234,10 @@ impl Sexpr {
         }
     }
 
-    /// The items behind the head of a list with this number of items.
+    /// The items after the head of a list, which must have this number of them.
     fn fields<const N: usize>(&self, head: &str) -> Read<&[Self; N]> {
         let items = self.form(head)?;
-        items.try_into().map_err(|_| self.expected(&format!("{N} items behind `{head}`")))
+        items.try_into().map_err(|_| self.expected(&format!("{N} items after `{head}`")))
     }
 
     fn list(&self) -> Read<&[Self]> {
