@@ -119,7 +119,7 @@ fn fixable(violation: &Violation) -> String {
     }
 }
 
-/// `[*]`: `--fix` applies the fix; `[-]`: `--unsafe-fixes` applies it.
+/// The mark of a fix: `[*]` if `--fix` applies it, `[-]` if only `--unsafe-fixes` applies it.
 fn mark(applicability: Applicability) -> &'static str {
     match applicability {
         Applicability::Safe => "[*]",

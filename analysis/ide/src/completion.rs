@@ -12,7 +12,7 @@ pub struct Completion {
     pub rules: Vec<&'static Rule>,
 }
 
-/// `# ag: ignore[AG1▮` -> the rules that can be suppressed.
+/// Completes the rules of a suppression comment: `# ag: ignore[AG1▮`.
 pub fn completion(db: &dyn Db, document: Document, offset: TextSize) -> Option<Completion> {
     let source = text(db, document);
     let before = source.as_str().get(..offset.to_usize())?;

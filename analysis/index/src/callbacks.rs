@@ -84,7 +84,7 @@ const fn inline(caller: Caller) -> Caller {
     Caller { stages: false, ..caller }
 }
 
-/// `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`
+/// A function that returns an argument of `Dataset.apply`: `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`.
 const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]) -> Caller {
     Caller { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) }
 }
@@ -105,7 +105,7 @@ const fn keras(
     inline(Caller { dialect: Dialect::Keras, ..tf(name, functions, arguments, false) })
 }
 
-/// From the libraries' documentation (TensorFlow 2.21, JAX 0.10).
+/// The library functions that call functions, from the libraries' documentation (TensorFlow 2.21, JAX 0.10).
 pub static CALLERS: &[Caller] = &[
     tf("tensorflow.cond", &[(1, "true_fn"), (2, "false_fn")], &[], false),
     tf("tensorflow.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")], false),

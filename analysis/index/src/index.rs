@@ -259,7 +259,7 @@ impl FileIndex {
     }
 }
 
-/// `a.b.c` -> `c`; `f` -> `f`; `tf.function(f)(x)` -> nothing.
+/// The last name of a callee: `a.b.c` -> `c`; `f` -> `f`; `tf.function(f)(x)` -> nothing.
 pub fn last_name(callee: &Expr) -> Option<&Name> {
     match callee {
         Expr::Name(name) => Some(&name.id),

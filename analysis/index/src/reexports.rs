@@ -94,7 +94,7 @@ fn by_module(db: &dyn Db, project: Project) -> FxHashMap<Name, Document> {
     project.documents(db).values().filter_map(named).collect()
 }
 
-/// `..common.jax` in `package.models.net` -> `package.common.jax`.
+/// Resolves a relative name: `..common.jax` in `package.models.net` -> `package.common.jax`.
 fn absolute(db: &dyn Db, document: Document, dotted: &str) -> Option<Name> {
     let relative = dotted.trim_start_matches('.');
     let level = dotted.len() - relative.len();

@@ -331,7 +331,7 @@ fn boolean(value: &Expr) -> Option<bool> {
     value.as_boolean_literal_expr().map(|literal| literal.value)
 }
 
-/// `Feature.ALL`, `[Feature.LISTS, Feature.ASSERT_STATEMENTS]` -> the last names. [`name_features`] resolves
+/// The last names of `Feature.ALL` or `[Feature.LISTS, Feature.ASSERT_STATEMENTS]`. [`name_features`] resolves
 /// variables.
 fn attribute_names(value: &Expr) -> Vec<Name> {
     let name = |element: &Expr| match element {

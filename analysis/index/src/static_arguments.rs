@@ -16,7 +16,7 @@ pub enum StaticArgument {
 }
 
 impl StaticArgument {
-    /// `0`, `"mode"`; `None` for any other expression.
+    /// The argument that a literal names, `0` or `"mode"`; `None` for any other expression.
     pub fn of(literal: &Expr) -> Option<Self> {
         match literal {
             Expr::StringLiteral(literal) => Some(Self::Name(Name::new(literal.value.to_str()))),

@@ -142,7 +142,7 @@ fn imports(files: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module
     files.iter().map(of).collect()
 }
 
-/// `a::{b, c::d}` -> `a::b`, `a::c::d`.
+/// The paths in a `use` tree: `a::{b, c::d}` -> `a::b`, `a::c::d`.
 fn leaves(prefix: &[String], tree: &str, paths: &mut Vec<Module>) {
     let tree = tree.trim();
     let (path, group) = match tree.find('{') {

@@ -177,7 +177,7 @@ impl<'a> FunctionContext<'a> {
             })
     }
 
-    /// `resolve` of a call's callee: `resolve_call(call) == Some("tensorflow.range")`.
+    /// Resolves the callee of a call: `resolve_call(call) == Some("tensorflow.range")`.
     pub fn resolve_call(&self, expression: &Expr) -> Option<Name> {
         self.resolve(&expression.as_call_expr()?.func)
     }

@@ -185,7 +185,7 @@ impl<'db> Modules<'db> {
         Some(imports::canonical(&self.absolute(document, &name)?))
     }
 
-    /// `..layers.Base` in `package.models.net` -> `package.layers.Base`.
+    /// Resolves a relative name: `..layers.Base` in `package.models.net` -> `package.layers.Base`.
     pub(crate) fn absolute(&self, document: DocumentIndex, name: &str) -> Option<Name> {
         let relative = name.trim_start_matches('.');
         let level = name.len() - relative.len();

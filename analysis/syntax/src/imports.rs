@@ -250,7 +250,7 @@ pub fn canonical(dotted: &str) -> Name {
     Name::new(current)
 }
 
-/// `base` with the attributes of an expression `a.b.c`: `base.b.c`. The string has room for `more` bytes.
+/// Appends the attributes of an expression to `base`: `a.b.c` -> `base.b.c`. The string has room for `more` bytes.
 fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String {
     let more = more + 1 + last.attr.len();
     let mut dotted = match &*last.value {

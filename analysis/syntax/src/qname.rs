@@ -99,7 +99,7 @@ impl QName {
         self.is_simple() && self.root() == name
     }
 
-    /// `a` of `a.b`, `a.b` of `a.b['k']`; `None` for a plain identifier.
+    /// The name without its last segment: `a` of `a.b`, `a.b` of `a.b['k']`; `None` for a plain identifier.
     pub fn parent(&self) -> Option<Self> {
         let (_, path) = self.segments().split_last()?;
         Some(Self { root: self.root.clone(), path: (!path.is_empty()).then(|| path.into()) })

@@ -23,7 +23,7 @@ impl<'a> Locations<'a> {
         location.file == self.context.engine.file(self.context.document)
     }
 
-    /// `None` for files that the client cannot open, such as bundled library models.
+    /// Converts a location. `None` for files that the client cannot open, such as bundled library models.
     pub(crate) fn to_lsp(&self, location: &finding::Location) -> Option<Location> {
         if self.is_here(location) {
             let mapper = self.mappers.iter().find(|mapper| mapper.contains(location.range.start()))?;

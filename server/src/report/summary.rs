@@ -36,7 +36,7 @@ pub(crate) fn summary(report: &Report, fixed: usize) -> String {
     format!("{fixed}Found {counts}{fixable}.\n")
 }
 
-/// "1 error", "2 errors".
+/// A number with its noun: "1 error", "2 errors".
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -96,7 +96,7 @@ impl Signature {
 }
 
 impl Signature {
-    /// `variables` are the type variables of the file.
+    /// The signature of a function. `variables` are the type variables of the file.
     pub(super) fn of(def: &ast::StmtFunctionDef, variables: &FxHashSet<Name>) -> Self {
         let decorators: Vec<Name> = def
             .decorator_list
@@ -236,7 +236,7 @@ impl DefaultValue {
     }
 }
 
-/// `3` -> `int`, `(1, 2)` -> `tuple[int, int]`, `["a"]` -> `list[str]`.
+/// The type of a literal: `3` -> `int`, `(1, 2)` -> `tuple[int, int]`, `["a"]` -> `list[str]`.
 fn literal_type(expression: &Expr) -> Option<TypeExpression> {
     Some(match expression {
         Expr::BooleanLiteral(_) => TypeExpression::builtin("bool"),

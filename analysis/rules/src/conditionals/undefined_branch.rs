@@ -181,7 +181,7 @@ fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QNa
     outer.take_while(needs).last().unwrap_or(construct)
 }
 
-/// `y = 0` before a statement, if all values bound to the name are numbers of one type.
+/// The edit that inserts `y = 0` before a statement, if all values bound to the name are numbers of one type.
 fn zero_before(
     ctx: &FunctionContext,
     start: TextSize,

@@ -141,7 +141,7 @@ fn is_called_with_tensors(ctx: &FunctionContext, node: ConstructNode) -> bool {
     parameter.is_some_and(|parameter| parameter.source == Source::CallSites)
 }
 
-/// `if training and tf.reduce_mean(x) > 1.0`: the Tensor is tested when the flag is true.
+/// Reports `if training and tf.reduce_mean(x) > 1.0`: the Tensor is tested if the flag is true.
 fn flagged(ctx: &FunctionContext, reason: Unconverted) {
     for (construct, node) in ctx.decisions().filter(|(construct, _)| construct.binding != Binding::Staged) {
         let (ConstructNode::If(..), Some(Expr::BoolOp(test))) = (node, node.test()) else { continue };
@@ -222,7 +222,7 @@ fn help(reason: Unconverted) -> &'static str {
     }
 }
 
-/// `cached(x)`: the cache hashes the Tensor, which raises.
+/// Reports `cached(x)`: the cache hashes the Tensor, which raises.
 fn cached_calls(ctx: &FunctionContext) {
     for expression in expressions::of_function(ctx.def()) {
         let Expr::Call(call) = expression else { continue };

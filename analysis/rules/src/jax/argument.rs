@@ -82,7 +82,7 @@ fn check(ctx: &FileContext) {
     methods(ctx);
 }
 
-/// `@jax.jit` on a method of a class without bases and decorators: `self` is not a pytree unless the file
+/// Reports `@jax.jit` on a method of a class without bases and decorators: `self` is not a pytree unless the file
 /// registers the class. A function whose first parameter has another name may be called through the class, without an
 /// instance: `Metrics.normalize(x)`.
 fn methods(ctx: &FileContext) {

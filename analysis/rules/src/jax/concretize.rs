@@ -136,7 +136,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `x.detach()`, `y.append(x)` of an array: the message, the array and the help.
+/// An attribute that no JAX array has, as in `x.detach()` or `y.append(x)`: the message, the array and the help.
 fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr, &'static str)> {
     let attribute = expression.as_attribute_expr().filter(|attribute| attribute.ctx.is_load())?;
     let name = attribute.attr.as_str();

@@ -74,7 +74,7 @@ pub(super) fn arguments<'a>(ctx: &FileContext<'a>) -> Vec<Argument<'a>> {
     found
 }
 
-/// `jax.make_jaxpr(g)(…)`, `jax.vmap(g)(…)` of a jitted function: all arguments are traced.
+/// The jitted function in `jax.make_jaxpr(g)(…)` or `jax.vmap(g)(…)`, where all arguments are traced.
 fn transformed<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

@@ -188,7 +188,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `np.eye(10)[labels]`: NumPy needs the values of an index.
+/// Reports `np.eye(10)[labels]`: NumPy needs the values of an index.
 fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &'a ast::ExprSubscript) {
     let array = &*subscript.value;
     let made = array.as_call_expr().and_then(|call| ctx.resolve(&call.func));

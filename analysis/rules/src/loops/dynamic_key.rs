@@ -111,7 +111,7 @@ fn is_carried(staged: &StagedLoop, target: &ExprSubscript) -> bool {
     QName::from_expr(&Expr::Subscript(target.clone())).is_some_and(|name| staged.carries(&name))
 }
 
-/// `table[i]` where `table` is a Python list or dict and `i` a Tensor.
+/// Reports `table[i]` if `table` is a Python list or dict and `i` a Tensor. Returns the ranges of these items.
 fn tensor_keys(ctx: &FunctionContext) -> Vec<TextRange> {
     let mut items = Items { ctx, found: Vec::new() };
     if ctx.converts() {

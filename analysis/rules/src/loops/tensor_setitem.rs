@@ -153,7 +153,7 @@ impl<'a> Statements<'_, 'a> {
     }
 }
 
-/// `x = tf.tensor_scatter_nd_update(x, [[i]], [v])`.
+/// Adds the fix `x = tf.tensor_scatter_nd_update(x, [[i]], [v])`.
 fn repaired(ctx: &FunctionContext, report: Report, statement: &Stmt, item: &ExprSubscript) {
     let (operation, value) = match statement {
         Stmt::Assign(assign) if assign.targets.len() == 1 => ("update", &assign.value),

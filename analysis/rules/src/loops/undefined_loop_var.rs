@@ -198,7 +198,7 @@ fn is_bound_only_in(block: &[Stmt], inner: &ast::StmtIf, name: &str) -> bool {
     })
 }
 
-/// `box = Box(i)`, used after the loop: an object has no zero.
+/// Reports `box = Box(i)` if it is used after the loop: an object has no zero.
 fn report_missing_zero(staged: &StagedLoop, variable: &BlockVariable) {
     let ctx = staged.ctx;
     let name = &variable.name;

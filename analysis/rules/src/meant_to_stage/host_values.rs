@@ -328,7 +328,7 @@ fn numpy_methods_are_enabled(ctx: &FunctionContext) -> bool {
     ctx.imports.dotted_names().any(|name| name.starts_with("tensorflow.experimental.numpy"))
 }
 
-/// `float(x)` in code that is not converted; `round(x)` and `hash(x)` anywhere.
+/// Reports `float(x)` in code that is not converted, and `round(x)` and `hash(x)` anywhere.
 fn builtin(ctx: &FunctionContext, call: &ExprCall) {
     let Some(name) = ctx.builtin(&call.func) else { return };
     let python = !ctx.converts() && !may_be_eager(ctx);
@@ -361,7 +361,7 @@ fn is_certain(ctx: &FunctionContext, value: &Expr) -> bool {
     matches!(ctx.fact(value).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
 }
 
-/// `names[i]` of a Python list and a Tensor.
+/// Reports `names[i]` with a Python list and a Tensor.
 fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
     let is_list = matches!(
         ctx.python_fact(&item.value),
@@ -410,7 +410,7 @@ fn percent_formatted(ctx: &FunctionContext, operation: &ExprBinOp) {
     }
 }
 
-/// `f"{x:.2f}"`: a Tensor has no value to format.
+/// Reports `f"{x:.2f}"`: a Tensor has no value to format.
 fn formatted(ctx: &FunctionContext, text: &ExprFString) {
     for element in text.value.elements() {
         let Some(interpolation) = element.as_interpolation() else { continue };

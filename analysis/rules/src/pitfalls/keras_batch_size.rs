@@ -272,7 +272,7 @@ impl<'a> Sizes<'a> {
         (!sizes.tensors.is_empty()).then_some(sizes)
     }
 
-    /// `x.shape[0]`, or a name bound to it: `x`.
+    /// The Tensor `x` of `x.shape[0]`, or of a name that is bound to it.
     fn tensor_of(&self, expression: &Expr) -> Option<&'a str> {
         match expression {
             Expr::Name(name) => self.names.get(name.id.as_str()).copied(),
@@ -283,7 +283,7 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// `x.shape`, `x.get_shape()`, `x.shape.as_list()`: `x`.
+    /// The Tensor `x` of `x.shape`, `x.get_shape()` or `x.shape.as_list()`.
     fn shape(&self, expression: &Expr) -> Option<&'a str> {
         let attribute = match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => attribute,

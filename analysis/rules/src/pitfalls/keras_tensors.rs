@@ -29,7 +29,8 @@ pub(super) struct KerasTensors<'c, 'a> {
 }
 
 impl<'c, 'a> KerasTensors<'c, 'a> {
-    /// `symbolic` lists the parameters that are symbolic tensors, and `parameters` lists the others.
+    /// The tensors and layers of a scope. `symbolic` lists the parameters that are symbolic tensors, `parameters` the
+    /// others.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         body: &'a [Stmt],

@@ -228,7 +228,7 @@ fn is_without_parameters(call: &ast::ExprCall) -> bool {
     ["affine", "elementwise_affine"].iter().any(|name| call.arguments.find_keyword(name).is_some())
 }
 
-/// `Doubling.apply(x)`, where the class of this file defines `jvp`.
+/// A call `Doubling.apply(x)` of a class of this file that defines `jvp`.
 fn forward_mode(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "apply")?;
     let class = method.value.as_name_expr()?;

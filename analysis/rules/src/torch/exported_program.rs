@@ -109,7 +109,7 @@ impl<'a> Uses<'_, 'a> {
             .is_some_and(|method| method.attr.as_str() == "module")
     }
 
-    /// `torch.export.save(model, path)` of a module of this file.
+    /// Reports `torch.export.save(model, path)` of a module of this file.
     fn saved(&self, site: &Site<'a, ast::ExprCall>) {
         let Some(argument) = site.node.arguments.find_argument_value("ep", 0) else { return };
         let (Bound::Value(Expr::Call(created)), scope) = self.program.value(site.scope, argument) else {

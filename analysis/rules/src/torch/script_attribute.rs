@@ -124,7 +124,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `self.last = x` where no constructor sets `self.last`, and `self.scale: int = 2` outside a constructor.
+/// Reports `self.last = x` if no constructor sets `self.last`, and `self.scale: int = 2` outside a constructor.
 fn new_attributes(ctx: &FunctionContext, class: &ModuleClass, compiled: &Compiled) {
     for statement in ctx.statements() {
         let (target, annotated) = match statement {

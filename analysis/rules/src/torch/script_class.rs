@@ -123,7 +123,7 @@ pub(super) fn of_method<'a>(ctx: &FunctionContext<'a>) -> Option<&'a ModuleClass
     module_classes(ctx.db, ctx.document).get(class)
 }
 
-/// `self.name` of a method: the name.
+/// The name of `self.name` in a method.
 pub(super) fn attribute_of_self<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Option<&'e Name> {
     let Expr::Attribute(attribute) = expression else { return None };
     let receiver = ctx.def().parameters.iter_non_variadic_params().next()?;
@@ -322,7 +322,7 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
     }
 }
 
-/// `self.register_buffer("name", …)`, `setattr(self, "name", …)`.
+/// The attribute that a call sets: `self.register_buffer("name", …)`, `setattr(self, "name", …)`.
 fn registered(call: &ast::ExprCall, receiver: &Name) -> Option<Name> {
     let is_receiver = |expression: &Expr| expression.as_name_expr().is_some_and(|it| it.id == *receiver);
     let name = match &*call.func {

@@ -188,7 +188,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `x is None`: evaluated at run time if `x` is declared `Optional`.
+    /// The value of `x is None`. The test is evaluated at run time if `x` is declared `Optional`.
     fn identity(&self, compare: &ast::ExprCompare) -> Known {
         let [op] = &*compare.ops else { return Known::Maybe };
         if script_class::is_optional_attribute(self.ctx, &compare.left) {

@@ -182,7 +182,7 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
     .filter(|_| !is_under_script_test(ctx, expression.range()))
 }
 
-/// `[*values, 3]` where `values` is a list of unknown length.
+/// Describes the construct in `[*values, 3]`, where `values` is a list of unknown length.
 fn spread(ctx: &FunctionContext, elements: &[Expr]) -> Option<&'static str> {
     let of_list = |element: &Expr| {
         element.as_starred_expr().is_some_and(|starred| {

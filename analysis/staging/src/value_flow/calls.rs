@@ -250,7 +250,7 @@ impl Solver<'_> {
         self.on(bound, Use::Invoke { to, site });
     }
 
-    /// `Class(…)` calls `__call__` of the metaclass. Other operations on the class call other methods of the metaclass.
+    /// Calls a method of the metaclass: `__call__` for `Class(…)`, other methods for other operations on the class.
     pub(super) fn call_metaclass(
         &mut self,
         metaclass: Value,

@@ -138,7 +138,7 @@ impl Inference<'_> {
         calls.push(site);
     }
 
-    /// `f.defvjp(forward, backward)`: `forward` is called with the arguments of `f`.
+    /// The call that `f.defvjp(forward, backward)` implies: `forward` is called with the arguments of `f`.
     fn derivative_rule(&self, call: &ast::ExprCall, expression: ExprId) -> Option<CallSite> {
         let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "defvjp")?;
         let forward = callbacks::argument(call, 0, "fwd")?;

@@ -176,7 +176,7 @@ impl<'db> Inference<'db> {
         Alternative::Instance { module, class }
     }
 
-    /// `Tensor[float32]` -> float32.
+    /// The dtype in a type: `Tensor[float32]` -> float32.
     fn dtype(&self, ty: Type<'db>) -> Option<DType> {
         let shown = ty.display(self.db, &self.env).to_string();
         let (_, arguments) = shown.split_once('[')?;

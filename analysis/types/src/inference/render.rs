@@ -112,7 +112,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// `TypeOf[module.function]`: the type of a function or class object.
+    /// The type of a function or class object: `TypeOf[module.function]`.
     pub(super) fn type_of_definition(&self, ty: Type<'db>) -> Option<TypeExpression> {
         let definition = ty.definition(self.db, &self.env)?;
         let name = match definition {
@@ -156,7 +156,7 @@ impl<'db> Inference<'db> {
         Some(function.path.qualname.clone())
     }
 
-    /// `Callable[..., T]`, for a local function, which other code cannot name.
+    /// The type `Callable[..., T]` of a local function, which other code cannot name.
     fn callable_returning(&self, ty: Type<'db>) -> Option<TypeExpression> {
         let result = self.part_of_display(ty, |label| {
             let arrow = after_parameters(label)?;
@@ -227,7 +227,7 @@ impl<'db> Inference<'db> {
         })
     }
 
-    /// `Literal[Mode.FAST, Mode.SLOW]` -> `Mode`.
+    /// The enum of a literal type: `Literal[Mode.FAST, Mode.SLOW]` -> `Mode`.
     fn enum_class(&self, slice: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<TypeExpression> {
         let first = match slice {
             Expr::Tuple(tuple) => tuple.elts.first()?,
@@ -280,7 +280,7 @@ fn after_parameters(label: &str) -> Option<usize> {
     None
 }
 
-/// `Literal[1, 2]` -> `int`: other calls may pass other values.
+/// The class of a literal type: `Literal[1, 2]` -> `int`, because other calls may pass other values.
 fn widened(slice: &Expr) -> Option<TypeExpression> {
     let first = match slice {
         Expr::Tuple(tuple) => tuple.elts.first()?,

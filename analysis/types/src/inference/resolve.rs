@@ -60,7 +60,7 @@ impl<'db> Inference<'db> {
             )
     }
 
-    /// `module.apply`, `module.init`: Flax calls the method `__call__` of the module.
+    /// Adds the method `__call__` of a module for `module.apply` and `module.init`, through which Flax calls it.
     fn add_applied(&self, expression: &Expr, targets: &mut Vec<Target>) {
         if let Expr::Attribute(attribute) = expression
             && is_application(&attribute.attr)

@@ -104,7 +104,7 @@ impl Recorded {
         self.names.get(&name.owner).is_some_and(|names| names.contains(&name.name))
     }
 
-    /// `torch 2.11.0`, for an owner in that package.
+    /// The package of an owner with its version: `torch 2.11.0`.
     pub(crate) fn version(&self, owner: &str) -> Option<&str> {
         self.versions.get(owner.split(['.', '(']).next()?).map(String::as_str)
     }
