@@ -76,7 +76,7 @@ impl Exits {
 /// The variables and exits of the blocks of one statement; see the module documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockVariables {
-    /// Sorted by name.
+    /// The variables that the blocks modify, sorted by name.
     pub variables: Vec<BlockVariable>,
     pub body: Exits,
     pub orelse: Exits,

@@ -129,7 +129,7 @@ pub enum StatementKind {
     Continue,
     Function,
     Class,
-    /// Also an `elif`.
+    /// An `if` or an `elif`.
     If,
     While,
     For,

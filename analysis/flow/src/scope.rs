@@ -22,15 +22,15 @@ use super::accesses::{self, Accesses, DefKind, Write};
 pub struct Scope {
     /// In the order of the signature: positional-only, positional, keyword-only, `*args`, `**kwargs`.
     pub parameters: Vec<Name>,
-    /// Bound in the function, including parameters.
+    /// Names bound in the function, including parameters.
     pub locals: BTreeSet<Name>,
     pub globals: BTreeSet<Name>,
     pub nonlocals: BTreeSet<Name>,
-    /// Read but not local: globals, builtins, variables of enclosing functions.
+    /// Names read but not local: globals, builtins, variables of enclosing functions.
     pub free: BTreeSet<Name>,
-    /// Local and bound by a nested function (`nonlocal`).
+    /// Local names that a nested function binds (`nonlocal`).
     pub closure_written: BTreeSet<Name>,
-    /// Local and read by a nested function.
+    /// Local names that a nested function reads.
     pub captured: BTreeSet<Name>,
 }
 

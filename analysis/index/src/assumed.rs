@@ -10,7 +10,7 @@ const MAX_LENGTH: usize = 240;
 /// The types that a parameter or return value is assumed to have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AssumedType {
-    /// Sorted.
+    /// The known alternatives, sorted.
     alternatives: Vec<TypeExpression>,
     /// Some values have an unknown type.
     pub unknown: bool,

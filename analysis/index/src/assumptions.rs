@@ -18,7 +18,7 @@ pub struct Stage {
     pub root: Option<RootKind>,
     /// The kind of this root, or of the root that reaches the function.
     pub mode: RootKind,
-    /// The decorator or call that makes it a root, or the call that reaches it.
+    /// The decorator or call that makes the function a root, or the call that reaches the function.
     pub cause: Option<Span>,
     /// AutoGraph converts it. False in the dialects that only trace, and if `unconverted` is set.
     pub converts: bool,
@@ -29,7 +29,7 @@ pub struct Stage {
     pub unconverted: Option<Unconverted>,
     /// If it is converted for only some of its callers: why it is not converted for the others.
     pub also_unconverted: Option<Unconverted>,
-    /// Its types are inferred. In a large project, types are inferred only for functions that test values.
+    /// The types of the function are inferred. In a large project, this is done only for functions that test values.
     pub typed: bool,
     pub parameters: IndexVec<ParameterIndex, Parameter>,
     pub static_parameters: StaticParameters,

@@ -53,15 +53,15 @@ pub struct FileIndex {
     pub syntax_errors: Vec<(TextRange, String)>,
     /// The file uses an API that exists only in Keras 2, the version of Keras in TensorFlow before 2.16.
     pub names_keras2: bool,
-    /// It calls `keras.Input`: it builds functional models.
+    /// The file calls `keras.Input`, so it builds functional models.
     pub makes_keras_inputs: bool,
-    /// It has a class whose only base class is a layer, model or metric of Keras.
+    /// The file has a class whose only base class is a layer, model or metric of Keras.
     pub derives_from_keras: bool,
     /// The number of lambdas.
     pub lambda_count: usize,
-    /// It may have comments for the checker: `# ag: ignore[AG501]`.
+    /// The file may have comments for the checker: `# ag: ignore[AG501]`.
     pub may_have_directives: bool,
-    /// It has no code, perhaps because it cannot be read.
+    /// The file is blank, perhaps because it cannot be read.
     pub is_blank: bool,
     /// The text is nested too deeply to walk its tree; all other fields are empty.
     pub too_deep: bool,

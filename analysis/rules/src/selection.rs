@@ -161,7 +161,7 @@ pub struct Selection {
 /// For each rule of the registry, whether it is enabled and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleTable {
-    /// Parallel to [`registry::RULES`].
+    /// One entry per rule of [`registry::RULES`]; `None` if the rule is disabled.
     severities: Vec<Option<Severity>>,
 }
 

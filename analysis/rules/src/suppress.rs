@@ -41,7 +41,7 @@ pub fn apply(
     if directives.is_empty() {
         return findings;
     }
-    // For each directive, the rules whose findings it suppressed.
+    // The rules whose findings a directive suppressed, by directive.
     let mut used: Vec<BTreeSet<&'static str>> = vec![BTreeSet::new(); directives.len()];
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {

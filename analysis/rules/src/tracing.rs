@@ -34,7 +34,7 @@ pub(super) enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
     Always,
-    /// Only if Python operands do not short-circuit: `training and x.any()`.
+    /// A Tensor is tested unless a Python operand before it short-circuits: `training and x.any()`.
     Reached,
     /// Sometimes a Tensor, sometimes a Python value.
     Sometimes,

@@ -44,7 +44,7 @@ pub struct RunCache {
     pub(crate) has_unknown: bool,
     /// The state after the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
-    /// For methods that were edited since the last run: the attributes that they set in each round.
+    /// The attributes that a method sets in each round, for methods that were edited since the last run.
     pub(crate) attributes: AttributesByRound,
 }
 

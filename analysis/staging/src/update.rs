@@ -35,7 +35,8 @@ pub(crate) struct Edited {
 pub(crate) enum Effect {
     /// Only the edited functions.
     Confined(Box<Update>),
-    /// Also other functions, through the assumptions about them. Contains the possible calls, if they are known.
+    /// The edited functions and, through the assumptions about them, other functions. Contains the possible calls, if
+    /// they are known.
     Assumptions(Option<Arc<PossibleCalls>>),
     /// Possibly all types.
     Types,

@@ -8,7 +8,7 @@ fn generate(arguments: &[&str]) -> String {
     answer.stdout
 }
 
-/// To update it: `cargo run -- generate-schema > ag-lsp.schema.json`.
+/// To update the schema, run `cargo run -- generate-schema > ag-lsp.schema.json`.
 #[test]
 fn the_committed_schema_is_up_to_date() {
     let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../ag-lsp.schema.json");

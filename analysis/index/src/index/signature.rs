@@ -23,17 +23,17 @@ pub struct Signature {
     pub is_generator: bool,
     pub is_static: bool,
     pub is_property: bool,
-    /// `self.x = …` occurs in it.
+    /// The function contains `self.x = …`.
     pub sets_attributes: bool,
-    /// The attributes that its own code sets or deletes, nested functions excluded.
+    /// The attributes that the function's own code sets or deletes, nested functions excluded.
     pub stores: Vec<Name>,
-    /// Its own code contains an import, `global` or `nonlocal`.
+    /// The function's own code contains an import, `global` or `nonlocal`.
     pub rebinds: bool,
-    /// Its own code contains `global`.
+    /// The function's own code contains `global`.
     pub declares_global: bool,
-    /// It tests or iterates a value that may be a Tensor: see `plain::is_plainly_python`.
+    /// The function tests a value that may be a Tensor, or iterates over one: see `plain::is_plainly_python`.
     pub tests_values: bool,
-    /// Never defined: it is in the body of an `if` on a module constant that is `False`.
+    /// The function is never defined: it is in the body of an `if` on a module constant that is `False`.
     pub is_dead: bool,
     /// The texts of the returned expressions that name functions nested in it: `init, update`.
     pub returned: Vec<Name>,

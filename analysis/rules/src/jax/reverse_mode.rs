@@ -16,10 +16,10 @@ const DEEPEST: usize = 20;
 /// How a value depends on the argument with respect to which a function is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Dependence {
-    /// It does not depend on the argument, or not certainly.
+    /// The value does not depend on the argument, or not certainly.
     None,
     Smooth,
-    /// Through a `while_loop`.
+    /// The value depends on the argument through a `while_loop`.
     Loop,
 }
 

@@ -80,7 +80,7 @@ fn check(ctx: &FunctionContext) {
             let before = ctx.flow.definitions_before(statement, &variable.name);
             let [definition] = before.as_slice() else { continue };
             let Some(origin) = origin(ctx, definition) else { continue };
-            // Only the outermost statement is reached.
+            // Tracing fails at the outermost statement and does not reach the statements in it.
             if reported.iter().any(|range| range.contains_range(construct.range)) {
                 continue;
             }

@@ -129,7 +129,7 @@ fn updates(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QNam
 }
 
 struct Updates<'n> {
-    /// Declared `nonlocal` or `global`.
+    /// The names declared `nonlocal` or `global`.
     outer: Vec<Name>,
     /// The receiver of the call, and the name of the corresponding parameter.
     receiver: Option<(&'n QName, &'n Name)>,

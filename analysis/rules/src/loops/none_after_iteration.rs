@@ -117,9 +117,9 @@ fn calls_procedure(ctx: &FunctionContext, definition: &Def) -> bool {
 /// The `return` statements of a function.
 #[derive(Default)]
 struct Returns {
-    /// It has a `return` with a value or a `yield`.
+    /// The function has a `return` with a value or a `yield`.
     a_value: bool,
-    /// It contains statements other than `raise` and `...`.
+    /// The function contains statements other than `raise` and `...`.
     completes: bool,
 }
 

@@ -150,7 +150,7 @@ impl<'a> Trace<'_, 'a> {
 impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
-            // Not evaluated here, or once per item.
+            // The body of a lambda is evaluated later, and the element of a comprehension once per item.
             Expr::Lambda(_)
             | Expr::ListComp(_)
             | Expr::SetComp(_)
