@@ -36,7 +36,7 @@ pub(crate) fn is_outside(
         let mut names: FxHashSet<&str> = FxHashSet::default();
         assumed.for_each(|assumption| add_modules(assumption, &mut names));
         for name in imports.dotted_names() {
-            // `from . import *`: the package itself, whatever its name is.
+            // `from . import *` imports the package itself, whatever its name is.
             if name.bytes().all(|byte| byte == b'.') {
                 return false;
             }

@@ -52,7 +52,7 @@ pub fn closest(
     Ok(None)
 }
 
-/// Whether it is a `pyproject.toml` that does not mention ag-lsp.
+/// Whether a file is a `pyproject.toml` that does not mention ag-lsp.
 fn belongs_to_other_tools(system: &dyn System, path: &SystemPath) -> bool {
     path.file_name() == Some("pyproject.toml")
         && system.read_to_string(path).is_ok_and(|text| !text.contains("ag-lsp"))

@@ -218,7 +218,7 @@ impl<'db> Inference<'db> {
                 let (left, right) = (self.convert(left, names)?, self.convert(right, names)?);
                 if left == right { left } else { TypeExpression::union([left, right]) }
             }
-            // Intersections keep their first part.
+            // An intersection becomes its first part.
             Expr::BinOp(ast::ExprBinOp { left, op: Operator::BitAnd, .. }) => self.convert(left, names)?,
             Expr::Starred(starred) => {
                 TypeExpression::Unpacked(Arc::new(self.convert(&starred.value, names)?))

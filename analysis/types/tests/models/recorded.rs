@@ -114,7 +114,7 @@ impl Recorded {
     }
 }
 
-/// The texts of `__all__ = [...]`.
+/// The strings in `__all__ = [...]`.
 fn exported(assign: &StmtAssign) -> Vec<String> {
     let is_all =
         assign.targets.iter().any(|name| name.as_name_expr().is_some_and(|name| name.id == "__all__"));
