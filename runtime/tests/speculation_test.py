@@ -1,5 +1,6 @@
-"""`@ag.function(speculate=True)`: three calls run in Python and are profiled; what was the same in each is assumed in the graph.
-A call that contradicts an assumption has no effect of its own, runs in Python, and the assumption is relaxed."""
+"""`@ag.function(speculate=True)`: three calls run in Python and are profiled; whatever was the same in all of them is
+assumed in the graph. If a call contradicts an assumption, the run of the graph has no effect, Python runs the call, and
+the assumption is relaxed."""
 
 import copy
 import pickle

@@ -383,8 +383,9 @@ void ag_items_free(Value *items) { free(items); }
 void ag_text_free(char *text) { free(text); }
 
 // The settings of torch on this thread that influence what an operator computes or records, packed into one number:
-// reading each of them through Python would take longer than a small graph. Bit 0: some of the settings below the first
-// byte are not in the number, because they are Python objects or differ per device. Bits 8 and higher: all others.
+// reading each of them through Python would take longer than a small graph. Bit 0 is set if autocast, transforms or
+// modes are active. The number does not describe their state, which consists of Python objects or differs per device.
+// Bits 8 and higher: all other settings.
 uint64_t ag_ambient() {
   const auto keys = c10::impl::tls_local_dispatch_key_set();
   const auto &context = at::globalContext();

@@ -10,7 +10,7 @@ use crate::plan::{Register, ScalarInput, Slice, Source, Step, TypedScalar};
 use crate::value::Value;
 
 impl Compiler<'_> {
-    /// Moves operands to registers simultaneously. Values that die here are moved, others copied.
+    /// Moves operands to registers simultaneously. Values that die here are moved, all others are copied.
     pub(super) fn parallel_move(
         &mut self,
         registers: &[Register],

@@ -35,7 +35,7 @@ pub(super) fn needed(
         .flat_map(|(position, node)| node.outputs.iter().map(move |output| (*output, position)))
         .collect();
     let own: HashSet<Value> = forward.params.iter().copied().collect();
-    // Values that cannot be recomputed are saved first: others may be recomputed from them.
+    // Values that cannot be recomputed are saved first, because other values may be recomputed from them.
     let mut wanted: Vec<(usize, Value)> = position
         .iter()
         .filter(|(value, _)| used.contains(value))

@@ -87,8 +87,8 @@ class Mode(FakeTensorMode):
         return self.dispatch(func, types, args, kwargs)
 
     def dispatch(self, func, types, args=(), kwargs=None):
-        """Calls torch's function for tensors without data. Where possible, omits the many tests with which torch comes
-        to the same call."""
+        """Calls torch's function for tensors without data. Where possible, omits the many tests that torch makes before
+        this call."""
         kwargs = kwargs or {}
         if not _is_direct(func) or not self._are_known(pytree.arg_tree_leaves(*args, **kwargs)):
             return super().dispatch(func, types, args, kwargs)

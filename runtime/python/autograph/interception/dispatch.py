@@ -371,7 +371,7 @@ def _constant_pad(staging, func, args, kwargs):
 
 
 def _grouped_mm(staging, func, args, kwargs):
-    """Torch's shape function takes matrices of bfloat16 only; kernels take others too."""
+    """Torch's shape function takes matrices of bfloat16 only, but torch's kernels also take other dtypes."""
     args = schemas.in_order(func, args, kwargs)
     fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
     dtype = args[-1] or args[0].dtype

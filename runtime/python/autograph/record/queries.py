@@ -41,8 +41,8 @@ def checks_first(region, messages):
 
 
 def checked_late(region, messages, undone):
-    """Those of the messages whose assertion follows an effect. Python functions with the numbers in `undone` have no effect
-    that remains after a run that fails."""
+    """Those of the messages whose assertion follows an effect. Calls of the Python functions in `undone` do not count,
+    because their effects are undone if the run fails."""
     found, has_effect = set(), False
     for node in region.nodes:
         inside = [node, *(n for inner in node.regions for n in _nodes(inner, set()))]

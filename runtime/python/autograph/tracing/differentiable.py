@@ -338,7 +338,7 @@ class Partitioned(_Gradient):
 
 def differentiable_outputs(trace, needed):
     """For each output, whether it has a gradient with respect to these inputs: there must be a path from one of them
-    without `detach`, `no_grad` and numbers."""
+    that does not pass through `detach`, `no_grad` or numbers."""
     return trace.graph.differentiable_in([index for index, need in enumerate(needed) if need])
 
 
