@@ -5,6 +5,7 @@ import importlib.util
 import io
 import pathlib
 import re
+import sys
 
 import pytest
 import autograph as ag
@@ -13,17 +14,23 @@ FOLDER = pathlib.Path(__file__).parents[2] / "tests/examples/staged"
 
 #: Program -> staged function -> the maximum number of its graphs, and what each of them must contain.
 GRAPHS = {
+    "actor_critic": {"learn": (2, {"for", "while", "if"})},
     "beam_search": {"beam_search": (2, {"for"})},
     "cart_pole": {"learn": (4, {"while", "if"})},
     "dynamic_rnn": {"dynamic_rnn": (6, {"for"})},
     "gan": {"train_steps": (2, {"for"})},
+    "inception": {"train": (2, {"if"}), "accuracy": (1, set())},
+    "l2hmc": {"update": (2, {"for"})},
     "language_model": {"train": (2, set()), "sample": (1, set())},
     "lbfgs": {"minimise": (2, {"for", "while", "if"})},
     "lenet": {"train": (2, {"if"}), "accuracy": (1, set())},
     "maml": {"train": (2, {"for"}), "loss_after": (3, set())},
+    "pix2pix": {"train": (2, set())},
     "ppo": {"iterate": (3, {"for", "if"})},
+    "resnet": {"train": (2, {"if"})},
     "seq2seq": {"train": (4, {"for", "if"}), "translate": (2, {"while"})},
     "tree_lstm": {"train_step": (4, {"call", "if"}), "classify": (3, {"call", "if"})},
+    "tree_rnn": {"train_step": (3, {"call", "if"})},
     "training": {"train": (2, {"for", "if"}), "accuracy": (2, set())},
 }
 
@@ -33,7 +40,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 def load(name):
     """The program as a new module."""
     spec = importlib.util.spec_from_file_location(f"staged_{name}", FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
