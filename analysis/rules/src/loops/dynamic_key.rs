@@ -64,7 +64,7 @@ declare_rule! {
         code: "AG211", name: "dynamic-key",
         summary: "a staged loop stores a Tensor under a computed key",
         severity: Error, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Autograph], fix: None,
+        dialects: [Tensorflow], fix: None,
         check: Function(check),
     }
 }
