@@ -112,7 +112,7 @@ test('an error message is shown verbatim, with links to source locations', () =>
     const failure = 'error: <b>\n  File "/m.py", line 12, in f\n    x';
     const { main, click, posted } = run(new Element('svg'), { svg: null, failure });
     assert.equal(main.textContent, failure);
-    const place = main.children[0]!.children.find(child => child.tagName === 'a');
-    click(place!);
+    const link = main.children[0]!.children.find(child => child.tagName === 'a');
+    click(link!);
     assert.deepEqual(posted, [{ file: '/m.py', line: 12 }]);
 });

@@ -114,9 +114,9 @@ async function goTo({ file, line }: SourceLocation): Promise<void> {
     }
     const uri = vscode.Uri.file(file);
     const shown = vscode.window.visibleTextEditors.find(editor => editor.document.uri.toString() === uri.toString());
-    const place = new vscode.Range(line - 1, 0, line - 1, 0);
+    const start = new vscode.Range(line - 1, 0, line - 1, 0);
     try {
-        await vscode.window.showTextDocument(uri, { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One, selection: place });
+        await vscode.window.showTextDocument(uri, { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One, selection: start });
     } catch {
         void vscode.window.showInformationMessage(`ag-lsp: cannot open ${file}.`);
     }
