@@ -73,6 +73,14 @@ impl<'a> StagedLoop<'_, 'a> {
             && self.construct.range.contains_range(definition.range)
     }
 
+    /// Whether an `if` or a loop is in the body.
+    pub(super) fn encloses(&self, construct: &Construct) -> bool {
+        let is_statement = construct.kind == ConstructKind::If || construct.kind.is_loop();
+        is_statement
+            && construct.range != self.construct.range
+            && self.construct.range.contains_range(construct.range)
+    }
+
     /// Whether tracing the body always traces `range`: only staged statements enclose it.
     pub(super) fn certainly_traces(&self, range: TextRange) -> bool {
         self.between(range).all(|construct| construct.binding == Binding::Staged)

@@ -10,10 +10,12 @@ use crate::FunctionContext;
 use crate::declare::declare_rule;
 use ag_db::diagnostic::Severity;
 use ag_flow::BlockVariable;
+use ag_index::facts::Binding;
+use ag_staging::construct::{Construct, ConstructKind};
 
 declare_rule! {
     /// ## What it does
-    /// Reports a name that is `None` before a staged loop and is read in its body.
+    /// Reports a name that is `None` before a staged loop and is read in its body, or bound only under a staged `if`.
     ///
     /// ## Why is this bad?
     /// A graph has no `None`. TensorFlow traces the body once with `None` to infer the type of the value, and
@@ -108,6 +110,12 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
             "`{name}` is `None` before this staged loop and {what} after an iteration; a staged loop can carry neither"
         ))
         .emit();
+    } else if may_remain_none(staged, variable, bound) {
+        report(format!(
+            "`{name}` is `None` before this staged loop, and may still be after an iteration; a graph has no `None`"
+        ))
+        .help(format!("initialize `{name}` with a placeholder of its later type, such as `-1` or `0.0`"))
+        .emit();
     } else if let Some(read) = reads.first() {
         report(format!(
             "`{name}` is `None` before this staged loop, but the graph initializes it with zero, never with `None`"
@@ -117,6 +125,30 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
         .severity(Severity::Warning)
         .emit();
     }
+}
+
+/// Whether an iteration may leave the `None`, and that is known only in the graph:
+///
+/// ```python
+/// for i in tf.range(n):
+///     if x[i] == target:
+///         found = i
+/// ```
+///
+/// The trial trace may take another way if a test in Python or of the name itself decides.
+fn may_remain_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange) -> bool {
+    let ctx = staged.ctx;
+    let name = &variable.name;
+    let reads = staged.reads(name);
+    let inner: Vec<_> =
+        ctx.decisions().map(|(construct, _)| construct).filter(|it| staged.encloses(it)).collect();
+    let decides_in_graph = |construct: &Construct| {
+        construct.binding == Binding::Staged
+            && !reads.iter().any(|read| construct.test_range.contains_range(*read))
+    };
+    ctx.flow.definitions_after_body(staged.stmt, name).iter().any(|definition| definition.range == bound)
+        && inner.iter().any(|construct| construct.kind == ConstructKind::If)
+        && inner.into_iter().all(decides_in_graph)
 }
 
 /// The severity: an error only if every trace reaches `range`.
