@@ -129,10 +129,16 @@ fn object<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr, S
             if module == "builtins"
                 && matches!(
                     class.as_str(),
-                    "object" | "map" | "zip" | "filter" | "enumerate" | "reversed" | "slice"
+                    "map" | "zip" | "filter" | "enumerate" | "reversed" | "slice"
                 ) =>
         {
             format!("a `{class}`")
+        }
+        // The type `object` of another expression says nothing about its value.
+        Alternative::Instance { .. }
+            if value.as_call_expr().is_some_and(|call| ctx.builtin(&call.func) == Some("object")) =>
+        {
+            "an `object`".to_owned()
         }
         Alternative::Instance { class, .. } if class == "GradientTape" => "a `GradientTape`".to_owned(),
         Alternative::Instance { module, class } if ctx.is_plain_class(module.as_deref(), class) => {
