@@ -132,7 +132,8 @@ fn all_of_call<'a>(
         return functions
             .filter_map(|function| {
                 let target = RootTarget::Reference(reference(function));
-                let site = site(resolved.maker, &resolved.arguments, target, call.range(), scope)?;
+                let mut site = site(resolved.maker, &resolved.arguments, target, call.range(), scope)?;
+                site.static_arguments.shift(given.map_or(0, |given| makers::given_by_partial(imports, given)));
                 Some(found(site, function, None))
             })
             .collect();

@@ -92,10 +92,21 @@ impl StaticArguments {
         }
     }
 
-    /// The static parameters of a function.
-    pub fn parameters(&self, signature: &Signature) -> StaticParameters {
-        let is_static =
-            |position, name: &Name| self.listed.iter().any(|argument| argument.is_for(Some(position), name));
+    /// Counts the positions after the arguments that `partial(f, a, b)` gives.
+    pub(crate) fn shift(&mut self, given: usize) {
+        for argument in &mut self.listed {
+            if let StaticArgument::Position(position) = argument {
+                *position = *position + given;
+            }
+        }
+    }
+
+    /// The static parameters of a function; `bound` of its first parameters are already given: `self` of `self.f`.
+    pub fn parameters(&self, signature: &Signature, bound: usize) -> StaticParameters {
+        let is_static = |position: ParameterIndex, name: &Name| {
+            let position = position.index().checked_sub(bound).map(ParameterIndex::from);
+            self.listed.iter().any(|argument| argument.is_for(position, name))
+        };
         let parameters = signature.parameters.iter_enumerated();
         let known = parameters.filter(|(position, parameter)| is_static(*position, &parameter.name));
         StaticParameters { known: known.map(|(position, _)| position).collect(), more: self.more.is_some() }

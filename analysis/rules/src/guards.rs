@@ -127,6 +127,17 @@ pub(super) fn is_under(
     false
 }
 
+/// Whether `range` is in an operand that is evaluated only after a test: `x.size and int(x.min()) < 0`,
+/// `int(x) if known else 0`.
+pub(super) fn is_operand(expression: &Expr, range: TextRange) -> bool {
+    let contains = |operand: &Expr| operand.range().contains_range(range);
+    match expression {
+        Expr::BoolOp(operation) => operation.values.iter().skip(1).any(contains),
+        Expr::If(conditional) => contains(&conditional.body) || contains(&conditional.orelse),
+        _ => false,
+    }
+}
+
 fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
     match statement {
         Stmt::For(inner) => vec![&inner.body, &inner.orelse],

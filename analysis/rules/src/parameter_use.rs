@@ -179,7 +179,8 @@ fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool {
     })
 }
 
-/// Whether the body treats the parameter as a container of values: `f(*x)`, `x.items()`, `x["key"]`.
+/// Whether the body treats the parameter as a container of values: `f(*x)`, `x.items()`, `x["key"]`,
+/// `{k: x[k] for k in x}`.
 pub(super) fn is_container(ctx: &FunctionContext, parameter: &Name) -> bool {
     ctx.expressions().into_iter().any(|expression| match expression {
         Expr::Starred(starred) => is(&starred.value, parameter),
@@ -194,8 +195,16 @@ pub(super) fn is_container(ctx: &FunctionContext, parameter: &Name) -> bool {
         Expr::Subscript(subscript) => {
             is(&subscript.value, parameter) && subscript.slice.is_string_literal_expr()
         }
+        Expr::DictComp(comprehension) => comprehension.generators.iter().any(|generator| {
+            is(&generator.iter, parameter) && is_key(&generator.target, comprehension.key.as_deref())
+        }),
         _ => false,
     })
+}
+
+/// Whether the loop variable of a comprehension is its key.
+fn is_key(target: &Expr, key: Option<&Expr>) -> bool {
+    target.as_name_expr().is_some_and(|name| key.is_some_and(|key| is(key, &name.id)))
 }
 
 fn is(expression: &Expr, parameter: &Name) -> bool {

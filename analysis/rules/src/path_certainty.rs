@@ -112,11 +112,12 @@ pub(super) fn argument<'db>(
     (!spread && !site.partial).then_some((caller, value))
 }
 
-/// Whether `range` is under an `if`, or after one that compares with a string and returns: `if like == "numpy":
-/// return …`.
+/// Whether `range` is under an `if`, in an operand that a test precedes, or after an `if` that compares with a string
+/// and returns: `if like == "numpy": return …`.
 fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     guards::is_under(&function.def().body, range, &|test| !is_filled(function, test, range), &compares_string)
+        || expressions::of_function(function.def()).into_iter().any(|outer| guards::is_operand(outer, range))
 }
 
 /// Whether the code at `range` assigns what a test finds missing, which happens in the first trace: `if key not in

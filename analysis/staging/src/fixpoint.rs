@@ -343,7 +343,7 @@ impl Fixpoint {
                 continue;
             }
             let cause = Cause { scope, location: index.location(site.scope, site.range) };
-            changed |= self.stage_root(db, function, site, cause);
+            changed |= self.stage_root(db, function, site, target.bound, cause);
         }
         changed
     }

@@ -96,7 +96,8 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
         other => std::slice::from_ref(other),
     };
     for part in parts {
-        if is_mask(ctx, part) {
+        // `jnp.r_[True, x[1:] != x[:-1]]` joins arrays.
+        if !is_grid && is_mask(ctx, part) {
             let message = format!(
                 "the shape of `{array}` indexed by the mask `{}` is unknown while tracing",
                 snippet(ctx, part)

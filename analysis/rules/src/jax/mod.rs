@@ -124,8 +124,13 @@ fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     if !may_be_container {
         return severity;
     }
-    let is_container =
-        expression.as_name_expr().is_some_and(|name| parameter_use::is_container(ctx, &name.id));
+    let tested = match expression {
+        Expr::BoolOp(operation) => operation.values.last(),
+        _ => Some(expression),
+    };
+    let is_container = tested
+        .and_then(Expr::as_name_expr)
+        .is_some_and(|name| parameter_use::is_container(ctx, &name.id));
     severity.min(if is_container { Severity::Info } else { Severity::Warning })
 }
 

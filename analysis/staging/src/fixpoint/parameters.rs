@@ -34,7 +34,7 @@ impl Fixpoint {
     ) {
         let index = self.index(db, callee);
         let Some(signature) = index.signature(callee.code) else { return };
-        let skip = skipped(index, callee, target, signature);
+        let skip = skipped(index, callee, target);
         let possible = self.is_only_possible(scope);
         let mut given: IndexVec<ParameterIndex, bool> = signature.parameters.iter().map(|_| false).collect();
         for (slot, function) in &call.functions {
@@ -89,7 +89,7 @@ impl Fixpoint {
     ) -> Vec<(ExprId, Scope, ParameterIndex)> {
         let index = self.index(db, callee);
         let Some(signature) = index.signature(callee.code) else { return Vec::new() };
-        let skip = skipped(index, callee, target, signature);
+        let skip = skipped(index, callee, target);
         let given = call
             .lambdas
             .iter()
@@ -242,10 +242,14 @@ impl Fixpoint {
 }
 
 /// The number of leading parameters that the receiver of a method call fills: 0 or 1.
-fn skipped(index: &FileIndex, callee: Scope, target: &Target, signature: &Signature) -> usize {
-    let entry = index.function(callee.code);
-    let is_method = entry.is_some_and(|entry| entry.class.is_some());
-    usize::from(target.bound && is_method && !signature.is_static)
+fn skipped(index: &FileIndex, callee: Scope, target: &Target) -> usize {
+    usize::from(target.bound && takes_receiver(index, callee))
+}
+
+/// Whether a function is a method with `self` or `cls`.
+pub(super) fn takes_receiver(index: &FileIndex, function: Scope) -> bool {
+    let is_method = index.function(function.code).is_some_and(|entry| entry.class.is_some());
+    is_method && index.signature(function.code).is_some_and(|signature| !signature.is_static)
 }
 
 /// The parameter that receives an argument.

@@ -12,6 +12,7 @@ use ag_index::index::file_index;
 use ag_index::oracle::Scope;
 use ag_index::value_flow::{Owner, SiteIndex};
 
+use crate::fixpoint::parameters::takes_receiver;
 use crate::fixpoint::{Cause, Fixpoint, Staged};
 use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, StagingFunction};
 
@@ -143,10 +144,13 @@ impl Fixpoint {
         let staged = match root.staged_by {
             StagingFunction::Site(position) => {
                 let site = file_index(db, self.documents[root.document]).roots.get(position)?;
-                let signature = root.function.function().and_then(|code| {
-                    self.index(db, Scope { document: root.function.document, code }).signature(code)
-                });
-                Staged { possible: true, ..Staged::at(&self.with_library(site), signature, cause) }
+                let function =
+                    root.function.function().map(|code| Scope { document: root.function.document, code });
+                let signature = function.and_then(|scope| self.index(db, scope).signature(scope.code));
+                // A method that flows to a root is bound to its object.
+                let bound = function.is_some_and(|scope| takes_receiver(self.index(db, scope), scope));
+                let site = self.with_library(site);
+                Staged { possible: true, ..Staged::at(&site, signature, usize::from(bound), cause) }
             }
             StagingFunction::Value(dialect, kind) => Staged {
                 depth: 0,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::fixpoint::parameters::takes_receiver;
 use crate::fixpoint::{Cause, Fixpoint, Staged};
 use crate::hierarchy::ClassId;
 use ag_db::{Db, Document};
@@ -25,7 +26,8 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
 }
 
 impl Staged {
-    pub(super) fn at(site: &RootSite, signature: Option<&Signature>, cause: Cause) -> Self {
+    /// `bound`: how many of the first parameters are already given.
+    pub(super) fn at(site: &RootSite, signature: Option<&Signature>, bound: usize, cause: Cause) -> Self {
         // `tf.function(do_not_convert(f))`
         let declines =
             signature.is_some_and(|own| own.decorators.last().is_some_and(|name| name == "do_not_convert"));
@@ -47,7 +49,7 @@ impl Staged {
             unconverted,
             cause,
             static_parameters: signature
-                .map(|signature| site.static_arguments.parameters(signature))
+                .map(|signature| site.static_arguments.parameters(signature, bound))
                 .unwrap_or_default(),
             options: site.options.clone(),
         }
@@ -83,12 +85,14 @@ impl Fixpoint {
                         let cause =
                             Cause { scope: declared, location: index.location(site.scope, site.range) };
                         // `tf.function(self.step)`
+                        let mut bound = false;
                         if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
+                            bound = true;
                             for method in self.overriding(db, declared, name) {
-                                self.stage_root(db, method, site, cause.clone());
+                                self.stage_root(db, method, site, bound, cause.clone());
                             }
                         }
-                        self.stage_root(db, Scope { document, code: function.into() }, site, cause);
+                        self.stage_root(db, Scope { document, code: function.into() }, site, bound, cause);
                     }
                     None if self.needs_inference(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -109,7 +113,7 @@ impl Fixpoint {
                 let declared = Scope { document, code: site.scope };
                 let location = self.index(db, scope).location(site.scope, site.range);
                 let site = self.with_library(&site);
-                self.stage_root(db, scope, &site, Cause { scope: declared, location });
+                self.stage_root(db, scope, &site, false, Cause { scope: declared, location });
             }
         }
     }
@@ -207,10 +211,18 @@ impl Fixpoint {
             .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
     }
 
-    /// Marks the function that a root site names as staged.
-    pub(super) fn stage_root(&mut self, db: &dyn Db, scope: Scope, site: &RootSite, cause: Cause) -> bool {
-        let signature = self.index(db, scope).signature(scope.code);
-        self.stage(db, scope, Staged::at(site, signature, cause))
+    /// Marks the function that a root site names as staged. `bound`: the site names a bound method.
+    pub(super) fn stage_root(
+        &mut self,
+        db: &dyn Db,
+        scope: Scope,
+        site: &RootSite,
+        bound: bool,
+        cause: Cause,
+    ) -> bool {
+        let index = self.index(db, scope);
+        let given = usize::from(bound && takes_receiver(index, scope));
+        self.stage(db, scope, Staged::at(site, index.signature(scope.code), given, cause))
     }
 
     /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
