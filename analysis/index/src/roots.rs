@@ -133,7 +133,8 @@ fn all_of_call<'a>(
             .filter_map(|function| {
                 let target = RootTarget::Reference(reference(function));
                 let mut site = site(resolved.maker, &resolved.arguments, target, call.range(), scope)?;
-                site.static_arguments.shift(given.map_or(0, |given| makers::given_by_partial(imports, given)));
+                site.static_arguments
+                    .shift(given.map_or(0, |given| makers::given_by_partial(imports, given)));
                 Some(found(site, function, None))
             })
             .collect();

@@ -128,9 +128,8 @@ fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
         Expr::BoolOp(operation) => operation.values.last(),
         _ => Some(expression),
     };
-    let is_container = tested
-        .and_then(Expr::as_name_expr)
-        .is_some_and(|name| parameter_use::is_container(ctx, &name.id));
+    let is_container =
+        tested.and_then(Expr::as_name_expr).is_some_and(|name| parameter_use::is_container(ctx, &name.id));
     severity.min(if is_container { Severity::Info } else { Severity::Warning })
 }
 
