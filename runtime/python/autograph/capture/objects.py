@@ -54,6 +54,8 @@ class Objects:
         self.named = None  # if not None, only attributes with these names are followed
         self.in_python = ()  # code of functions that the graph calls in Python
         self.unrestorable = {}  # id -> a place that was changed and cannot be restored
+        self.scopes = {}  # id of the variables of a module -> (variables, names that are not defined in it)
+        self._whole = {}  # id -> object of which all attributes may be read; keeps the ids unique
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
@@ -146,9 +148,12 @@ class Objects:
         scope = function.__globals__
         reads = reads_of(code)
         self.names.update(reads.names)
-        for name in reads.scope:
-            if name in scope and not isinstance(scope[name], types.ModuleType):
+        named = reads.names if "globals" in reads.scope else reads.scope
+        for name in named & scope.keys():
+            if not isinstance(scope[name], types.ModuleType):
                 self.globals_read[id(scope), name] = scope, name
+        if absent := named - scope.keys():
+            self.scopes[id(scope)] = scope, absent | self.scopes.get(id(scope), (scope, frozenset()))[1]
         for name in reads.names:
             if name in scope:
                 if not isinstance(scope[name], (types.ModuleType, type, types.FunctionType)):
@@ -201,7 +206,34 @@ class Objects:
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}
-        return self.names.union(*(reads_of(code).names for code in _called_by_python(kind)))
+        named = self.names.union(*(reads_of(code).names for code in _called_by_python(kind)))
+        if isinstance(owner, type):
+            return named if is_of_python(owner) else named | _implicit(owner)
+        return named | owner.__dict__.keys() if self.is_read_whole(owner) else named
+
+    def all_names(self):
+        """The names of all attributes that the code may read."""
+        kinds = {type(self.kept[key]) for key, name in self.entries if name == "__dict__"}
+        implicit = (reads_of(code).names for kind in kinds if not is_of_python(kind) for code in _called_by_python(kind))
+        return frozenset(self.names).union(*implicit)
+
+    def reads_whole(self, values):
+        """Notes that code which is not converted may read all attributes of these objects."""
+        seen, pending = set(), list(values)
+        while pending:
+            value = pending.pop()
+            if id(value) in seen or id(value) in self._whole:
+                continue
+            if isinstance(value, (list, tuple)):
+                seen.add(id(value))
+                pending += list.__iter__(value) if isinstance(value, list) else value
+            elif _watcher(type(value)) is _object and hasattr(value, "__dict__"):
+                self._whole[id(value)] = value
+                pending += value.__dict__.values()
+
+    def is_read_whole(self, owner):
+        """Whether the code may read all attributes of an object."""
+        return id(owner) in self._whole or not self.names.isdisjoint(_OF_ALL)
 
     def only_grows(self, container):
         """Whether the code only appends to a container, so that no result depends on its items. This holds if `.append`
@@ -341,6 +373,7 @@ def _builtin_method(objects, method, born):
 
 
 def _partial(objects, partial, born):
+    objects.defaults += [*partial.args, *partial.keywords.values()] if born == 0 else []
     return [partial.func, *partial.args, *partial.keywords.values()]
 
 
@@ -547,6 +580,25 @@ def _called_by_python(kind):
             found += [f.__code__ for f in functions if isinstance(f, types.FunctionType)]
     return found
 
+
+def is_of_python(kind):
+    """Whether a class is one of the standard library."""
+    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
+
+
+def _implicit(kind):
+    """The methods of a class that Python and torch call."""
+    special = {name for name, value in kind.__dict__.items() if name.startswith("__") and isinstance(value, types.FunctionType)}
+    return special.difference(_NOT_IN_RUNS) | ({"forward"} if issubclass(kind, torch.nn.Module) else set())
+
+
+#: Special methods that Python looks up by name in a class, and the method that modules call.
+LOOKED_UP = {name for kind in (int, list, set) for name in dir(kind) if name.startswith("__")} | {
+    "__bool__", "__call__", "__enter__", "__exit__", "__getattr__", "__get__", "__next__", "__missing__", "forward",
+}  # fmt: skip
+
+#: Names of attributes and functions that give all attributes of an object.
+_OF_ALL = {"__dict__", "vars", "dir"}
 
 _NOT_IN_RUNS = ("__init__", "__new__", "__init_subclass__", "__repr__", "__del__", "__getstate__", "__setstate__")
 

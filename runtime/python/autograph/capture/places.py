@@ -155,6 +155,24 @@ class Global:
         return self.name
 
 
+class ContextValue:
+    """The value of a `ContextVar`."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable):
+        self.variable = variable
+
+    def key(self):
+        return id(self.variable), "value"
+
+    def state(self):
+        return self.variable.get(MISSING)
+
+    def __str__(self):
+        return self.variable.name
+
+
 class Held:
     """An object that is always the same. It is the holder of an element: `Element(Held(table), "key")`."""
 

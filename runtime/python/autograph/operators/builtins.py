@@ -240,14 +240,22 @@ def type_(*args):
     return type(*args)
 
 
-def hasattr_(owner, name):
+def _noted(name):
+    """The name of an attribute that the code reads."""
     name = texts.plain(current(), name)
+    if current() is not None:
+        current().objects.names.add(name)
+    return name
+
+
+def hasattr_(owner, name):
+    name = _noted(name)
     maybe = attributes.existence(owner, name)
     return hasattr(owner, name) if maybe is None else maybe.flag
 
 
 def getattr_(owner, name, *default):
-    name = texts.plain(current(), name)
+    name = _noted(name)
     maybe = attributes.existence(owner, name)
     if maybe is None or not default:
         return getattr(owner, name, *default)

@@ -172,6 +172,8 @@ def _enter(f, args, keywords):
         staging.objects.entered(f)
     if converted is None and permanent.are_refused():
         permanent.check_arguments(args, keywords)
+    if staging is not None and converted is None and not converter.is_of_torch(f):
+        staging.objects.reads_whole([*args, *keywords.values()])
     if staging is None or converted is None and not converter.is_converted(f):
         needs_numbers = staging is not None and converted is None and converter.needs_python_numbers(f)
         args, keywords = texts.plain(staging, (args, keywords), needs_numbers)

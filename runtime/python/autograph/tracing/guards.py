@@ -4,14 +4,16 @@ A trace depends on the state that its code names: attributes, globals, variables
 of lists, tuples and dictionaries that these contain. It depends on the whole state of modules of torch. Each run looks up
 the tensors in this state, so replacing a tensor by a similar one does not invalidate the trace."""
 
+import os
+from contextvars import ContextVar
 from itertools import chain
 from operator import is_
 
 import torch
 
 from ..capture import contents
-from ..capture.heap import DEFINITIONS, Attributes, ClassAttributes, Slots
-from ..capture.objects import LARGEST
+from ..capture.heap import Attributes, ClassAttributes, ModuleVariables, Slots
+from ..capture.objects import LARGEST, LOOKED_UP, is_of_python
 from ..capture.places import (
     MAPPINGS,
     MISSING,
@@ -19,19 +21,25 @@ from ..capture.places import (
     Attribute,
     Cell,
     Contents,
+    ContextValue,
     Element,
     Global,
     Held,
     SlotAttribute,
     Snapshot,
     items_of,
+    same_items,
 )
 from ..capture.staging import is_staged
 from ..operators.values import List
+from .absent import Absent
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _OF_MODULES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 DEPTH = 5
+
+#: Attributes that every module or class has.
+_ALWAYS = {*torch.nn.Module().__dict__, *type("Empty", (), {}).__dict__}
 
 
 class Guards:
@@ -40,12 +48,14 @@ class Guards:
         self.slots = []  # (dictionary, key, expected value, place)
         self.values = []  # (place, expected value)
         self.shapes = []  # (place, type and length or keys of the container)
+        self.large = []  # (items, container), of containers that are guarded as a whole
         self.tensors = []  # (place, tensor, its properties)
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
         self.whole_dicts = []  # state dictionaries of modules, guarded as a whole
         self.empty_dicts = []  # state dictionaries that must stay empty
         self.contents = ()  # all values of `whole_dicts`
+        self.absent = Absent()
         self.is_empty = False
         self._taken = set()
 
@@ -54,6 +64,7 @@ class Guards:
     def read(self):
         """Guards everything that the code of the trace names."""
         objects = self.staging.objects
+        self.named = objects.all_names()
         self._modules(objects.modules, {key[0] for key in self._taken})
         for scope, name in objects.globals_read.values():
             self.take(Global(scope, name), scope.get(name, MISSING))
@@ -62,26 +73,53 @@ class Guards:
                 continue
             if isinstance(entry, Attributes):
                 self._attributes(entry)
+                self._absent(entry)
             elif isinstance(getattr(entry, "place", None), Cell):
                 self.take(entry.place, entry.place.state())
+        for scope, names in objects.scopes.values():
+            self.absent.add(scope, names, None)
+        if not objects.names.isdisjoint(("environ", "getenv")):
+            self.large.append((items_of(os.environ._data), os.environ._data))
         for value in objects.defaults:
-            if _is_structure(value) or contents.kind_of(type(value)) is not None:
+            if _is_structure(value):
+                self._inside(value)
+            elif contents.kind_of(type(value)) is not None:
                 self.take(Held(value), value)
 
     def _attributes(self, entry):
         owner, state = entry.owner, entry.state
         names = self.staging.objects.names_of(owner)
         for name in names & state.keys() if isinstance(entry, (ClassAttributes, Slots)) else state:
-            if name not in names or isinstance(owner, torch.nn.Module) and name in _OF_MODULES:
-                continue
-            if not (isinstance(entry, ClassAttributes) and isinstance(state[name], DEFINITIONS)):
+            if name in names and not (isinstance(owner, torch.nn.Module) and name in _OF_MODULES):
                 self.take(entry.place(name), state[name])
+
+    def _absent(self, entry):
+        """Guards that the object does not get attributes that the code names and has not found."""
+        owner = entry.owner
+        if isinstance(owner, type) and is_of_python(owner):
+            return
+        if isinstance(entry, Slots):
+            for name in self.named & entry.slots.keys() - entry.state.keys():
+                self.take(entry.place(name), MISSING)
+            return
+        is_whole = self.staging.objects.is_read_whole(owner)
+        guarded = {name for name in owner.__dict__ if (id(owner), name) in self._taken or name in entry.hidden}
+        names = self.named | LOOKED_UP if isinstance(owner, (type, torch.nn.Module)) else self.named
+        names -= {name for name in names if (id(owner), name) in self._taken}
+        self.absent.add(
+            owner.__dict__,
+            None if is_whole else names - owner.__dict__.keys(),
+            None if isinstance(entry, ModuleVariables) else guarded | _ALWAYS,
+        )
 
     def _modules(self, modules, kept):
         for module in {id(m): m for root in modules for m in root.modules()}.values():
             state = module.__dict__
             if type(module).__module__.startswith("torch.") and id(module) not in kept:
                 self.whole_dicts.append(state)
+                for name in self.named & state.keys():
+                    if isinstance(state[name], (list, dict)) and name not in _OF_MODULES:
+                        self._inside(state[name])
             else:
                 self.take(Attribute(module, "training"), module.training)
             for name in _OF_MODULES:
@@ -106,15 +144,22 @@ class Guards:
             return
         if isinstance(value, torch.Tensor):
             self._tensor(place, value)
-        elif isinstance(value, Snapshot):
+            return
+        if isinstance(value, Snapshot):
             self.values.append((place, value))
-        elif depth < DEPTH and _is_structure(value) and len(value) <= LARGEST:
+            return
+        if depth < DEPTH and _is_structure(value) and len(value) <= LARGEST:
             self._structure(place, value, depth)
-        elif isinstance(place, (Attribute, Global)) and not isinstance(place, SlotAttribute):
+            return
+        if isinstance(place, (Attribute, Global)) and not isinstance(place, SlotAttribute):
             scope = place.owner.__dict__ if isinstance(place, Attribute) else place.scope
             self.slots.append((scope, place.name, value, place))
         else:
             self.values.append((place, value))
+        if _is_structure(value):
+            self._inside(value)
+        if isinstance(value, ContextVar):
+            self.take(ContextValue(value), value.get(MISSING))
         kind = contents.kind_of(type(value))
         if kind is not None and not kind.is_drawn and (id(value), None) not in self._taken:
             self.expect(Contents(value, kind), Snapshot(kind, kind.read(value)))
@@ -146,6 +191,16 @@ class Guards:
         for key in keys:
             self.take(Element(place, key), items[key], depth + 1)
 
+    def _inside(self, container):
+        """Guards the items of a container, at whatever place it is."""
+        if (id(container), None) in self._taken:
+            return
+        self._taken.add((id(container), None))
+        if len(container) <= LARGEST:
+            self._structure(Held(container), container, 0)
+        elif not isinstance(container, tuple):
+            self.large.append((items_of(container), container))
+
     def _tensor(self, place, tensor):
         capture = self.staging.captures.get(id(tensor))
         if capture is not None and capture.path is not None:
@@ -159,9 +214,11 @@ class Guards:
     def done(self):
         """Ends adding guards, and releases the state of the trace."""
         self.contents = self._contents()
-        values = self.slots, self.values, self.shapes, self.tensors, self.same, self.numbers
-        self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts))
-        self.staging = self._taken = None
+        self.absent.done()
+        values = self.slots, self.values, self.shapes, self.large, self.tensors, self.same, self.numbers
+        self.has_places = any(values[1:])
+        self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts, self.absent.scopes))
+        self.staging = self._taken = self.named = None
 
     def _contents(self):
         return tuple(chain.from_iterable(map(dict.values, self.whole_dicts)))
@@ -180,10 +237,15 @@ class Guards:
         contents = self._contents()
         if any(self.empty_dicts) or len(contents) != len(self.contents) or not all(map(is_, contents, self.contents)):
             return True, slots
+        if self.absent.appeared():
+            return True, slots
+        if not self.has_places:
+            return bool(slots), slots
         try:
             values = [place for place, value in self.values if not _equal(place.state(), value)]
             holds = (
                 all(_form(place.state()) == form for place, form in self.shapes)
+                and all(same_items(items, container) for items, container in self.large)
                 and all(_is_like(place.state(), tensor, kind) for place, tensor, kind in self.tensors)
                 and all(one.state() is other.state() for one, other in self.same)
                 and all(type(place.state()) is kind for place, kind in self.numbers)

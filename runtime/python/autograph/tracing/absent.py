@@ -1,0 +1,43 @@
+"""Names that the code of a trace has looked up and not found: attributes that objects, classes and modules do not have, and
+variables that are not defined. The trace is valid as long as they are absent.
+
+A dictionary with as many keys as before, in which no other key is missing, has no new key. So a check compares the lengths
+and looks up the keys that have no guard themselves; only after a difference, it compares the names."""
+
+from operator import contains
+
+
+class Absent:
+    def __init__(self):
+        self.scopes = {}  # id -> (dictionary, absent names or None for all, keys that need no look-up or None for all)
+        self.dictionaries, self.lengths = [], []
+        self.held = [], []  # dictionaries, and a key of each
+
+    def add(self, scope, names, guarded):
+        """Expects that a dictionary gets none of these names; with None, no name at all."""
+        if names is not None and not names:
+            return
+        if id(scope) in self.scopes:
+            _, others, _ = self.scopes[id(scope)]
+            names = None if names is None or others is None else names | others
+        self.scopes[id(scope)] = scope, names, guarded
+
+    def done(self):
+        """Ends adding names. Also called when a dictionary has got another key: its length is the expected one then."""
+        self.dictionaries = [scope for scope, _, _ in self.scopes.values()]
+        self.lengths = list(map(len, self.dictionaries))
+        held = [(s, key) for s, _, guarded in self.scopes.values() if guarded is not None for key in s.keys() - guarded]
+        self.held = [s for s, _ in held], [key for _, key in held]
+
+    def appeared(self):
+        """Whether one of the names exists now."""
+        if list(map(len, self.dictionaries)) == self.lengths and all(map(contains, *self.held)):
+            return False
+        for (scope, names, _), length in zip(self.scopes.values(), self.lengths):
+            if self._differs(scope, length) if names is None else not names.isdisjoint(scope):
+                return True
+        self.done()
+        return False
+
+    def _differs(self, scope, length):
+        return len(scope) != length or any(held is scope and key not in scope for held, key in zip(*self.held))
