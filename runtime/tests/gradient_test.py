@@ -1,8 +1,11 @@
 """Gradients that are computed in staged code, or propagated through it, equal those of torch's autograd."""
 
+import functools
+
 import pytest
 import torch
 import torch.nn.functional as F
+import torch.utils.checkpoint
 from torch.utils import _pytree as pytree
 
 import autograph as ag
@@ -510,3 +513,32 @@ def test_a_value_from_after_a_change_in_place():
         return torch.autograd.grad((m * m).sum(), m)
 
     assert_same(f, *((leaf(3), torch.tensor(n)) for n in (0, 1, 3)))
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_functions_bound_before_the_trace_keep_their_derivative(verify):
+    bound = Clipped.apply
+
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.function = Clipped.apply
+
+        def forward(self, x):
+            return bound(x, 2) + self.function(x, 3) * sum(map(bound, [x], [5])) + functools.partial(bound, x)(7)
+
+    layer, found = Layer(), []
+    for run in (layer, ag.function(layer.forward, verify=verify)):
+        x = t([1.5, -2.25]).requires_grad_()
+        run(x).sum().backward()
+        found.append(x.grad)
+    assert_equal(*found)
+
+
+def test_a_bound_function_called_by_code_that_is_not_converted_is_refused():
+    bound = Clipped.apply
+
+    def f(x):
+        return torch.utils.checkpoint.checkpoint(bound, x, 2, use_reentrant=False)
+
+    assert "was read before the trace" in refusal(f, t([1.5]))

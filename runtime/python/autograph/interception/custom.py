@@ -8,10 +8,14 @@ import itertools
 import torch
 
 from ..capture.staging import current
+from ..conversion import spans
+from ..errors import StagingError
 from ..operators import tape
+from ..operators.overloads import OVERLOADS
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _IDS = itertools.count()
+_has_setup_context = torch.autograd.function._is_setup_context_defined
 _apply = torch.autograd.Function.apply.__func__
 
 
@@ -137,3 +141,16 @@ def _setup(ctx, inputs, output):
     _, tensors, saved = inputs
     ctx.save_for_backward(*tensors, *saved)
     ctx.counts = [len(part) for part in inputs]
+
+
+def has_setup_context(setup_context):
+    """Replaces torch's function of this meaning while tracing. The `apply` of torch calls it first, which is reached if
+    code that is not converted calls an `apply` from before the trace."""
+    if current() is None:
+        return _has_setup_context(setup_context)
+    message = "code that is not converted calls the `apply` of a `torch.autograd.Function`, which was read before the trace"
+    raise StagingError(f"{message}\nhelp: pass a function that calls it: `lambda x: MyFunction.apply(x)`", spans.current())
+
+
+#: For `apply = MyFunction.apply`, bound before the trace.
+OVERLOADS[_apply] = apply

@@ -39,6 +39,8 @@ def tracing(staging):
     and formatted numbers. Autocast has no cache."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
+    function = torch.autograd.function
+    function._is_setup_context_defined, defined = custom.has_setup_context, function._is_setup_context_defined
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
     cached = torch.is_autocast_cache_enabled()
     torch.clear_autocast_cache()
@@ -50,6 +52,7 @@ def tracing(staging):
     finally:
         torch.nn.Module.__call__ = module_call
         torch.autograd.Function.apply = apply
+        function._is_setup_context_defined = defined
         torch.set_autocast_cache_enabled = set_cache
         set_cache(cached)
         _SHAPES_LOG.disabled = disabled
