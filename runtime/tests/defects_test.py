@@ -279,3 +279,26 @@ def test_formatted_strings(capfd):
     assert_same(f, (t(1, 2), torch.tensor(1)), (t(1, 2), torch.tensor(2)), (t(-1, -2), torch.tensor(1)))
     lines = capfd.readouterr().out.splitlines()
     assert lines[:1] + lines[2:4] == lines[1:2] + lines[4:6] and "step 0: 6.000" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "factorize", [torch.linalg.cholesky, torch.linalg.inv, torch.linalg.lu_factor, lambda x: torch.linalg.solve(x, x)]
+)
+def test_factorizations_raise_for_singular_matrices(factorize):
+    staged = ag.function(lambda x: factorize(x))
+    staged(torch.eye(2))
+    for run in (factorize, staged):
+        with pytest.raises(RuntimeError):
+            run(torch.zeros(2, 2))
+
+
+def test_a_factorization_in_a_try():
+    def f(x):
+        for shift in (0.0, 1.0, 10.0):
+            try:
+                return torch.linalg.cholesky(x + shift * torch.eye(2)), shift
+            except torch.linalg.LinAlgError:
+                continue
+        raise ValueError("no shift suffices")
+
+    assert_same(f, (torch.eye(2),), (-torch.eye(2),), (-5 * torch.eye(2),), (-50 * torch.eye(2),))

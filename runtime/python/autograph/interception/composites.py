@@ -5,6 +5,7 @@ import torch
 from ..capture import scalars
 from ..conversion import spans
 from ..errors import StagingError
+from ..operators import asserts
 from ..record.ops import ASSERT
 from . import schemas
 
@@ -81,8 +82,18 @@ def rrelu_with_noise(staging, func, args, kwargs):
     return x.copy_(result) if func is aten.rrelu_with_noise_.default else result
 
 
+def linalg_check(staging, func, args, kwargs):
+    """The check of `torch.linalg.cholesky` and the like that a factorization exists. An operator without results would not
+    be in the graph."""
+    info, name = args[:2]
+    message = f"{name}: the factorization does not exist or cannot be computed: the input is singular or not positive-definite"
+    holds = staging.item((info == 0).all())
+    kind = RuntimeError if "_factor" in name else torch.linalg.LinAlgError
+    asserts.torch_check(kind, torch._check)(holds, lambda: message)
+
 
 SPECIAL = {
+    aten._linalg_check_errors.default: linalg_check,
     aten.rrelu_with_noise.default: rrelu_with_noise,
     aten.rrelu_with_noise_.default: rrelu_with_noise,
     aten.ctc_loss.IntList: ctc_loss,
