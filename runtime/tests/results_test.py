@@ -18,7 +18,7 @@ DTYPES = (torch.float32, torch.int64, torch.bool)
 SAMPLES = 4
 
 #: Errors about values, which are known only when the graph runs.
-OF_VALUES = ("index 23 is out of bounds", "cannot be converted to type float without overflow")
+OF_VALUES = ("index 23 is out of bounds", "index 34 is out of bounds", "cannot be converted to type float without overflow")
 
 
 class Compared(TorchDispatchMode):
@@ -123,6 +123,30 @@ def step(x, w, b):
     return total
 
 step(torch.ones(2, 3), torch.ones(3, 3), torch.zeros(3))
+
+encoder, decoder = torch.nn.Linear(8, 6), torch.nn.Linear(3, 8)
+
+@ag.function
+def variational(x):
+    mean, spread = encoder(x).chunk(2, -1)
+    decoded = torch.sigmoid(decoder(mean + torch.randn_like(mean) * torch.exp(0.5 * spread)))
+    loss = torch.nn.functional.binary_cross_entropy(decoded, torch.sigmoid(x), reduction="sum")
+    loss = loss - 0.5 * torch.sum(1 + spread - mean.pow(2) - spread.exp())
+    loss.backward()
+    return loss.detach()
+
+variational(torch.ones(4, 8))
+
+@ag.function
+def clusters(x, centers):
+    for _ in range(3):
+        nearest = torch.cdist(x, centers).argmin(1)
+        counts = torch.nn.functional.one_hot(nearest, 3).sum(0).clamp(min=1)
+        sums = torch.zeros_like(centers).index_add(0, nearest, x)
+        centers = sums.scatter_add(0, nearest[:, None].expand(-1, 2), x) / counts[:, None] / 2
+    return centers, torch.zeros(10, 3).scatter_(1, nearest[:, None], 1.0)
+
+clusters(torch.rand(10, 2), torch.rand(3, 2))
 print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
 """
 

@@ -151,6 +151,14 @@ def _of_floats(*operands):
     return _result(dtype, _broadcast(*(tensor.shape for tensor in tensors)))
 
 
+def _same_of_floats(x, y):
+    return _of_floats(x, y) if x.dtype == y.dtype else None
+
+
+def _is_not_a_number(x):
+    return [(torch.bool, x.shape)]
+
+
 # Products.
 
 
@@ -191,6 +199,14 @@ def _added(product):
     return rule
 
 
+def _distances(x, y, order, mode):
+    if not _are_alike(x, y) or min(x.dim(), y.dim()) < 2 or x.shape[-1] != y.shape[-1]:
+        return None
+    if x.shape[:-2] != y.shape[:-2] or order < 0:
+        return None
+    return [(x.dtype, [*x.shape[:-1], y.shape[-2]])]
+
+
 # Reductions.
 
 
@@ -217,6 +233,19 @@ def _mean(x, dims=None, keeps=False, dtype=None):
 
 def _variance(x, dims, correction, keeps):
     return _result(x.dtype, _reduced(x, dims, keeps)) if x.dtype in _FLOATS else None
+
+
+def _mean_and_variance(x, dims, correction, keeps):
+    found = _variance(x, dims, correction, keeps)
+    return None if found is None else found * 2
+
+
+def _log_sum(x, dims, keeps):
+    return _mean(x, dims, keeps) if x.numel() else None
+
+
+def _product(x, dim, keeps, dtype):
+    return _sum(x, [dim], keeps, dtype)
 
 
 def _norm(x, order, dims, keeps, dtype):
@@ -355,6 +384,61 @@ def _gather(x, dim, index, *_):
     return [(x.dtype, index.shape)] if fits else None
 
 
+def _fits(index, *others, dim):
+    """Whether an index is within other tensors in all dimensions except for `dim`, or for None in all."""
+    if any(other.dim() != index.dim() for other in others):
+        return False
+    return all(m <= n for other in others for d, (m, n) in enumerate(zip(index.shape, other.shape)) if d != dim)
+
+
+def _scatter(x, dim, index, source, *_):
+    dim = _dim(x, dim)
+    if dim is None or index.dtype is not torch.int64 or not _fits(index, x, dim=dim):
+        return None
+    if _is_tensor(source) and (source.dtype != x.dtype or not _fits(index, source, dim=None)):
+        return None
+    return [(x.dtype, x.shape)] if x.dtype in _FLOATS else None
+
+
+def _index_add(x, dim, index, source, *_):
+    dim = _dim(x, dim)
+    if dim is None or index.dtype not in (torch.int64, torch.int32) or index.dim() != 1 or source.dtype != x.dtype:
+        return None
+    size = [*x.shape[:dim], index.shape[0], *x.shape[dim + 1 :]]
+    return [(x.dtype, x.shape)] if x.dtype in _FLOATS and list(source.shape) == size else None
+
+
+def _index_fill(x, dim, index, number):
+    found = _index_select(x, dim, index)
+    return [(x.dtype, x.shape)] if found and index.dtype is torch.int64 and x.dtype in _FLOATS else None
+
+
+def _index_put(x, indices, values, *_):
+    found = None if any(index is None for index in indices) else _index(x, indices)
+    if found is None or values.dtype != x.dtype or _broadcast(values.shape, found[0][1]) != list(found[0][1]):
+        return None
+    return [(x.dtype, x.shape)] if len(values.shape) <= len(found[0][1]) else None
+
+
+def _moved(x, dims):
+    """`torch.flip(x, dims)`"""
+    known = [_dim(x, dim) for dim in dims]
+    return [(x.dtype, x.shape)] if None not in known and len(set(known)) == len(known) else None
+
+
+def _rolled(x, shifts, dims):
+    return _moved(x, dims) if len(shifts) == len(dims) and dims and x.numel() else None
+
+
+def _padded(x, padding, number):
+    """`padding` has the last dimension first."""
+    if len(padding) % 2 or len(padding) > 2 * x.dim() or x.dtype not in _FLOATS:
+        return None
+    around = [*zip(padding[::2], padding[1::2])] + [(0, 0)] * (x.dim() - len(padding) // 2)
+    size = [n + before + after for n, (before, after) in zip(x.shape, reversed(around))]
+    return [(x.dtype, size)] if all(n > 0 for n in size) and any(padding) else None
+
+
 def _scattered(place):
     """A rule for operators that replace a part of `x`; `place` tells whether the new part fits, as torch checks."""
 
@@ -394,7 +478,13 @@ def _repeated(x, repeats):
 
 
 def _triangle(x, diagonal):
-    return [(x.dtype, x.shape)] if x.dim() >= 2 and x.dtype in _FLOATS else None
+    return [(x.dtype, x.shape)] if x.dim() >= 2 and x.dtype in (*_NUMBERS, torch.bool) else None
+
+
+def _clamped(x, *bounds):
+    kinds = (int, type(None)) if x.dtype in _INTEGERS else (int, float, type(None))
+    is_known = x.dtype in _NUMBERS and all(type(bound) in kinds for bound in bounds) and any(b is not None for b in bounds)
+    return [(x.dtype, x.shape)] if is_known else None
 
 
 def _gelu(x, approximate):
@@ -477,6 +567,20 @@ def _dropout(x, probability, training):
     return [(x.dtype, x.shape), (torch.bool, x.shape)] if x.dtype in _FLOATS and training else None
 
 
+def _group_norm(x, weight, bias, batch, channels, rest, groups, epsilon):
+    operands = [operand for operand in (weight, bias) if operand is not None]
+    fits = x.dim() > 1 and (batch, channels) == tuple(x.shape[:2]) and batch * channels * rest == x.numel() > 0
+    if not _are_alike(x, *operands) or not fits or groups < 1 or channels % groups:
+        return None
+    if x.dtype not in (torch.float32, torch.float64) or any(tuple(operand.shape) != (channels,) for operand in operands):
+        return None
+    return [(x.dtype, x.shape), (x.dtype, [batch, groups]), (x.dtype, [batch, groups])]
+
+
+def _log_sigmoid(x):
+    return [(x.dtype, x.shape), (x.dtype, x.shape if x.is_contiguous() else [0])] if x.dtype in _FLOATS else None
+
+
 # Tensors from numbers.
 
 
@@ -518,6 +622,28 @@ def _number(number, dtype, layout, device, pin):
     return _filled([], dtype, layout, device, pin)
 
 
+def _identity(rows, *rest):
+    columns, *options = rest if type(rest[0]) is int else (rows, *rest)
+    return _filled([rows, columns], *options)
+
+
+def _spaced(start, end, steps, dtype, layout, device, pin):
+    is_plain = all(type(n) in (int, float) for n in (start, end))
+    return _filled([steps], dtype, layout, device, pin) if is_plain else None
+
+
+def _random_integers(low, high, size, dtype, layout, device, pin):
+    return _filled(size, dtype or torch.int64, layout, device, pin) if low < high and dtype in (None, torch.int64) else None
+
+
+def _random_integers_to(high, *rest):
+    return _random_integers(0, high, *rest)
+
+
+def _permutation(count, dtype, *rest):
+    return _filled([count], dtype or torch.int64, *rest) if dtype in (None, torch.int64) else None
+
+
 def _range(start, end, step, dtype, layout, device, pin):
     if any(type(n) is not int for n in (start, end, step)) or step == 0 or (end - start) * step < 0:
         return None
@@ -545,12 +671,23 @@ def _overloads(names, rule):
 _RULES = {
     **_overloads("relu abs neg sgn sign", _same(_NUMBERS)),
     **_overloads("floor ceil round trunc silu elu leaky_relu hardtanh softplus hardsigmoid hardswish mish", _same(_FLOATS)),
-    **_overloads("clamp clamp_min clamp_max pow.Tensor_Scalar", _same(_FLOATS)),
+    **_overloads("pow.Tensor_Scalar", _same(_FLOATS)), **_overloads("clamp clamp_min clamp_max", _clamped),
     **_overloads("tril triu", _triangle), **_overloads("gelu", _gelu),
     **_overloads("exp expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh", _to_float),
     **_overloads("sigmoid erf erfc reciprocal", _to_float),
     **_overloads("add.Tensor sub.Tensor mul.Tensor rsub.Scalar maximum minimum", _arithmetic),
-    **_overloads("div.Tensor", _division), **_overloads("div.Tensor_mode", _rounded_division),
+    **_overloads("add.Scalar sub.Scalar mul.Scalar fmod.Scalar fmod.Tensor remainder.Scalar remainder.Tensor", _arithmetic),
+    **_overloads("clamp_min.Tensor clamp_max.Tensor hypot", _same_of_floats), **_overloads("isnan", _is_not_a_number),
+    **_overloads("selu logit bernoulli nan_to_num xlogy.Scalar_Other", _same(_FLOATS)), **_overloads("atan2 xlogy.Tensor", _division),
+    **_overloads("_cdist_forward", _distances), **_overloads("cumprod", _cumulative), **_overloads("logsumexp", _log_sum),
+    **_overloads("prod.dim_int", _product), **_overloads("var_mean.correction", _mean_and_variance),
+    **_overloads("index_add", _index_add), **_overloads("index_fill.int_Scalar", _index_fill), **_overloads("index_put", _index_put),
+    **_overloads("scatter.src scatter.value scatter_add", _scatter), **_overloads("flip", _moved), **_overloads("roll", _rolled),
+    **_overloads("constant_pad_nd", _padded), **_overloads("smooth_l1_loss", _loss),
+    **_overloads("native_group_norm", _group_norm), **_overloads("eye eye.m", _identity), **_overloads("linspace", _spaced),
+    **_overloads("randint.low", _random_integers), **_overloads("randint", _random_integers_to),
+    **_overloads("randperm", _permutation), **_overloads("div.Tensor", _division), **_overloads("div.Scalar", _division),
+    **_overloads("div.Tensor_mode", _rounded_division),
     **_overloads("bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor", _bits),
     **_overloads("bitwise_not", _same((*_INTEGERS, torch.bool))),
     **_overloads("pow.Tensor_Tensor pow.Scalar", _power),
@@ -586,6 +723,7 @@ _RULES = {
 
 _POINTWISE = {
     _same, _to_float, _arithmetic, _rounded_division, _bits, _division, _power, _comparison, _logic, _where, _of_floats,
+    _same_of_floats, _clamped,
 }  # fmt: skip
 
 #: Tests for the operands of an operator: which of them have a layout with which its results are contiguous. For all
@@ -593,5 +731,6 @@ _POINTWISE = {
 _LAYOUTS = {
     **{func: _is_row_major for func, rule in _RULES.items() if rule in _POINTWISE or rule.__qualname__.startswith("_same.")},
     **_overloads("mm bmm mv dot addmm addmv baddbmm sum mean max min any all embedding index_select gather", _any_layout),
-    **_overloads("cat", _is_no_image),
+    **_overloads("cat", _is_no_image), **_overloads("isnan scatter.src scatter.value scatter_add", _is_row_major),
+    **_overloads("zeros_like ones_like empty_like rand_like randn_like full_like clone _to_copy", _is_row_major),
 }
