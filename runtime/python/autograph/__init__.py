@@ -9,6 +9,7 @@ The package has layers. A module imports only modules of its own layer and of lo
 cycle; `runtime/tests/layers_test.py` checks both.
 
     graph          the command `python -m autograph.graph`
+    export         staged functions in formats of torch
     api            the public functions
     checkpoint     checkpoints: the graph of a program's objects in a file, and its matching with objects
     shadow         shadow mode: eager Python beside the graph
@@ -25,7 +26,7 @@ If a lower layer calls a higher one, the higher layer registers itself: `operato
 `conversion.converter.OPERATORS`, and overloads of functions are registered in `operators.overloads`.
 """
 
-from . import source
+from . import export, source
 from .api.checkpoint import Checkpoint, RandomState, RestoreStatus
 from .api.conversion import convert, do_not_convert, set_element_type, set_loop_options, stack, to_code, to_graph
 from .api.eager import functions_run_eagerly, run_functions_eagerly
@@ -36,13 +37,16 @@ from .api.kernels import deterministic_kernels_used, show_config, use_determinis
 from .api.passes import disable_passes, passes
 from .api.saved import load
 from .api.snek import lms, rep_fun, stage
-from .errors import AutographError, CheckpointError, ConversionError, FallbackWarning, StagingError, VerificationError
+from .errors import (
+    AutographError, CheckpointError, ConversionError, ExportError, FallbackWarning, StagingError, VerificationError,
+)  # fmt: skip
 from .operators.py_function import py_function
 
 __all__ = [
-    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "FallbackWarning", "Function",
-    "RandomState", "RestoreStatus", "StagingError", "VerificationError", "convert", "deterministic_kernels_used",
-    "disable_passes", "do_not_convert", "explain", "function", "functions_run_eagerly", "init_scope", "lms", "load",
-    "passes", "py_function", "rep_fun", "run_functions_eagerly", "set_element_type", "set_loop_options", "show_config",
-    "source", "stack", "stage", "to_code", "to_graph", "use_deterministic_kernels", "use_product_kernels",
+    "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "ExportError",
+    "FallbackWarning", "Function", "RandomState", "RestoreStatus", "StagingError", "VerificationError", "convert",
+    "deterministic_kernels_used", "disable_passes", "do_not_convert", "explain", "export", "function",
+    "functions_run_eagerly", "init_scope", "lms", "load", "passes", "py_function", "rep_fun", "run_functions_eagerly",
+    "set_element_type", "set_loop_options", "show_config", "source", "stack", "stage", "to_code", "to_graph",
+    "use_deterministic_kernels", "use_product_kernels",
 ]  # fmt: skip

@@ -57,6 +57,10 @@ class CheckpointError(AutographError):
     """A checkpoint that cannot be saved, read or restored. A restore that raises it has changed nothing."""
 
 
+class ExportError(AutographError):
+    """A staged function that a format for export cannot hold."""
+
+
 class Assumed(Exception):
     """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead. If the
     assumption comes from profiled calls, `point` is the point of the program that it is about."""

@@ -1,0 +1,229 @@
+"""The graphs of the runtime as plain data, for programs that write them in another format.
+
+A graph is read from its S-expression (`Graph.sexpr`), which holds everything that the graph holds.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..record.types import DTYPES
+
+#: The types of values that have no parameter.
+INT, FLOAT, BOOL, STR, NONE, ANY = "int", "float", "bool", "str", "none", "any"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    dtype: torch.dtype
+    #: A number, the name of a symbol, or `?` for each dimension; None if their number is unknown.
+    shape: tuple | None
+    device: torch.device
+
+
+@dataclass(frozen=True)
+class List:
+    element: Any
+
+
+@dataclass(frozen=True)
+class Tuple:
+    items: tuple
+
+
+@dataclass(frozen=True)
+class Value:
+    number: int
+    name: str
+    type: Any
+
+
+@dataclass
+class Region:
+    params: list
+    nodes: list
+    results: list
+
+
+@dataclass
+class Node:
+    op: str
+    #: What `tuple.get`, `raise`, `call` and `python` have beside their operands: an index, a class, a function, a number.
+    detail: Any
+    operands: list
+    outputs: list
+    regions: list
+    span: tuple | None
+    grad: bool
+
+
+@dataclass
+class Function:
+    name: str
+    params: list
+    types: list
+    body: Region
+
+
+@dataclass
+class Graph:
+    files: list = field(default_factory=list)
+    functions: list = field(default_factory=list)
+
+    @property
+    def entry(self):
+        return self.functions[0]
+
+
+def read(text):
+    """The graph with this S-expression."""
+    _, _version, *parts = _tree(text)
+    graph = Graph([part[2] for part in parts if part[0] == "file"])
+    graph.functions = [_Reader(graph.files).function(part) for part in parts if part[0] == "def"]
+    return graph
+
+
+def values(operand):
+    """The values in an operand, from left to right."""
+    if isinstance(operand, Value):
+        yield operand
+    elif isinstance(operand, list):
+        for item in operand:
+            yield from values(item)
+
+
+def nodes(region):
+    """The nodes of a region and of those inside it."""
+    for node in region.nodes:
+        yield node
+        for inner in node.regions:
+            yield from nodes(inner)
+
+
+def type_of(operand):
+    """The type of an operand. A list has the type of its first item."""
+    if isinstance(operand, Value):
+        return operand.type
+    if isinstance(operand, list):
+        return List(type_of(operand[0]) if operand else ANY)
+    return {bool: BOOL, int: INT, float: FLOAT, str: STR, type(None): NONE}.get(type(operand), ANY)
+
+
+class _Symbol(str):
+    """A word that is not quoted."""
+
+
+_TOKEN = re.compile(r'[()]|"(?:[^"\\]|\\.)*"|[^\s()]+')
+
+
+def _tree(text):
+    """The lists of an S-expression. Strings are `str`, other words `_Symbol`."""
+    stack = [[]]
+    for token in _TOKEN.findall(text):
+        if token == "(":
+            stack.append([])
+        elif token == ")":
+            closed = stack.pop()
+            stack[-1].append(closed)
+        else:
+            stack[-1].append(json.loads(token) if token[0] == '"' else _Symbol(token))
+    return stack[0][0]
+
+
+#: What the operations with this name have beside their operands.
+_DETAILS = {"tuple.get": int, "python": int, "raise": str, "call": str}
+
+
+class _Reader:
+    """Reads one function."""
+
+    def __init__(self, files):
+        self.files = files
+        self.values = {}
+
+    def function(self, tree):
+        _, name, params, types, body = tree
+        params = [self.definition(param) for param in params]
+        return Function(name, params, [_type(text) for text in types], self.body(params, body))
+
+    def definition(self, tree):
+        text, type = tree[:2]
+        name, dot, number = text.rpartition(".")
+        value = Value(int(number if dot else text[1:]), name, _type(type))
+        self.values[text] = value
+        return value
+
+    def body(self, params, tree):
+        _, bindings, (_, *results) = tree
+        nodes = [self.node(binding) for binding in bindings]
+        return Region(params, nodes, [self.operand(result) for result in results])
+
+    def node(self, tree):
+        outputs, (op, *operands), *marks = tree
+        detail = _DETAILS[op](operands.pop(0)) if op in _DETAILS else None
+        regions = [operand for operand in operands if _is(operand, "lambda")]
+        operands = [self.operand(operand) for operand in operands if not _is(operand, "lambda")]
+        regions = [self.body([self.definition(param) for param in params], body) for _, params, body in regions]
+        outputs = [self.definition(output) for output in outputs]
+        span = next((self.span(*map(int, mark[1:])) for mark in marks if _is(mark, "at")), None)
+        return Node(str(op), detail, operands, outputs, regions, span, "nograd" not in marks)
+
+    def span(self, file, *place):
+        return self.files[file], *place
+
+    def operand(self, tree):
+        if isinstance(tree, list):
+            if tree[0] == "write":
+                return self.operand(tree[2])
+            return [self.operand(item) for item in tree[1:]]
+        if not isinstance(tree, _Symbol):
+            return tree
+        return self.values[tree] if tree in self.values else _literal(tree)
+
+
+def _is(tree, head):
+    return isinstance(tree, list) and bool(tree) and tree[0] == head
+
+
+_WORDS = {"none": None, "true": True, "false": False}
+_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+_CONSTANTS = {"dtype": _DTYPES.get, "device": torch.device}
+
+
+def _literal(text):
+    if text in _WORDS:
+        return _WORDS[text]
+    kind, colon, name = text.partition(":")
+    if colon:
+        return _CONSTANTS.get(kind, torch.__dict__.get)(name)
+    return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+
+
+
+def _type(text):
+    """The type with this text: `tuple[int,f32[4,?]@cuda:0]`."""
+    head, bracket, rest = text.partition("[")
+    if not bracket:
+        return str(text)
+    inside, _, device = rest.rpartition("]")
+    if head == "list":
+        return List(_type(inside))
+    if head == "tuple":
+        return Tuple(tuple(_type(part) for part in _split(inside)))
+    shape = None if inside == "*" else tuple(int(d) if d.isdigit() else str(d) for d in inside.split(",") if d)
+    return Tensor(_DTYPES[head], shape, torch.device(device[1:] or "cpu"))
+
+
+def _split(text):
+    """The parts of a text between the commas outside of brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in parts if part]

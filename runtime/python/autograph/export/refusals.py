@@ -1,0 +1,7 @@
+"""Errors of code that a format cannot represent, at its line."""
+
+from ..errors import ExportError
+
+
+def refuse(reason, format, span=None):
+    raise ExportError(f"{format} cannot hold this: {reason}", span)

@@ -1,0 +1,12 @@
+"""TorchScript: source text that `torch.jit.script` compiles.
+
+    module      the module around the code: attributes, writes to tensors from outside, the returned value
+    code        the statements for the nodes of a graph
+    operators   calls of torch's operators
+    numbers     arithmetic with the results and exceptions of Python
+    lists       which lists are changed in place
+"""
+
+from .module import TorchScript
+
+__all__ = ["TorchScript"]

@@ -1,0 +1,275 @@
+"""The TorchScript of a staged function: a module of torch as source text, which runs without this package."""
+
+import linecache
+import os
+import re
+import textwrap
+import types
+
+import torch
+
+from ...errors import ExportError
+from ...tracing.state import Change
+from .. import graph as graphs
+from .. import results
+from ..graph import Tensor
+from ..refusals import refuse
+from . import numbers
+from .code import FORMAT, Code, type_text
+
+_HEADER = '''"""TorchScript of `{name}`, written by ag-runtime. It needs torch only; `load` compiles it."""
+
+import math
+from typing import Dict, List, Optional, Tuple
+
+import torch
+
+'''
+
+_EXPECT = '''
+def _expect(tensor: torch.Tensor, dtype: torch.dtype, shape: List[int], name: str):
+    """Raises an error for a tensor that the code below was not written for. A size of -1 is any size."""
+    matches = tensor.dtype == dtype and tensor.dim() == len(shape)
+    for dimension, size in enumerate(shape):
+        matches = matches and (size == -1 or tensor.size(dimension) == size)
+    if not matches:
+        raise ValueError("`" + name + "` has another dtype or shape than the tensor that the function was exported for")
+
+'''
+
+_LOAD = '''
+
+def load(path: str) -> torch.jit.ScriptModule:
+    """The compiled module with the tensors that this file contains."""
+    return torch.jit.script({name}(torch.load(path)))
+'''
+
+
+class TorchScript:
+    """A staged function as a module of TorchScript. Its parameters are the tensors of the call, in the order of
+    `parameters`; parameters and other tensors from outside are its attributes."""
+
+    def __init__(self, name, source, tensors, parameters):
+        #: The text of a Python file that defines the module's class and needs torch only.
+        self.source = source
+        #: The names of the arguments of `forward`. `d_u` is the argument `d["u"]`.
+        self.parameters = parameters
+        self._name, self._tensors = name, tensors
+
+    def module(self):
+        """The compiled module. It shares its tensors with the staged function."""
+        return torch.jit.script(self._loaded()[self._name](self._tensors))
+
+    def save(self, path):
+        """Saves the compiled module, for `torch.jit.load` and for programs in C++."""
+        self.module().save(os.fspath(path))
+
+    def save_source(self, path):
+        """Writes the source to a file, and the tensors to a file beside it with the suffix `.pt`. The file's function `load`
+        compiles both."""
+        path = os.fspath(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.source)
+        torch.save(self._tensors, os.path.splitext(path)[0] + ".pt")
+
+    def _loaded(self):
+        """The names that the source defines. `torch.jit` reads the source of a class, so it is kept in `linecache`."""
+        module = types.ModuleType(f"torchscript_{self._name}")
+        file = f"<torchscript {self._name} {id(self)}>"
+        linecache.cache[file] = len(self.source), None, self.source.splitlines(True), file
+        exec(compile(self.source, file, "exec"), module.__dict__)
+        return module.__dict__
+
+
+def write(trace):
+    """The TorchScript of a trace. Code that TorchScript cannot represent is an error at its line."""
+    graph = graphs.read(trace.graph.optimized().sexpr())
+    _check(trace, graph)
+    code = Code(graph)
+    attributes, parameters = _inputs(trace, graph.entry, code)
+    body = graph.entry.body
+    _expectations(code, trace, graph.entry)
+    code.nodes(body.nodes)
+    if not code.has_ended:
+        _finish(code, trace, body, _state(trace, attributes, code))
+    name = "".join(part.capitalize() for part in re.findall(r"[a-zA-Z0-9]+", trace.staging.name)) or "Function"
+    name = f"Function{name}" if name[0].isdigit() or name in ("List", "Dict", "Optional", "Tuple") else name
+    source = _source(name, code, trace, attributes, parameters)
+    found = TorchScript(name, source, dict(_tensors(attributes)), [parameter for parameter, _ in parameters])
+    _compiled(found, trace)
+    return found
+
+
+def _check(trace, graph):
+    """Refuses effects that TorchScript does not have. `.grad` of a tensor from outside is not set: the gradients that the
+    function computes are values of the graph."""
+    reasons = []
+    if trace.changed:
+        reasons.append("it changes a container among its arguments")
+    used = {value for node in graphs.nodes(graph.entry.body) for operand in node.operands for value in graphs.values(operand)}
+    captured = {id(c.current_value()) for c, param in zip(trace.captures, graph.entry.params) if c.path is None and param in used}
+    changed = {id(capture.current_value()) for capture in trace.gradients if capture.path is None}
+    if any(not none and id(tensor.grad) in captured for tensor, none in trace.gradient_guards):
+        reasons.append("it adds to `.grad` of a tensor")
+    if any(none and id(tensor) in changed for tensor, none in trace.gradient_guards):
+        reasons.append("it sets `.grad` of a tensor that has none; call the function once before its export")
+    if trace.flags:
+        reasons.append("it changes `requires_grad` of a tensor from outside")
+    if any(hook.exist for hook in trace.hooks):
+        reasons.append("it calls hooks of gradients")
+    if reasons:
+        refuse(", ".join(reasons), FORMAT, trace.span)
+
+
+def _inputs(trace, entry, code):
+    """Names the inputs of the graph. Returns the attributes of the module and the parameters of `forward`: names with
+    captures, and names with types."""
+    attributes, parameters = [], []
+    known = _names(trace)
+    for value, capture in zip(entry.params, trace.captures):
+        if capture.path is not None:
+            code.names[value] = code.name(capture.path)
+            parameters.append((code.names[value], value.type))
+        else:
+            place = "tensor" if capture.place is None else str(capture.place).rpartition(".")[2]
+            name = code.name(known.get(id(capture.current_value()), place))
+            code.names[value] = f"self.{name}"
+            attributes.append((name, capture))
+    return attributes, parameters
+
+
+def _names(trace):
+    """The names of parameters and buffers in the outermost modules that the function uses, by identity."""
+    found = {}
+    for module in trace.staging.objects.kept.values():
+        if isinstance(module, torch.nn.Module):
+            for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+                found[id(tensor)] = max(name, found.get(id(tensor), ""), key=len)
+    return found
+
+
+def _expectations(code, trace, entry):
+    for value, capture in zip(entry.params, trace.captures):
+        if capture.path is not None and isinstance(value.type, Tensor) and value.type.shape is not None:
+            shape = [size if isinstance(size, int) else -1 for size in value.type.shape]
+            sizes = f"torch.jit.annotate(List[int], {shape})" if not shape else str(shape)
+            name = code.names[value]
+            code.line(f'_expect({name}, {value.type.dtype}, {sizes}, "{name}")')
+
+
+def _finish(code, trace, body, state):
+    """Writes to tensors from outside, assigns changed attributes, and returns the result."""
+    count = len(trace.result.operands)
+    types = [graphs.type_of(result) for result in body.results]
+    slots = [(code.text(result), type) for result, type in zip(body.results[:count], types)]
+    inputs = [(code.text(value), value.type) for value in body.params]
+    written = []
+    for capture, value, is_recorded in zip(trace.writes, body.results[count:], trace.recorded):
+        new = code.text(value)
+        if value not in code.fresh or len(trace.writes) > 1:
+            copy = code.name("new")
+            code.line(f"{copy} = {new}.clone()")
+            new = copy
+        written.append((code.text(body.params[trace.captures.index(capture)]), new, is_recorded))
+    for target, new, is_recorded in written:
+        code.line(f"{target}.copy_({new})" if is_recorded else f"{target}.detach().copy_({new}.detach())")
+    try:
+        _return(code, results.returned(trace, slots, inputs), state)
+    except results.Refused as refused:
+        refuse(str(refused), FORMAT, trace.span)
+
+
+def _return(code, found, state):
+    """Assigns the changed attributes and returns the result. `found` are the returned value and the values of attributes."""
+    if isinstance(found, results.Choice):
+        for head, chosen in ((f"if {found.condition}:", found.yes), ("else:", found.no)):
+            with code.block(head):
+                _return(code, chosen, state)
+        return
+    result, values = found
+    text = results.expression(result)[0]
+    news = [results.expression(value) for value in values]
+    names = [code.name("new") for _ in news]
+    for name, (new, _) in zip(names, news):
+        code.line(f"{name} = {new}")
+    for (attribute, kind), name, (_, type) in zip(state, names, news):
+        if kind != _kind(type):
+            raise results.Refused(f"it assigns a value of another type to `{attribute}`")
+        code.line(f"self.{attribute} = {name}")
+    code.line(f"return {text}")
+
+
+def _kind(type):
+    return "tensor" if isinstance(type, Tensor) else type
+
+
+def _state(trace, attributes, code):
+    """The attributes that change, with their types. An attribute that the graph does not read is added."""
+    known = {capture.place.key(): (name, capture) for name, capture in attributes if capture.place is not None}
+    tensors = {place.key(): place for place, *_ in trace.guards.tensors}
+    found = []
+    for change in trace.state:
+        key = change.place.key()
+        if type(change) is not Change or key not in known and key not in tensors:
+            message = f"it changes {change.place}, which is not a tensor or a number that the graph reads"
+            refuse(f"{message}; a number that changes is one after the function was called twice", FORMAT, trace.span)
+        if key not in known:
+            known[key] = code.name(str(change.place).rpartition(".")[2]), Outside(change.place)
+            attributes.append(known[key])
+        name, capture = known[key]
+        value = capture.current_value()
+        found.append((name, "tensor" if isinstance(value, torch.Tensor) else graphs.type_of(value)))
+    return found
+
+
+class Outside:
+    """A tensor that the function assigns and does not read."""
+
+    path, is_number = None, False
+
+    def __init__(self, place):
+        self.place = place
+
+    def current_value(self):
+        return self.place.state()
+
+
+def _tensors(attributes):
+    for name, capture in attributes:
+        if not capture.is_number:
+            value = capture.current_value()
+            yield name, value if value.is_leaf else value.detach()
+
+
+def _source(name, code, trace, attributes, parameters):
+    lines = [_HEADER.format(name=trace.staging.name)]
+    text = "\n".join(code.lines)
+    called = {helper for helper in numbers.HELPERS if f"{helper}(" in text}
+    if "_expect(" in text:
+        lines.append(_EXPECT)
+    lines += [textwrap.dedent(numbers.HELPERS[helper]) + "\n" for helper in numbers.HELPERS if helper in called]
+    lines.append(f"\nclass {name}(torch.nn.Module):\n")
+    lines.append("    def __init__(self, tensors: Dict[str, torch.Tensor]):\n        super().__init__()\n")
+    lines += [f"        {_attribute(attribute, capture)}\n" for attribute, capture in attributes]
+    typed = "".join(f", {parameter}: {type_text(type)}" for parameter, type in parameters)
+    lines.append(f"\n    def forward(self{typed}):\n{text}\n")
+    lines.append(_LOAD.format(name=name))
+    return "".join(lines)
+
+
+def _attribute(name, capture):
+    value = capture.current_value()
+    if capture.is_number:
+        return f"self.{name} = {results.number(value)}"
+    if isinstance(value, torch.nn.Parameter):
+        return f'self.{name} = torch.nn.Parameter(tensors["{name}"], {value.requires_grad})'
+    return f'self.register_buffer("{name}", tensors["{name}"])'
+
+
+def _compiled(found, trace):
+    """Refuses what the compiler of TorchScript does not accept."""
+    try:
+        found.module()
+    except Exception as error:
+        message = str(error).strip().splitlines()
+        raise ExportError(f"torch.jit does not compile `{trace.staging.name}`: {' '.join(message[:3])}", trace.span) from error

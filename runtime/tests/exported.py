@@ -1,0 +1,228 @@
+"""Conformance of exported functions: programs are exported, run in a process that has torch only (`torch_alone.py`), and
+compared with eager Python.
+
+    python exported.py torchscript [PROGRAMS]      # the table of README.md, as Markdown
+"""
+
+import collections
+import copy
+import importlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch.utils import _pytree as pytree
+
+import autograph as ag
+import programs
+from autograph.tracing.arguments import flatten
+from oracle import assert_equal
+from random_programs_test import load, run
+
+HERE = pathlib.Path(__file__).parent
+BENCH = HERE.parents[1] / "tests/bench/runtime"
+
+
+class Table:
+    """What became of the programs of a suite."""
+
+    def __init__(self):
+        self.same, self.differences, self.refusals = 0, [], collections.Counter()
+
+    def __str__(self):
+        return f"{self.same} same, {len(self.differences)} differ, refused: {dict(self.refusals)}"
+
+
+class Cases:
+    """Exported programs in a folder, with the outcomes of eager Python."""
+
+    def __init__(self, folder, format):
+        self.folder, self.export, self.expected, self.table = folder, getattr(ag.export, format), {}, Table()
+
+    def add(self, name, function, arguments, calls, expected):
+        """Exports a function for some arguments. `calls` are arguments with seeds, `expected` their outcomes."""
+        try:
+            exported = self.export(function, *arguments)
+        except (ag.ExportError, ag.StagingError) as error:
+            self.table.refusals[reason(error)] += 1
+            return
+        except Exception as error:
+            if expected[0][0] != "raised":
+                raise
+            self.table.refusals[f"the first call raises {type(error).__name__}"] += 1
+            return
+        self.write(name, exported, calls, expected)
+
+    def write(self, name, exported, calls, expected):
+        folder = self.folder / name
+        folder.mkdir()
+        exported.save_source(folder / "program.py")
+        torch.save([(tensors(arguments), seed) for arguments, seed in calls], folder / "calls.pt")
+        self.expected[name] = expected
+
+    def compared(self):
+        """Runs all programs in a process without this package."""
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-W", "ignore", str(HERE / "torch_alone.py"), str(self.folder)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        for name, expected in self.expected.items():
+            self.compare(name, torch.load(self.folder / name / "outcomes.pt"), expected)
+        return self.table
+
+    def compare(self, name, found, expected):
+        try:
+            for one, other in zip(found, expected, strict=True):
+                if "raised" in (one[0], other[0]):
+                    assert one[0] == other[0], (one, other)
+                elif other[-1] is None:  # the changed arguments are not known
+                    assert_equal(one[1], other[1])
+                else:
+                    assert_equal(one, other)
+        except AssertionError as error:
+            self.table.differences.append(f"{name}: {error}\n{(self.folder / name / 'program.py').read_text()}")
+        else:
+            self.table.same += 1
+
+
+def tensors(arguments):
+    """The arguments of the exported module: the tensors among those of the function, each once."""
+    leaves = flatten(arguments, {})[0]
+    return list({id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.Tensor)}.values())
+
+
+def reason(error):
+    """What an error has in common with similar errors."""
+    text = error.message.splitlines()[0].split(": ", 1)[-1]
+    for start in ("it changes", "the graph calls Python", "it returns an object", "it adds to"):
+        if text.startswith(start):
+            return start
+    if isinstance(error, ag.ExportError):
+        return text.split("`")[-1].strip() if "calls itself" in text else text
+    return "cannot be staged"
+
+
+def random(folder, seeds, format):
+    """Random programs: results, changed arguments, exceptions."""
+    cases = Cases(folder / "cases", format)
+    module = load_programs(folder, seeds, programs.Program)
+    for seed in seeds:
+        function = getattr(module, f"program_{seed}")
+        torch.manual_seed(seed)
+        calls = [(torch.randn(3), torch.randn(2, 3), torch.tensor(n)) for n in (3, 0)]
+        outcomes = [outcome(function, call) for call in calls]
+        cases.add(f"program_{seed}", function, copy.deepcopy(calls[0]), [(call, seed) for call in calls], outcomes)
+    return cases.compared()
+
+
+def state(folder, seeds, format):
+    """Random programs that change Python state."""
+    cases = Cases(folder / "cases", format)
+    module = load_programs(folder, seeds, programs.StateProgram)
+    for seed in seeds:
+        function = getattr(module, f"program_{seed}")
+        torch.manual_seed(seed)
+        call = torch.randn(3), torch.randn(2, 3), torch.tensor(3)
+        module.reset()
+        outcomes = [outcome(function, call)]
+        module.reset()
+        cases.add(f"program_{seed}", function, copy.deepcopy(call), [(call, seed)], outcomes)
+    return cases.compared()
+
+
+def gradients(folder, seeds, format):
+    """The gradients of random programs."""
+    cases = Cases(folder / "cases", format)
+    module = load_programs(folder, seeds, programs.Program)
+    for seed in seeds:
+        function = total(getattr(module, f"program_{seed}"))
+        torch.manual_seed(seed)
+        call = torch.randn(3, requires_grad=True), torch.randn(2, 3, requires_grad=True), torch.tensor(3)
+        try:
+            found = torch.autograd.grad(function(*call), call[:2], materialize_grads=True)
+        except (RuntimeError, NameError, IndexError, ZeroDivisionError):  # in eager torch
+            continue
+        cases.add(f"program_{seed}", function, call, [(call, seed)] * 2, [("gradients", found)] * 2)
+    return cases.compared()
+
+
+def total(function):
+    def program(a, m, n):
+        a, b, s, *_, rows = function(a * 1, m * 1, n)
+        return a.sum() + b.sum() + s.sum() + (rows * rows).sum()
+
+    return program
+
+
+def outcome(function, call):
+    found = run(function, call)
+    return (found[0], found[1], tensors(found[2])) if found[0] == "returned" else found
+
+
+def load_programs(folder, seeds, kind):
+    (folder / "cases").mkdir()
+    return load(folder / f"programs_{seeds.start}.py", programs.module_text(seeds, *([] if kind is programs.Program else [kind])))
+
+
+#: Smaller configurations of programs of the benchmark.
+SMALL = {
+    "w1_rnn": dict(cell="lstm", B=4, T=9),
+    "w2_train": dict(B=20, steps=30),
+    "w3_treelstm": dict(H=8, E=12, trees=3),
+    "w4_cartpole": dict(H=10, plays=2, steps=20, iters=2),
+    "w5_beam": dict(V=100, K=5, L=20),
+    "w7_maml": dict(inner=1, tasks=2, meta=2),
+    "w8_seq2seq": dict(V=50, T=9, B=4, forcing=0),
+    "w9_lenet": dict(B=10, steps=3),
+    "w10_lm": dict(B=3, T=4, H=10, V=50, steps=2),
+}
+
+
+def workloads(folder, format, names=None):
+    """The programs of the benchmark."""
+    (folder / "cases").mkdir()
+    cases = Cases(folder / "cases", format)
+    sys.path.insert(0, str(BENCH))
+    try:
+        for name in names or sorted(path.stem for path in BENCH.glob("w*_*.py")):
+            module = importlib.import_module(name)
+            program = module.workload(**SMALL.get(name, module.CONFIGURATIONS[0]))
+            torch.manual_seed(0)
+            expected = program.program(*copy.deepcopy(program.arguments))
+            call = copy.deepcopy(program.arguments)
+            outcomes = [("returned", detached(expected), None)]
+            cases.add(name, program.program, copy.deepcopy(call), [(call, 0)], outcomes)
+    finally:
+        sys.path.remove(str(BENCH))
+    return cases.compared()
+
+
+def detached(value):
+    return pytree.tree_map(lambda leaf: leaf.detach() if isinstance(leaf, torch.Tensor) else leaf, value)
+
+
+def main(format, count=200):
+    print("| programs | same as eager | refused | differ |\n|---|---|---|---|")
+    refusals = collections.Counter()
+    for title, suite, *arguments in (
+        ("random programs", random, range(count)),
+        ("their gradients", gradients, range(count)),
+        ("random programs with Python state", state, range(count)),
+        ("programs of the benchmark", workloads),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            table = suite(pathlib.Path(folder), *(arguments + [format] if arguments else [format]))
+        print(f"| {title} | {table.same} | {sum(table.refusals.values())} | {len(table.differences)} |")
+        refusals += table.refusals
+        for difference in table.differences[:2]:
+            print(difference, file=sys.stderr)
+    print("\n| refused because | programs |\n|---|---|")
+    for text, number in refusals.most_common():
+        print(f"| {text} | {number} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -1,0 +1,49 @@
+"""Runs exported functions in a process that has torch only: `python torch_alone.py CASES`.
+
+Each folder in CASES has a program (`program.py` with its tensors, or an archive `program.pt2`) and `calls.pt`: for each
+call its arguments and the seed. The outcomes are written to `outcomes.pt`.
+"""
+
+import importlib.util
+import pathlib
+import sys
+
+import torch
+
+
+def load(folder):
+    spec = importlib.util.spec_from_file_location(f"program_{folder.name}", folder / "program.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.load(folder / "program.pt")
+
+
+def outcome(module, arguments, seed):
+    """The result and the changed arguments, or the last line of the message; and the gradients of the arguments."""
+    torch.manual_seed(seed)
+    needed = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
+    try:
+        result = module(*arguments)
+        if needed:
+            return "gradients", torch.autograd.grad(result, needed, materialize_grads=True)
+    except Exception as error:
+        return "raised", str(error).strip().splitlines()[-1]
+    return "returned", plain(result), arguments
+
+
+def plain(value):
+    """A result without gradients; named tuples and dictionaries of `torch.jit` as tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
+
+
+if __name__ == "__main__":
+    assert importlib.util.find_spec("autograph") is None
+    torch.set_num_threads(1)
+    for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+        module = load(folder)
+        calls = torch.load(folder / "calls.pt")
+        torch.save([outcome(module, *call) for call in calls], folder / "outcomes.pt")
