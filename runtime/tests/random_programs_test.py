@@ -16,7 +16,7 @@ import autograph as ag
 import programs
 from oracle import assert_equal
 
-COUNT, FIRST, CHUNK = int(os.environ.get("PROGRAMS", "2000")), int(os.environ.get("FIRST", "0")), 50
+COUNT, FIRST, CHUNK = int(os.environ.get("PROGRAMS", "1000")), int(os.environ.get("FIRST", "0")), 50
 
 
 @contextlib.contextmanager
