@@ -15,12 +15,10 @@ So a branch that is not taken and a loop that is traced twice have no effect. Th
 the graph has run.
 """
 
-import dis
 import enum
 import functools
 import sys
 import types
-from typing import NamedTuple
 
 import torch
 
@@ -28,6 +26,7 @@ from ..conversion import spans
 from ..conversion.converter import is_cache, is_converted, is_user_code
 from ..errors import Drawn, StagingError
 from . import contents, heap, permanent
+from .code_reads import LIBRARIES, OF_ALL, called_by_python, implicit, is_of_python, reads_of
 from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
 
 #: The elements of larger containers are data, not state.
@@ -206,15 +205,15 @@ class Objects:
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}
-        named = self.names.union(*(reads_of(code).names for code in _called_by_python(kind)))
+        named = self.names.union(*(reads_of(code).names for code in called_by_python(kind)))
         if isinstance(owner, type):
-            return named if is_of_python(owner) else named | _implicit(owner)
+            return named if is_of_python(owner) else named | implicit(owner)
         return named | owner.__dict__.keys() if self.is_read_whole(owner) else named
 
     def all_names(self):
         """The names of all attributes that the code may read."""
         kinds = {type(self.kept[key]) for key, name in self.entries if name == "__dict__"}
-        implicit = (reads_of(code).names for kind in kinds if not is_of_python(kind) for code in _called_by_python(kind))
+        implicit = (reads_of(code).names for kind in kinds if not is_of_python(kind) for code in called_by_python(kind))
         return frozenset(self.names).union(*implicit)
 
     def reads_whole(self, values):
@@ -233,7 +232,7 @@ class Objects:
 
     def is_read_whole(self, owner):
         """Whether the code may read all attributes of an object."""
-        return id(owner) in self._whole or not self.names.isdisjoint(_OF_ALL)
+        return id(owner) in self._whole or not self.names.isdisjoint(OF_ALL)
 
     def only_grows(self, container):
         """Whether the code only appends to a container, so that no result depends on its items. This holds if `.append`
@@ -398,7 +397,7 @@ def _opaque(objects, value, born):
     entry = heap.Opaque(Contents(value, kind))
     objects._add((id(value), None), entry, born)
     inner = list(entry.children())
-    return inner if type(value).__module__ in _LIBRARIES else [*inner, *_object(objects, value, born)]
+    return inner if type(value).__module__ in LIBRARIES else [*inner, *_object(objects, value, born)]
 
 
 def _object(objects, value, born):
@@ -461,7 +460,7 @@ def _class(objects, kind, born):
 def _python_module(objects, module, born):
     """A module of the user: the variables that the code names."""
     root = module.__name__.partition(".")[0]
-    if root in _LIBRARIES or root in sys.stdlib_module_names:
+    if root in LIBRARIES or root in sys.stdlib_module_names:
         return []
     entry = heap.ModuleVariables(module, objects.names)
     objects._add((id(module), "__dict__"), entry, born)
@@ -470,7 +469,7 @@ def _python_module(objects, module, born):
 
 def _is_user_class(kind):
     root = str(kind.__module__).partition(".")[0]
-    return root not in _LIBRARIES and root not in _NOT_STATE and not issubclass(kind, enum.Enum)
+    return root not in LIBRARIES and root not in _NOT_STATE and not issubclass(kind, enum.Enum)
 
 
 @functools.lru_cache(maxsize=None)
@@ -479,7 +478,7 @@ def _slots(kind):
     return {
         name: member
         for base in reversed(kind.__mro__)
-        if base.__module__.partition(".")[0] not in _LIBRARIES
+        if base.__module__.partition(".")[0] not in LIBRARIES
         for name, member in base.__dict__.items()
         if isinstance(member, types.MemberDescriptorType)
     }
@@ -487,7 +486,6 @@ def _slots(kind):
 
 _PLAIN_CONTAINERS = (list, *SEQUENCES, *MAPPINGS)
 _ATOMS = (torch.Tensor, torch.dtype, torch.device, str, bytes, int, float, complex, type(None), enum.Enum)
-_LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 #: Modules of the standard library whose objects serve the interpreter: they hold no state of a program.
 _NOT_STATE = ("logging", "threading", "_thread", "importlib", "_frozen_importlib", "_frozen_importlib_external", "abc",
@@ -532,75 +530,6 @@ _FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_modul
 
 #: Modules of libraries with objects that a step of training changes.
 _STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")
-
-
-class Reads(NamedTuple):
-    """What a code object, and those nested in it, may read. `names` are all names in it, `scope` the names of globals,
-    `read` the variables and attributes whose value is used for more than `history.append(loss)`."""
-
-    names: frozenset
-    scope: frozenset
-    read: frozenset
-
-
-@functools.lru_cache(maxsize=None)
-def reads_of(code):
-    names, scope, read = set(code.co_names), set(), set()
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL")]
-    for instruction, following in zip(instructions, [*instructions[1:], None]):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            scope.add(instruction.argval)
-        if instruction.opname.startswith("LOAD_") and isinstance(instruction.argval, str):
-            appends = following is not None and following.opname in ("LOAD_METHOD", "LOAD_ATTR")
-            if not (appends and following.argval in ("append", "extend")):
-                read.add(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            inner = reads_of(constant)
-            names |= inner.names
-            scope |= inner.scope
-            read |= inner.read
-        elif isinstance(constant, str) and constant.isidentifier():  # getattr(self, "rate")
-            names.add(constant)
-    return Reads(frozenset(names), frozenset(scope), frozenset(read))
-
-
-@functools.lru_cache(maxsize=None)
-def _called_by_python(kind):
-    """The code of properties and special methods of a class."""
-    found = []
-    for base in kind.__mro__:
-        if base.__module__.partition(".")[0] in _LIBRARIES:
-            continue
-        for name, member in base.__dict__.items():
-            if isinstance(member, (property, functools.cached_property)):
-                functions = [getattr(member, "fget", None) or getattr(member, "func", None)]
-            else:
-                functions = [member] if name.startswith("__") and name not in _NOT_IN_RUNS else []
-            found += [f.__code__ for f in functions if isinstance(f, types.FunctionType)]
-    return found
-
-
-def is_of_python(kind):
-    """Whether a class is one of the standard library."""
-    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
-
-
-def _implicit(kind):
-    """The methods of a class that Python and torch call."""
-    special = {name for name, value in kind.__dict__.items() if name.startswith("__") and isinstance(value, types.FunctionType)}
-    return special.difference(_NOT_IN_RUNS) | ({"forward"} if issubclass(kind, torch.nn.Module) else set())
-
-
-#: Special methods that Python looks up by name in a class, and the method that modules call.
-LOOKED_UP = {name for kind in (int, list, set) for name in dir(kind) if name.startswith("__")} | {
-    "__bool__", "__call__", "__enter__", "__exit__", "__getattr__", "__get__", "__next__", "__missing__", "forward",
-}  # fmt: skip
-
-#: Names of attributes and functions that give all attributes of an object.
-_OF_ALL = {"__dict__", "vars", "dir"}
-
-_NOT_IN_RUNS = ("__init__", "__new__", "__init_subclass__", "__repr__", "__del__", "__getstate__", "__setstate__")
 
 
 def _state_or_missing(place):

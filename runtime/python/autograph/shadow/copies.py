@@ -17,7 +17,7 @@ import weakref
 import torch
 
 from .._runtime import Callable
-from ..capture.objects import reads_of
+from ..capture.code_reads import reads_of
 from ..capture.places import MISSING, is_heap_type
 from ..conversion.converter import is_cache, is_user_code
 from .tensors import NotCopied, Tensors

@@ -12,8 +12,9 @@ from operator import is_
 import torch
 
 from ..capture import contents
+from ..capture.code_reads import LOOKED_UP, is_of_python
 from ..capture.heap import Attributes, ClassAttributes, ModuleVariables, Slots
-from ..capture.objects import LARGEST, LOOKED_UP, is_of_python
+from ..capture.objects import LARGEST
 from ..capture.places import (
     MAPPINGS,
     MISSING,

@@ -1,0 +1,81 @@
+"""What code may read: the names in it, and the methods of a class that Python and torch call."""
+
+import dis
+import functools
+import sys
+import types
+from typing import NamedTuple
+
+import torch
+
+#: Packages whose classes and methods hold no code of the user.
+LIBRARIES = ("torch", "numpy", "builtins", "autograph")
+
+
+class Reads(NamedTuple):
+    """What a code object, and those nested in it, may read. `names` are all names in it, `scope` the names of globals,
+    `read` the variables and attributes whose value is used for more than `history.append(loss)`."""
+
+    names: frozenset
+    scope: frozenset
+    read: frozenset
+
+
+@functools.lru_cache(maxsize=None)
+def reads_of(code):
+    names, scope, read = set(code.co_names), set(), set()
+    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL")]
+    for instruction, following in zip(instructions, [*instructions[1:], None]):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            scope.add(instruction.argval)
+        if instruction.opname.startswith("LOAD_") and isinstance(instruction.argval, str):
+            appends = following is not None and following.opname in ("LOAD_METHOD", "LOAD_ATTR")
+            if not (appends and following.argval in ("append", "extend")):
+                read.add(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner = reads_of(constant)
+            names |= inner.names
+            scope |= inner.scope
+            read |= inner.read
+        elif isinstance(constant, str) and constant.isidentifier():  # getattr(self, "rate")
+            names.add(constant)
+    return Reads(frozenset(names), frozenset(scope), frozenset(read))
+
+
+@functools.lru_cache(maxsize=None)
+def called_by_python(kind):
+    """The code of properties and special methods of a class."""
+    found = []
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] in LIBRARIES:
+            continue
+        for name, member in base.__dict__.items():
+            if isinstance(member, (property, functools.cached_property)):
+                functions = [getattr(member, "fget", None) or getattr(member, "func", None)]
+            else:
+                functions = [member] if name.startswith("__") and name not in _NOT_IN_RUNS else []
+            found += [f.__code__ for f in functions if isinstance(f, types.FunctionType)]
+    return found
+
+
+def is_of_python(kind):
+    """Whether a class is one of the standard library."""
+    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
+
+
+def implicit(kind):
+    """The methods of a class that Python and torch call."""
+    special = {name for name, value in kind.__dict__.items() if name.startswith("__") and isinstance(value, types.FunctionType)}
+    return special.difference(_NOT_IN_RUNS) | ({"forward"} if issubclass(kind, torch.nn.Module) else set())
+
+
+#: Special methods that Python looks up by name in a class, and the method that modules call.
+LOOKED_UP = {name for kind in (int, list, set) for name in dir(kind) if name.startswith("__")} | {
+    "__bool__", "__call__", "__enter__", "__exit__", "__getattr__", "__get__", "__next__", "__missing__", "forward",
+}  # fmt: skip
+
+#: Names of attributes and functions that give all attributes of an object.
+OF_ALL = {"__dict__", "vars", "dir"}
+
+_NOT_IN_RUNS = ("__init__", "__new__", "__init_subclass__", "__repr__", "__del__", "__getstate__", "__setstate__")
