@@ -68,7 +68,7 @@ def transposed(tensor):
     return tensor.transpose(0, -1).contiguous().transpose(0, -1)
 
 
-NAMES = {func.overloadpacket.__name__ for func in results._RULES}
+NAMES = {func.overloadpacket.__name__ for func in results.RULES}
 OPERATORS = [op for op in op_db if op.name.rpartition(".")[2].strip("_") in {name.strip("_") for name in NAMES}] + [
     op for op in op_db if op.name.startswith("nn.functional.") and ("pool2d" in op.name or "conv" in op.name or "loss" in op.name)
 ]

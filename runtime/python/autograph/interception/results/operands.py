@@ -1,0 +1,67 @@
+"""Dtypes, sizes and layouts of the operands, for the rules of this folder."""
+
+import torch
+
+aten = torch.ops.aten
+
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+NUMBERS = (*FLOATS, *INTEGERS)
+
+#: Reductions refuse tensors with more dimensions.
+MOST_DIMENSIONS = 64
+
+
+def any_layout(tensor):
+    return True
+
+
+def is_row_major(tensor):
+    """Whether the strides decrease from dimension to dimension, possibly with gaps: elementwise results are contiguous."""
+    strides = [stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1 and stride]
+    return all(outer > inner for outer, inner in zip(strides, strides[1:]))
+
+
+def is_no_image(tensor):
+    """Whether a tensor cannot be an image in a layout such as channels-last, which some operators keep."""
+    return tensor.dim() < 4 or tensor.is_contiguous()
+
+
+def is_tensor(value):
+    return isinstance(value, torch.Tensor)
+
+
+def broadcast(*shapes):
+    """The common shape; None if there is none."""
+    rank = max(map(len, shapes))
+    common = [1] * rank
+    for shape in shapes:
+        for place, size in enumerate(shape, rank - len(shape)):
+            if size != 1:
+                if common[place] not in (1, size):
+                    return None
+                common[place] = size
+    return common
+
+
+def result(dtype, size):
+    return None if size is None else [(dtype, size)]
+
+
+def index_of(tensor, dim):
+    """A dimension as an index from 0; None if there is no such dimension."""
+    rank = tensor.dim()
+    return dim % rank if rank and -rank <= dim < rank else None
+
+
+def are_alike(*tensors):
+    return tensors[0].dtype in FLOATS and all(tensor.dtype == tensors[0].dtype for tensor in tensors)
+
+
+def overloads(names, rule):
+    """The rule for each of these operators, named as in `add.Tensor`."""
+    found = {}
+    for name in names.split():
+        packet, _, overload = name.partition(".")
+        found[getattr(getattr(aten, packet), overload or "default")] = rule
+    return found
