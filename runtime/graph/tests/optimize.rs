@@ -93,7 +93,8 @@ fn identity_operators_are_removed() {
     );
 }
 
-/// Slices that do not cover the tensor are not merged, and neither are tables with fewer rows than indices.
+/// Gradients of slices that do not cover the tensor are not merged, and neither are those of tables with fewer rows than
+/// indices.
 #[test]
 fn gradients_of_slices_and_rows_are_accumulated() {
     let text = r#"graph 1

@@ -92,7 +92,7 @@ impl Formulas for Captured<'_, '_> {
     ) -> Result<Function, String> {
         match self.ask(operator, operands, tensors, results) {
             Ok(Some(function)) => Ok(function),
-            Ok(None) => Err(format!("no derivative: {operator}")),
+            Ok(None) => Err("torch has none".to_owned()),
             Err(raised) => {
                 let message = raised.to_string();
                 self.raised = Some(raised);

@@ -89,18 +89,19 @@ impl<'a> FunctionCreations<'_, 'a> {
 
     /// Whether a statement reads a name that changes in each iteration.
     fn changes(&self, node: &'a Stmt) -> bool {
-        self.is_bound_by_loop(&Names::of_statement(node))
+        self.is_exempt(&Names::of_statement(node))
     }
 
-    fn is_bound_by_loop(&self, names: &Names) -> bool {
+    /// Whether there is no loop, or one of the names is bound by it.
+    fn is_exempt(&self, names: &Names) -> bool {
         self.loop_names
             .as_ref()
             .is_none_or(|bound| names.read.iter().any(|name| bound.contains(name.id.as_str())))
     }
 
-    fn within(&mut self, body: &'a [Stmt], also: &'a Stmt) {
+    fn within(&mut self, body: &'a [Stmt], statement: &'a Stmt) {
         let mut bound = self.loop_names.clone().unwrap_or_default();
-        bound.extend(Names::of_statement(also).bound);
+        bound.extend(Names::of_statement(statement).bound);
         let outer = self.loop_names.replace(bound);
         self.visit_body(body);
         self.loop_names = outer;
@@ -139,7 +140,7 @@ impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
         match expression {
             Expr::Call(call) if declared::is_tf_function(self.ctx, &call.func) => {
                 let arguments = &call.arguments.args;
-                let changes = |argument| self.is_bound_by_loop(&Names::of_expression(argument));
+                let changes = |argument| self.is_exempt(&Names::of_expression(argument));
                 if !arguments.is_empty() && !arguments.iter().any(changes) {
                     self.report(call.range());
                 }

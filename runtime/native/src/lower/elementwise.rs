@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{MemoryFormat, Node, Operand};
 
-use super::{Lowering, MOST_OF_FUNCTIONS, is_dtype, is_plain};
+use super::{Lowering, MOST_FUNCTION_CALLS, is_dtype, is_plain};
 use crate::dtype::Element;
 use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::Step;
@@ -21,7 +21,7 @@ impl Lowering<'_> {
                 let a = self.operand_as(a, element)?;
                 let mut b = self.operand_as(b, element)?;
                 if !matches!(alpha, Operand::Int(1)) {
-                    // `rsub` multiplies the other operand.
+                    // `torch.rsub(a, b, alpha=alpha)` is `b - alpha * a`.
                     (base != "rsub").then_some(())?;
                     let alpha = self.number_as(alpha, element)?;
                     b = self.map(kernels::binary("mul", element)?, element, &[&b, &alpha])?;
@@ -52,7 +52,7 @@ impl Lowering<'_> {
                 [a, b],
             ) => {
                 let a = self.tensor(a)?;
-                // Torch compares tensors of different dtypes in the wider dtype.
+                // Torch converts tensors of different dtypes before it compares them; such comparisons are not lowered.
                 let is_tensor = b.value().is_some_and(|b| self.function.ty(b).tensor().is_some());
                 let b = if is_tensor { self.tensor(b)? } else { self.number_as(b, a.element)? };
                 (a.element == b.element).then_some(())?;
@@ -127,7 +127,7 @@ impl Lowering<'_> {
             }
             (_, [a]) => {
                 let a = self.operand_as(a, element)?;
-                (!kernels::is_slow(name, element) || a.count() <= MOST_OF_FUNCTIONS).then_some(())?;
+                (!kernels::is_slow(name, element) || a.count() <= MOST_FUNCTION_CALLS).then_some(())?;
                 self.mapped(node, kernels::unary(name, element)?, &[&a])
             }
             _ => None,

@@ -42,8 +42,9 @@ const MOST_NODES: usize = 1_000;
 /// is small compared with the work.
 const MOST_ELEMENTS: usize = 8_192;
 
-/// The most elements of a function such as `log`, whose kernel here is slower than that of libtorch.
-const MOST_OF_FUNCTIONS: usize = 1_024;
+/// The maximum number of elements for functions such as `log`, which a kernel here calls for each element. For more
+/// elements, libtorch is faster.
+const MOST_FUNCTION_CALLS: usize = 1_024;
 
 /// The minimum number of operators for which a segment is worth its overhead.
 pub const FEWEST_OPERATORS: usize = 2;

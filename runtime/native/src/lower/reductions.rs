@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{Node, Operand};
 
-use super::{Lowering, MOST_OF_FUNCTIONS, ints, is_dtype};
+use super::{Lowering, MOST_FUNCTION_CALLS, ints, is_dtype};
 use crate::kernels::elementwise as kernels;
 use crate::kernels::reduce::{Reduce, Reduction};
 use crate::kernels::rows::{self, Rows};
@@ -143,7 +143,8 @@ impl Lowering<'_> {
         }
         let out = self.allocate(element, &sizes)?;
         // Without vectors, it is slower than libtorch's unless rows are short.
-        (rows::is_fast(element) || out.count() <= MOST_OF_FUNCTIONS || columns < SHORT_ROWS).then_some(())?;
+        (rows::is_fast(element) || out.count() <= MOST_FUNCTION_CALLS || columns < SHORT_ROWS)
+            .then_some(())?;
         let operands = [places[0], *places.last()?];
         let rows = (out.count() / columns) as u32;
         self.step(Step::Rows { kind, element, out: out.place, operands, rows, columns: columns as u32 });

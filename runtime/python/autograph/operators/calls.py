@@ -90,7 +90,7 @@ def call(f, args, keywords):
             permanent.check_call(f)
             permanent.check_arguments(args, keywords)
         if passages.is_item(f):
-            args, keywords = _readable(f, args, keywords)
+            args, keywords = _with_plain_strings(f, args, keywords)
             return passages.integer(f(*args, **keywords))
         return texts.as_text(current(), _called(f, args, keywords))
     method = getattr(type(f), "__call__", None)
@@ -100,10 +100,10 @@ def call(f, args, keywords):
 
 
 def _called(f, args, keywords):
-    """Calls code that is not converted. It gets Python's numbers in place of staged ones if it needs them: code of NumPy, and
-    code written in C that raises a `TypeError` for a staged number."""
+    """Calls code that is not converted. Python's numbers replace staged numbers for code of NumPy, and for code written in C
+    that raises a `TypeError` for a staged number."""
     staging = current()
-    args, keywords = _readable(f, args, keywords)
+    args, keywords = _with_plain_strings(f, args, keywords)
     if staging is None:
         return f(*args, **keywords)
     if _is_of_numpy(f):
@@ -127,8 +127,9 @@ _STORES = (list, tuple, dict, set, frozenset, collections.deque, BaseException)
 _PASS_ON = (iter, next, id, isinstance, issubclass, repr, callable, map, filter, zip, enumerate, reversed, str, type)
 
 
-def _readable(f, args, keywords):
-    """The arguments for code that is not converted, which may read the characters of a string."""
+def _with_plain_strings(f, args, keywords):
+    """The arguments with plain strings in place of staged ones, unless `f` only stores them or passes them on: code that is
+    not converted may read the characters."""
     owner = f if isinstance(f, type) else getattr(f, "__objclass__", None) or type(getattr(f, "__self__", None))
     is_join = owner is str and getattr(f, "__name__", None) == "join"
     if is_join or isinstance(owner, type) and issubclass(owner, _STORES) or any(f is other for other in _PASS_ON):
@@ -154,6 +155,7 @@ def _is_wrapper(f):
 
 
 def _enter(f, args, keywords):
+    """Calls a Python function: converted, as it is, as a call from the graph, or as a repetition of a logged call."""
     wrapped = _with_context(f)
     if wrapped is not None:
         return wrapped(*args, **keywords)
@@ -242,7 +244,8 @@ def staged_module_call(self, *args, **keywords):
 
 
 def _frame_of(scope, innermost=True):
-    """The frame that has `scope` in a variable: the frame of the function, or of its innermost block."""
+    """The frame that has `scope` in a variable. With `innermost`, the frame of the innermost block of the function; otherwise
+    that of the function itself."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

@@ -110,7 +110,7 @@ def _state(block, cell):
 
 def _results(staging, block, merged, cells, types):
     if block.is_dead:  # never evaluated; only the types matter
-        return [specs.never(type) for type in types]
+        return [specs.unused(type) for type in types]
     results = []
     for value, spec in zip(block.values, merged):
         results.extend(lower(staging, value, spec))

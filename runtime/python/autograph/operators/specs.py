@@ -139,7 +139,7 @@ def same(a, b):
     if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
         return isinstance(a, (Undefined, UndefinedReturnValue)) and type(a) is type(b)
     if isinstance(a, str):
-        return str.__eq__(a, b)  # equal texts with marks contain the same values of the graph
+        return str.__eq__(a, b)  # strings with equal marks (`texts.py`) contain the same values of the graph
     return a == b and repr(a) == repr(b)
 
 
@@ -240,7 +240,7 @@ def _merge_tensors(a, b):
 
 
 def _check_promotion(staging, kinds):
-    """Refuses a join that would change the dtype of a tensor if Python can run the call instead."""
+    """If Python can run the call instead, refuses a join that would change the dtype of a tensor."""
     if staging.has_fallback:
         raise Mismatch(kinds)
     if staging.speculates:
@@ -261,7 +261,7 @@ def _with_number(type, number):
 
 
 def placeholder(staging, type):
-    """An operand for a value that does not exist yet and is not read before it does."""
+    """An operand for a variable that is not bound yet. The graph does not read it."""
     if isinstance(type, TensorType):
         args = [[n or 0 for n in type.dims], 0, type.dtype, None, type.device, None]
         return staging.emit(_FULL, args, [type])[0]
@@ -273,14 +273,14 @@ def placeholder(staging, type):
 _DEFAULTS = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
-def never(type):
-    """An operand that is never evaluated."""
+def unused(type):
+    """An operand for a result of a branch that always raises an exception."""
     return _DEFAULTS.get(type)
 
 
 def or_placeholder(staging, operand, type):
-    """The operand; a placeholder if it is None. Only lists can be missing in a graph: a number needs a value, and the
-    gradient of a tensor needs its shape."""
+    """The operand; a placeholder if it is None. A missing list stays None. A number needs some value, and a tensor needs a
+    shape, which its gradient has too."""
     if operand is not None or isinstance(type, ListType):
         return operand
     return placeholder(staging, type)

@@ -29,7 +29,8 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
 
 
 def _continues(staging, test, passage, count):
-    """The loop condition after `count` iterations: a staged boolean, or its decided or assumed value."""
+    """The loop condition after `count` iterations: a staged boolean, or its value: for the
+    arguments of this call (decided), or the profiled one (assumed)."""
     if staging is not None and spans.current() in staging.decisions:
         return _decided(staging, test)
     if passage is None or passage.expected is None:
@@ -41,7 +42,7 @@ def _continues(staging, test, passage, count):
 
 
 def _decided(staging, test):
-    """The condition for the arguments of this call, if it can be decided."""
+    """The value of the condition for the arguments of this call, or the staged condition if the value is unknown."""
     continues = test()
     answer = staging.decided(condition(staging, continues, "the loop")) if is_staged(continues) else None
     return continues if answer is None else answer

@@ -38,7 +38,7 @@ for solver in (jaxopt.GaussNewton, jaxopt.LevenbergMarquardt):
 attempt(jaxopt.ProximalGradient(quadratic, prox=jaxopt.prox.prox_lasso, **options), x, hyperparams_prox=0.1)
 attempt(jaxopt.ProjectedGradient(quadratic, projection=jaxopt.projection.projection_simplex, **options), x)
 attempt(jaxopt.ProjectedGradient(quadratic, projection=jaxopt.projection.projection_box, **options), x, hyperparams_proj=(0.0, 1.0))
-attempt(jaxopt.MirrorDescent.make_kl_projection and jaxopt.PolyakSGD(lambda x: quadratic(x), **options), x)
+attempt(jaxopt.PolyakSGD(lambda x: quadratic(x), **options), x)
 attempt(jaxopt.ArmijoSGD(quadratic, **options), x)
 attempt(jaxopt.FixedPointIteration(lambda x: 0.5 * jnp.cos(x), **options), x)
 attempt(jaxopt.AndersonAcceleration(lambda x: 0.5 * jnp.cos(x), history_size=2, **options), x)

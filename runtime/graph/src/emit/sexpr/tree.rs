@@ -2,7 +2,7 @@
 
 use crate::ir::text::ParseError;
 
-/// The maximum nesting depth. The body of a region is five levels deeper than the `let*` around it.
+/// The maximum nesting depth: 200 nested regions of five levels each.
 const DEPTH: usize = 1000;
 
 #[derive(Debug)]
