@@ -14,6 +14,7 @@ import torch
 import autograph as ag
 import exported
 from oracle import assert_equal, t
+from random_programs_test import load
 
 COUNT, FIRST = max(6, int(os.environ.get("PROGRAMS", "0")) // 100), int(os.environ.get("FIRST", "0"))
 
@@ -53,6 +54,15 @@ def test_source_is_a_file_that_needs_torch_only(tmp_path):
 def test_source_has_the_users_lines():
     source = ag.export.torchscript(loop, t(1.0, 2.0), torch.tensor(3)).source
     assert "# torchscript_test.py:" in source and "found.append(x * n)" in source
+
+
+def test_names_of_files_and_functions_are_not_code(tmp_path):
+    text = "def double(x, n):\n    while n > 0:\n        x, n = x * 2, n - 1\n    return x\n"
+    function = load(tmp_path / "a\nraise SystemExit\n.py", text).double
+    function.__name__ = '"""\nraise SystemExit\n"""'
+    exported_function = ag.export.torchscript(function, t(1.0), torch.tensor(2))
+    assert "\nraise" not in exported_function.source
+    assert_equal(exported_function.module()(t(1.0), torch.tensor(3)), t(8.0))
 
 
 def test_archive_is_loaded_by_torch(tmp_path):

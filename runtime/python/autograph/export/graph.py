@@ -202,7 +202,6 @@ def _literal(text):
     return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
 
 
-
 def _type(text):
     """The type with this text: `tuple[int,f32[4,?]@cuda:0]`."""
     head, bracket, rest = text.partition("[")

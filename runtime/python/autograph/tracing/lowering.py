@@ -1,5 +1,7 @@
 """Lowers a finished record to a graph of the runtime."""
 
+import re
+
 import torch
 
 from .._runtime import Graph, Op
@@ -13,7 +15,7 @@ _ZEROS_LIKE = of_torch(torch.ops.aten.zeros_like.default)
 
 def plain_graph(staging, results):
     """The graph of a record that has no captures, functions or gradients."""
-    graph = Graph(staging.name)
+    graph = Graph(graph_name(staging.name))
     lowering = Lowering(graph)
     for index, param in enumerate(staging.record.entry.params):
         lowering.values[param] = graph.parameter(param.type, None, argument=str(index))
@@ -23,8 +25,8 @@ def plain_graph(staging, results):
 
 
 def graph_name(name):
-    """The name of a function in the text of a graph, where `<` and `>` are not allowed."""
-    return name.replace("<lambda>", "lambda_")
+    """The name of a function in the text of a graph. Programs may set `__name__` to any string."""
+    return re.sub(r"[^\w.]", "_", name.replace("<lambda>", "lambda_"))
 
 
 class Lowering:

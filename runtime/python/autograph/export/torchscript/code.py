@@ -104,13 +104,14 @@ class Code:
             self.node(node)
 
     def comment(self, node):
-        """The user's line, before its first statement."""
+        """The user's line, before its first statement. No character of it or of the file's name ends the comment."""
         if node.span is None or node.span[:2] == self.place:
             return
         self.place = node.span[:2]
         file, line = self.place
         source = linecache.getline(file, line).strip()
-        self.line(f"# {os.path.basename(file)}:{line}  {source}".rstrip().encode("ascii", "replace").decode())
+        text = f"{os.path.basename(file)}:{line}  {source}".rstrip()
+        self.line("# " + "".join(letter if " " <= letter <= "~" else "?" for letter in text))
 
     def node(self, node):
         kind, _, name = node.op.partition(".")

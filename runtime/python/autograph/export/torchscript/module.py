@@ -17,7 +17,7 @@ from ..refusals import refuse
 from . import numbers
 from .code import FORMAT, Code, type_text
 
-_HEADER = '''"""TorchScript of `{name}`, written by ag-runtime. It needs torch only; `load` compiles it."""
+_HEADER = '''"""The module `{name}` in TorchScript. It needs torch only; `load` compiles it."""
 
 import math
 from typing import Dict, List, Optional, Tuple
@@ -242,7 +242,7 @@ def _tensors(attributes):
 
 
 def _source(name, code, trace, attributes, parameters):
-    lines = [_HEADER.format(name=trace.staging.name)]
+    lines = [_HEADER.format(name=name)]
     text = "\n".join(code.lines)
     called = {helper for helper in numbers.HELPERS if f"{helper}(" in text}
     if "_expect(" in text:
