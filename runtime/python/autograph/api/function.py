@@ -185,7 +185,7 @@ class Function(Callable):
         candidates = self._fallbacks.candidates(refused)
         with fallbacks.inherited(), python_calls.observed(candidates) as kinds:
             if isinstance(reason, Misfit):
-                with python_calls.repeating(run):
+                with python_calls.replaying(run):
                     result = converted_calls.call(self.python_function, args, kwargs)
             else:
                 result = self.python_function(*args, **kwargs)

@@ -54,7 +54,7 @@ class Objects:
         self.in_python = ()  # code of functions that the graph calls in Python
         self.unrestorable = {}  # id -> a place that was changed and cannot be restored
         self.scopes = {}  # id of the variables of a module -> (variables, names that are not defined in it)
-        self._whole = {}  # id -> object of which all attributes may be read; keeps the ids unique
+        self._fully_read = {}  # id -> object of which all attributes may be read; keeps the ids unique
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
@@ -208,7 +208,7 @@ class Objects:
         named = self.names.union(*(reads_of(code).names for code in called_by_python(kind)))
         if isinstance(owner, type):
             return named if is_of_python(owner) else named | implicit(owner)
-        return named | owner.__dict__.keys() if self.is_read_whole(owner) else named
+        return named | owner.__dict__.keys() if self.is_fully_read(owner) else named
 
     def all_names(self):
         """The names of all attributes that the code may read."""
@@ -216,23 +216,23 @@ class Objects:
         implicit = (reads_of(code).names for kind in kinds if not is_of_python(kind) for code in called_by_python(kind))
         return frozenset(self.names).union(*implicit)
 
-    def reads_whole(self, values):
+    def note_full_read(self, values):
         """Notes that code which is not converted may read all attributes of these objects."""
         seen, pending = set(), list(values)
         while pending:
             value = pending.pop()
-            if id(value) in seen or id(value) in self._whole:
+            if id(value) in seen or id(value) in self._fully_read:
                 continue
             if isinstance(value, (list, tuple)):
                 seen.add(id(value))
                 pending += list.__iter__(value) if isinstance(value, list) else value
             elif _watcher(type(value)) is _object and hasattr(value, "__dict__"):
-                self._whole[id(value)] = value
+                self._fully_read[id(value)] = value
                 pending += value.__dict__.values()
 
-    def is_read_whole(self, owner):
+    def is_fully_read(self, owner):
         """Whether the code may read all attributes of an object."""
-        return id(owner) in self._whole or not self.names.isdisjoint(OF_ALL)
+        return id(owner) in self._fully_read or not self.names.isdisjoint(OF_ALL)
 
     def only_grows(self, container):
         """Whether the code only appends to a container, so that no result depends on its items. This holds if `.append`

@@ -90,7 +90,7 @@ class _Derivative:
         _LIBRARY.define(f"{name}(Tensor[] outputs, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
         _LIBRARY.impl(name, lambda outputs, inputs, saved: [o.clone() for o in outputs], "CompositeExplicitAutograd")
         _LIBRARY.define(f"{name}_backward(Tensor[] gradients, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
-        called = tape.outside(self._materialized)
+        called = tape.with_autograd(self._materialized)
         _LIBRARY.impl(f"{name}_backward", called, "CompositeExplicitAutograd")
         _LIBRARY.impl(f"{name}_backward", lambda gradients, inputs, saved: [torch.empty_like(i) for i in inputs], "Meta")
         torch.library.register_autograd(f"autograph::{name}_backward", tape.no_second_derivative, lib=_LIBRARY)

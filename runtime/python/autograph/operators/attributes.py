@@ -15,7 +15,8 @@ from ..record.ops import IF, Raise
 
 
 class Conditional:
-    """An attribute `name` of the objects of a class, as Python looks it up, with a check."""
+    """A descriptor for the attribute `name` of the objects of a class. A read returns the value that Python would find, and
+    checks that it exists. `inherited` is the value of the class attribute."""
 
     __slots__ = ("name", "inherited")
 
@@ -40,21 +41,21 @@ class Conditional:
 
 
 def _existing(instance, name, maybe):
-    """The value where it exists; the graph raises where it does not."""
+    """The value of an attribute. On the paths on which it does not exist, the graph raises an `AttributeError`."""
     staging = current()
     flag = scalars.lower(staging, maybe.flag)
     if flag is not True:
         with staging.record.new_region() as exists:
             pass
-        with staging.record.new_region() as misses:
+        with staging.record.new_region() as is_missing:
             message = f"'{type(instance).__name__}' object has no attribute '{name}'"
             staging.emit(Raise(AttributeError), [message], [])
-        staging.emit(IF, [flag], [], regions=[exists, misses])
+        staging.emit(IF, [flag], [], regions=[exists, is_missing])
     return maybe.value
 
 
 def watch(staging, place, value):
-    """Checks the reads of an attribute that may not exist from now on."""
+    """From now on, checks each read of an attribute that may not exist."""
     if not isinstance(place, Attribute) or not isinstance(value, Maybe) or not isinstance(value.absent, Undefined):
         return
     kind = type(place.owner)

@@ -22,13 +22,16 @@ MAX_ATTEMPTS = 24
 
 
 class Carry:
+    """The state that one loop carries: a spec for each variable in `names`, and for each cell (a tensor, a list or an
+    attribute) that the body changes in place. `init` contains the values of the variables before the loop."""
+
     def __init__(self, staging, names, init):
         self.staging = staging
         self.names = names
         self.init = init
         self.specs = [self._initial_spec(name, value) for name, value in zip(names, init)]
         self.constants = set()  # indexes of variables that turned out to be constant
-        self.fixed = set()  # indexes of booleans that were assumed to be constant after a first attempt has failed
+        self.fixed = set()  # indexes of booleans that are assumed to be constant because an earlier attempt failed
         self.cells = {}
         self.installed = {}  # the states of cells at the start of the condition
 
@@ -66,7 +69,7 @@ class Carry:
         return self.starts
 
     def trace(self, body, get_state, set_state, first=()):
-        """Traces the body until the state has the same types at its start and its end; `first` are the types of the
+        """Traces the body until the state has the same types at its start and its end. `first` contains the types of the
         parameters before the state."""
         self.staging.objects.block(body)
         for _ in range(MAX_ATTEMPTS):
@@ -151,21 +154,22 @@ class Carry:
         return False
 
     def _widen_cells(self, block, outside):
-        right = True
+        """Like `_widen`, for the cells. `outside` contains their specs before the loop."""
+        is_correct = True
         for cell, state in block.changed.items():
             before = self.cells.get(cell)
             after = regions.cell_spec(self.staging, cell, state)
             if before is None:
-                before, right = outside[cell], False
+                before, is_correct = outside[cell], False
             try:
                 merged = specs.merge(before, after)
             except specs.Mismatch as mismatch:
                 message = f"this loop changes the type of {regions.description(cell)}: {mismatch}"
                 raise specs.Unstable(message, spans.current()) from None
             if merged != before:
-                right = False
+                is_correct = False
             self.cells[cell] = merged
-        return right
+        return is_correct
 
     def _finish(self, block, heads):
         staging, region = self.staging, block.region
@@ -184,13 +188,13 @@ class Carry:
         region.params = [*heads, *self._ordered()]
 
     def _hold(self, block):
-        """Checks that later iterations do not change tensors that a list holds since an earlier iteration."""
+        """Raises an error if an iteration changes a tensor that an earlier iteration may have put into a list."""
         self.staging.aliases.held.update(block.held)
         if any(cell in block.held for cell in self.cells if isinstance(cell, Base)):
             raise StagingError(HELD, spans.current())
 
     def _pass_through(self, block, heads):
-        """Handles a loop whose iterations all raise, so that the state after it is never used."""
+        """Returns the state unchanged: every iteration raises, so the state after the loop is never used."""
         block.region.results = self._ordered()
         block.region.params = [*heads, *self._ordered()]
 
@@ -215,16 +219,16 @@ class Carry:
         if answer is True:
             return None
         before = self.installed
-        moved = [cell for cell, state in block.changed.items() if not regions.same_state(state, before.get(cell))]
-        if moved:
-            what = regions.description(moved[0])
+        changed = [cell for cell, state in block.changed.items() if not regions.same_state(state, before.get(cell))]
+        if changed:
+            what = regions.description(changed[0])
             raise StagingError(f"the condition of a staged loop changes {what}; change it in the body", spans.current())
         block.region.results = [False if block.is_dead else answer]
         block.region.params = self._ordered()
         return block.region
 
     def operands(self):
-        """The state before the loop."""
+        """The operands of the loop: the state before it."""
         staging, operands = self.staging, []
         for value, spec in zip(self.init, self.specs):
             operands.extend(lower(staging, value, spec))
@@ -240,16 +244,17 @@ class Carry:
         return [type for spec in [*self.specs, *self.cells.values()] for type in spec.types]
 
     def leave(self, outputs, set_state):
-        """The state after the loop."""
+        """Sets the state after the loop, given the outputs of its node."""
         values = iter(outputs)
         set_state(tuple(build(self.staging, spec, values) for spec in self.specs))
         for cell, spec in self.cells.items():
             regions.store_cell(self.staging, cell, spec, values)
 
 
-def peel(staging, condition, unstable):
-    """Peels the first iteration of a loop whose state has its final types only after that iteration (`best = None`).
-    The graph raises an error if there is no first iteration; with a fallback, Python runs the call then."""
+def require_first_iteration(staging, condition, unstable):
+    """Records that a loop must have a first iteration. The caller peels this iteration, because the state has its final
+    types only after it (`best = None`). If a run has no first iteration, the graph raises an error; with a fallback,
+    Python runs the call."""
     message = f"a staged loop needs a first iteration here: {unstable.message}"
     if condition is not True:
         staging.require(condition, message)

@@ -1,7 +1,7 @@
 """Strings that are formatted with values of the graph.
 
-Python pads and cuts a string when it formats it. The text of a value of the graph is not known then, so a format with a
-width applies when the graph runs."""
+A format with a width pads a string, and one with a precision truncates it. Both need the text of the value, so they are
+applied when the graph runs."""
 
 import re
 import string

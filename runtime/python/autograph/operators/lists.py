@@ -50,7 +50,7 @@ def _has_one_name(staging, target):
 
 
 def _is_shared(staging, target):
-    """Whether a copy cannot replace a list."""
+    """Whether a list has other names or holders, so that a copy cannot replace it."""
     if staging.objects.holders(target) == []:
         return len(set(spans.names_of(target))) > 1
     return not _has_one_name(staging, target)

@@ -23,8 +23,8 @@ from .values import List, build, lower, spec_of
 
 
 class Block:
-    """A traced block: its region, the values of the variables at its end, the state that it changed, and the tensors
-    that lists hold at its end. A dead block raises on every path."""
+    """A traced block: its region, the values of the variables at its end, the cells that it changed with their states at
+    its end, and the tensors that lists hold at its end. A dead block raises on every path."""
 
     def __init__(self, region):
         self.region = region
@@ -35,8 +35,8 @@ class Block:
 
 
 def trace(staging, body, get_state, set_state, values, install=None):
-    """Runs `body` with these values of the variables in a new region. Its changes are recorded in the block, and
-    undone."""
+    """Traces `body` into a new region. `values` are the values of the variables before it; `install(region, values)`
+    replaces them by parameters of the region. The changes are recorded in the block and then undone."""
     block = _traced(staging, body, get_state, set_state, values, install)
     found = [cell for cell in block.changed if isinstance(cell, Contents)]
     if found:
@@ -75,7 +75,7 @@ def _traced(staging, body, get_state, set_state, values, install):
 
 @contextmanager
 def at_end(staging, block):
-    """A context that appends nodes to the region of a traced block, with the state at the end of this block."""
+    """In this context, nodes are appended to the region of a traced block, and cells have the states at its end."""
     before = {cell: cell_state(cell) for cell in block.changed}
     with staging.record.reopened(block.region):
         for cell, state in block.changed.items():
@@ -111,8 +111,8 @@ def _has_setter(get_state, name):
 
 
 def _check_setters(names, get_state, set_state, state):
-    """Raises an error if a setter changes other state. The state of a statement is assigned more often than in Python,
-    so such a setter would run too often."""
+    """Raises an error if a setter changes other state. Tracing a statement assigns its variables more often than Python
+    does, so such a setter would run too often."""
     staging = current()
     staging.objects.block(get_state)
     before = staging.objects.snapshot()
@@ -136,8 +136,8 @@ KEEP = _Keep()
 
 
 def variables(names, get_state, set_state):
-    """The state without elements of tensors (`x[i]` for a tensor `x`): writes to them are in-place writes to the
-    tensor, which are tracked separately."""
+    """The names and accessors of the state, without elements of tensors (`x[i]` for a tensor `x`). Writes to these are
+    in-place writes to the tensor, which `Aliases` tracks."""
     first, second = get_state(), get_state()
     if any(map(functools.partial(_has_setter, get_state), names)):
         _check_setters(names, get_state, set_state, first)
@@ -177,7 +177,7 @@ def record_raise(staging, error):
     span, innermost = spans.of_traceback(error.__traceback__)
     if not innermost:
         raise error
-    not_caught(staging)
+    check_not_caught(staging)
     kind, parts = type(error), error.args
     if not all(isinstance(part, (str, int, float, bool, torch.Tensor)) or is_staged(part) for part in parts):
         kind = WithParts(error)
@@ -198,7 +198,8 @@ def _is_own(kind):
 
 
 class WithParts:
-    """An exception with arguments that a graph cannot hold: `KeyError(("a", x))`, `ValueError(None, x)`."""
+    """Creates exceptions with arguments that a graph cannot hold: `KeyError(("a", x))`, `ValueError(None, x)`. The graph
+    passes the parts that it can hold."""
 
     def __init__(self, error):
         self.__name__ = type(error).__name__
@@ -225,8 +226,8 @@ def _with_plain_lists(value):
 
 
 class WithAttributes:
-    """An exception of a class with its own `__init__`: runs create it with the attributes that it had while tracing,
-    without calling `__init__` again."""
+    """Creates exceptions of a class with its own `__init__`. They get the attributes that the exception had while tracing;
+    `__init__` is not called again."""
 
     def __init__(self, error, count):
         self.__name__ = type(error).__name__
@@ -252,9 +253,9 @@ def raise_unless(staging, flag, parts, kind):
 
 
 @contextmanager
-def decided_if_refused(staging):
-    """If the condition or loop in this block cannot be staged, restarts the trace with the condition decided for the
-    arguments of the call. Below a staged condition or in a loop of the graph, that is not possible: the error is raised."""
+def decided_on_error(staging):
+    """If the condition or loop in this block cannot be staged, restarts the trace, with the condition decided for the
+    arguments of the call. Raises the error where that is impossible: below a staged condition or in a loop of the graph."""
     try:
         yield
     except StagingError:
@@ -263,16 +264,16 @@ def decided_if_refused(staging):
 
 
 def decide(staging):
-    """Starts the trace again, with this condition or loop decided for the arguments of the call, if that is possible."""
+    """If possible, restarts the trace with this condition or loop decided for the arguments of the call."""
     span = spans.current()
     if not staging.depth and span not in staging.decisions and staging.may_decide():
         raise Decide(span) from None
 
 
-def not_caught(staging):
-    """Called for an exception of the graph. If a `try` surrounds it, the run ends without entering the handler, and
-    Python runs the call. Before a trace accepts this, it tries to avoid the exception by a decision: this function
-    raises an error while `staging.caught` is None."""
+def check_not_caught(staging):
+    """Called before an exception of the graph is recorded. A `try` of the user around it cannot catch such an exception: a
+    run that raises it ends, and Python runs the call. A trace first tries to avoid this by decisions: while
+    `staging.caught` is None, this function raises an error. Later, it adds the error to `staging.caught`."""
     if not spans.inside_try():
         return
     error = Caught("whether this raises is only known when the graph runs, so the `try` around it cannot catch it", spans.current())

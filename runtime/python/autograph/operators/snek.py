@@ -20,7 +20,7 @@ from .if_exp import if_exp as _if_exp
 from .if_exp import not_ as _not
 from .if_exp import or_ as _or
 from .if_stmt import if_stmt
-from .regions import decided_if_refused
+from .regions import decided_on_error
 from .variables import ld as _ld
 from .variables import ldu as _ldu
 from .variables import on_every_path, returned
@@ -58,7 +58,7 @@ def _return(value):
 def _if(test, body, orelse):
     if not is_staged(test):
         return body() if test else orelse()
-    with decided_if_refused(current()):
+    with decided_on_error(current()):
         _returned(_staged_if(test, body, orelse))
     return None
 
@@ -98,20 +98,20 @@ def _returned(value):
 
 def _while(test, body):
     state = _State(test, body)
-    with _returns_outside():
+    with _refusing_staged_return():
         while_stmt(test, body, state.get, state.set, state.names, {})
 
 
 def _for(iterable, body, test=None):
     """`for`; with a test, the loop ends before the first iteration for which it is false."""
     state = _State(body) if test is None else _State(body, test)
-    with _returns_outside():
+    with _refusing_staged_return():
         for_stmt(iterable, test, body, state.get, state.set, state.names, {})
 
 
 @contextmanager
-def _returns_outside():
-    """Refuses a `_return` in a staged iteration."""
+def _refusing_staged_return():
+    """Raises an error for a `_return` in a staged iteration of the loop in this block."""
     try:
         yield
     except NonLocalReturnValue as value:

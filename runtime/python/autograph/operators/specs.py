@@ -66,7 +66,7 @@ class Constant(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """A list of the graph. The element is None while it is empty."""
+    """A list of the graph. `element` is the spec of its elements; None while the list is empty."""
 
     element: Any
 
@@ -188,7 +188,7 @@ def _inner(spec):
 
 
 def promotes(a, b):
-    """Whether the join of two specs has tensors of another dtype than one of them."""
+    """Whether two specs have tensors of different dtypes, so that the join converts one of them."""
     if isinstance(a, Tree) and isinstance(b, Tree):
         return any(map(promotes, a.children, b.children))
     return isinstance(a, Tensor) and isinstance(b, Tensor) and a.type.dtype != b.type.dtype
@@ -279,8 +279,7 @@ def unused(type):
 
 
 def or_placeholder(staging, operand, type):
-    """The operand; a placeholder if it is None. A missing list stays None. A number needs some value, and a tensor needs a
-    shape, which its gradient has too."""
+    """The operand, or a placeholder if it is None. A list can be None in the graph; a number and a tensor cannot."""
     if operand is not None or isinstance(type, ListType):
         return operand
     return placeholder(staging, type)

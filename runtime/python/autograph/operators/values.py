@@ -33,8 +33,8 @@ from .overloads import OVERLOADS
 _FULL = of_torch(torch.ops.aten.full.default)
 
 
-def _required(staging):
-    """The active trace; a list of the graph cannot be used in `init_scope`."""
+def _active(staging):
+    """The active trace. Raises an error if there is none: `init_scope` cannot use a list of the graph."""
     if staging is None:
         raise StagingError(LIFTED, spans.current())
     return staging
@@ -77,7 +77,7 @@ class List(list):
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
-        return staging if self.value is None else _required(staging)
+        return staging if self.value is None else _active(staging)
 
     # Reading.
 
@@ -106,7 +106,7 @@ class List(list):
         """`len`, which may be a staged number."""
         if self.value is None:
             return super().__len__()
-        staging = _required(current())
+        staging = _active(current())
         memo = staging.record.region.memo
         key = (self.value, "len")
         if key not in memo:
@@ -115,7 +115,7 @@ class List(list):
 
     def in_graph(self):
         """The list as a value of the graph, and its spec."""
-        staging = _required(current())
+        staging = _active(current())
         if self.value is not None:
             return self.value, self.spec
         try:
@@ -125,7 +125,7 @@ class List(list):
         return lower(staging, self, spec)[0], spec
 
     def at(self, index):
-        staging = _required(current())
+        staging = _active(current())
         value, spec = self.in_graph()
         if isinstance(index, slice):
             bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]
@@ -262,12 +262,12 @@ class List(list):
         super().clear()
 
     def reverse(self):
-        self._become(self[::-1])
+        self._replace_items(self[::-1])
 
     def sort(self, *, key=None, reverse=False):
-        self._become(OVERLOADS[sorted](self, key=key, reverse=reverse))
+        self._replace_items(OVERLOADS[sorted](self, key=key, reverse=reverse))
 
-    def _become(self, other):
+    def _replace_items(self, other):
         self._changing()
         if isinstance(other, List) and other.value is not None:
             self._into_graph()

@@ -103,7 +103,7 @@ class Guards:
             for name in self.named & entry.slots.keys() - entry.state.keys():
                 self.take(entry.place(name), MISSING)
             return
-        is_whole = self.staging.objects.is_read_whole(owner)
+        is_whole = self.staging.objects.is_fully_read(owner)
         guarded = {name for name in owner.__dict__ if (id(owner), name) in self._taken or name in entry.hidden}
         names = self.named | LOOKED_UP if isinstance(owner, (type, torch.nn.Module)) else self.named
         names -= {name for name in names if (id(owner), name) in self._taken}
