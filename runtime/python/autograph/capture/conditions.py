@@ -1,7 +1,8 @@
 """Decides whether a staged boolean that is computed from sizes is true for the usual sizes.
 
-The answer for a boolean is computed from the answers for its operands; each answer is computed once. A symbolic expression
-would contain the condition of each `if` twice, and so grow exponentially with the nesting depth of the conditions.
+The answer for a boolean is computed from the answers for its operands, and each answer is computed once. A symbolic
+expression is no alternative: it would contain the condition of each `if` twice, so its size would grow exponentially with
+the nesting depth of the conditions.
 """
 
 import operator
@@ -32,6 +33,8 @@ class Answer(NamedTuple):
 
 
 class Conditions:
+    """The answers for the conditions of one trace."""
+
     def __init__(self, sizes):
         self.sizes = sizes
         self.answers = {False: {}, True: {}}  # `any_integer` -> value -> its answer; None if it depends on other values

@@ -1,4 +1,4 @@
-"""The `.grad` attribute while tracing. For tensors from outside the graph it is assigned after a run."""
+"""The `.grad` attribute while tracing. The `.grad` of a tensor from outside the graph is assigned after a run."""
 
 from . import scalars
 from .places import MISSING
@@ -6,7 +6,7 @@ from .unbound import Maybe
 
 
 class Gradient:
-    """`.grad` of one tensor, as state that a region may change. A gradient of None is the state `MISSING`."""
+    """The `.grad` of one tensor, as a cell that a region may change. If `.grad` is None, the state is `MISSING`."""
 
     __slots__ = ("gradients", "base")
 
@@ -26,7 +26,7 @@ class Gradient:
 
 
 class Outside:
-    """`.grad` of a tensor from outside, from which each run reads the gradient that the tensor had before."""
+    """The place of the `.grad` that a tensor from outside has before a run. Each run reads the gradient from it."""
 
     __slots__ = ("tensor",)
 

@@ -1,5 +1,5 @@
-"""Memory layouts of tensors. Torch's code depends on them (`contiguous` copies or returns its operand), and so does the
-record: arguments with different layouts have different traces. The layout of a loop variable or gradient is not known
+"""Memory layouts of tensors. Torch's code depends on the layouts of its operands: `contiguous` copies or returns its
+operand. So arguments with different layouts have different traces. The layout of a loop variable or gradient is not known
 while tracing, so operators that require contiguous tensors get copies."""
 
 import math

@@ -50,11 +50,11 @@ class Objects:
         self.hidden = {}  # class -> names of attributes that the trace itself assigns
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
-        self.named = None  # if not None, only attributes with these names are followed
-        self.in_python = ()  # code of functions that the graph calls in Python
+        self.named = None  # if not None, only the values of attributes with these names are watched
+        self.in_python = ()  # code of Python functions that the graph calls
         self.unrestorable = {}  # id -> a place that was changed and cannot be restored
         self.scopes = {}  # id of the variables of a module -> (variables, names that are not defined in it)
-        self._fully_read = {}  # id -> object of which all attributes may be read; keeps the ids unique
+        self._fully_read = {}  # id -> object whose attributes may all be read; keeps the ids unique
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
@@ -129,7 +129,7 @@ class Objects:
             self._is_watching, self.is_outer = False, True
 
     def _pin(self, values):
-        """Records the lists among these values: the object that holds them does not allow replacing them."""
+        """Records the lists among these values as pinned: the object that holds them does not allow replacing them."""
         self.pinned.update(id(value) for value in values if type(value) is list)
 
     def _add(self, key, entry, born):
@@ -200,8 +200,8 @@ class Objects:
     # The state that the code can read.
 
     def names_of(self, owner):
-        """The names of the attributes of an object that may be read: by the code itself, or by methods of the class
-        that Python calls implicitly."""
+        """The names of the attributes of an object that the code may read, or a method of the class that Python calls
+        implicitly."""
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}
@@ -217,7 +217,7 @@ class Objects:
         return frozenset(self.names).union(*implicit)
 
     def note_full_read(self, values):
-        """Notes that code which is not converted may read all attributes of these objects."""
+        """Records that code that is not converted may read all attributes of these objects."""
         seen, pending = set(), list(values)
         while pending:
             value = pending.pop()
@@ -235,8 +235,8 @@ class Objects:
         return id(owner) in self._fully_read or not self.names.isdisjoint(OF_ALL)
 
     def only_grows(self, container):
-        """Whether the code only appends to a container, so that no result depends on its items. This holds if `.append`
-        or `.extend` follows every use of a variable or attribute that holds it."""
+        """Whether the code only appends to a container, so that no result depends on its items. This is true if every use
+        of a variable or attribute that holds the container is followed by `.append` or `.extend`."""
         names = [place.name for place in self.holders(container) or ()]
         return bool(names) and not any(name in reads_of(code).read for code in self.codes for name in names)
 
@@ -255,7 +255,7 @@ class Objects:
     # Changes.
 
     def before_lifting(self):
-        """Called before the code of an `init_scope`, whose changes of state remain."""
+        """Called before the code of an `init_scope`. The changes of state that this code makes are not undone."""
         if self.heap.compare_all():
             raise Drawn
         self.heap.sync()
@@ -282,7 +282,8 @@ class Objects:
         return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
     def restore(self, place, state):
-        """Restores the state of a place. If that is not possible, the trace is invalid."""
+        """Restores the state of a place. If that is not possible, records the place as unrestorable, which makes the trace
+        invalid."""
         place.restore(state)
         if isinstance(place, Contents) and not place.state().same(state):
             self.unrestorable[id(place.object)] = place
@@ -292,14 +293,15 @@ class Objects:
 
 
 def attributes_of(value, state):
-    """The names and values of the attributes of an object. Those of a module of torch include its parameters."""
+    """The names and values of the attributes of an object. For a `torch.nn.Module` they include its parameters, buffers and
+    submodules."""
     if isinstance(value, torch.nn.Module):
         state = {**state, **{k: v for name in ("_parameters", "_buffers", "_modules") for k, v in state.get(name, {}).items()}}
     return state.items()
 
 
-# Each of these functions watches one object: it adds the entries of the object, and returns the objects to which it
-# refers.
+# Each of these functions watches one object: it adds the entries of the object, and returns the objects that the object
+# refers to.
 
 
 def _function(objects, function, born):
@@ -525,10 +527,10 @@ def _watcher(kind):
     return _object if _is_user_class(kind) and (kind.__dictoffset__ or _slots(kind)) else None
 
 
-#: The watchers of objects in which a held list cannot be replaced.
+#: The watchers of objects that do not allow replacing a list that they hold.
 _FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
 
-#: Modules of libraries with objects that a step of training changes.
+#: Modules of libraries whose objects a training step changes.
 _STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")
 
 

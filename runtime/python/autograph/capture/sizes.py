@@ -1,10 +1,10 @@
-"""Dimensions that are only known when the graph runs.
+"""Sizes of dimensions that are known only when the graph runs.
 
-Torch's shape functions use symbols of a `ShapeEnv`; the record uses integers. This module translates between
+Torch's shape functions use symbols of a `ShapeEnv`, and the record uses staged integers. This module translates between
 them.
 
-Where torch's shape functions need to know whether sizes are equal, or how they compare, the usual answer is assumed, and
-the graph checks it when it runs.
+Torch's shape functions may have to compare two sizes. Then the usual answer is assumed, and the graph checks it when it
+runs.
 """
 
 from functools import cached_property
@@ -19,8 +19,8 @@ from ..record.queries import solve
 from ..record.types import BOOL, INT, TensorType
 from .conditions import ARITHMETIC, Conditions, is_integer
 
-#: The maximum number of operations in an expression of sizes; a larger expression becomes a new symbol about which nothing
-#: is known. Without a limit, expressions grow exponentially: one that uses another expression twice is twice as large.
+#: The maximum number of operations in an expression of sizes. A larger expression becomes a new symbol about which nothing
+#: is known. Without a limit, expressions could grow exponentially, because an expression may contain another one twice.
 LARGEST = 64
 
 
@@ -31,6 +31,8 @@ def _symbols():
 
 
 class Sizes:
+    """The unknown sizes of one trace."""
+
     def __init__(self, staging):
         self.staging = staging
         self.symbols = {}  # symbol -> its value, or (tensor value, dimension)
@@ -48,8 +50,7 @@ class Sizes:
         return _symbols().Shapes(self)
 
     def _new(self, origin):
-        # If torch took the result of a shape function from its cache, the graph would lack checks of the function's
-        # assumptions.
+        # A shape function whose result torch takes from its cache would not record the checks of its assumptions.
         self.staging.fake_mode.cache_enabled = False
         number = self.shape_env.new()
         self.symbols[number.node.expr] = origin
@@ -95,7 +96,7 @@ class Sizes:
             return ARITHMETIC[node.op](*operands), weight
 
     def like(self, tensor, earlier):
-        """Records the sizes of an earlier tensor as examples for the unknown dimensions of a tensor."""
+        """Records the sizes of the tensor `earlier` as examples for the unknown dimensions of `tensor`."""
         with torch._C.DisableTorchFunction():
             for number, example in zip(tensor.shape, earlier.shape):
                 self._note(number, example)
@@ -119,7 +120,7 @@ class Sizes:
     # Assumptions.
 
     def assume(self, condition):
-        """Whether a condition on sizes usually holds, which the graph checks; None if the graph cannot check it."""
+        """Whether a condition on sizes usually holds. The graph checks the answer; None if it cannot check it."""
         answer = self.usually(condition)
         if answer is None:
             return None
@@ -130,7 +131,7 @@ class Sizes:
         return _symbols().usually(condition, self.examples)
 
     def truth(self, condition):
-        """A condition on sizes as a boolean; None if it depends on them."""
+        """Whether a condition on sizes holds for all sizes; None if it depends on the sizes."""
         return _symbols().truth(condition)
 
     def compared(self, op, left, right):
@@ -152,7 +153,7 @@ class Sizes:
         return True
 
     def _described(self, condition):
-        """A condition for a message, with a description of each symbol."""
+        """The text of a condition for messages, with a description of each symbol."""
         names = {}
         for symbol in condition.free_symbols:
             origin = self.symbols[symbol]

@@ -1,4 +1,4 @@
-"""The active trace: its record, the current values of tensors, and its captures from outside."""
+"""The state of a trace: its record, the current values of tensors, and the captures of tensors and numbers from outside."""
 
 import math
 import threading
@@ -39,6 +39,7 @@ def current():
 
 @contextmanager
 def staging_of(staging):
+    """Makes `staging` the active trace of this thread in this block."""
     stack = _LOCAL.__dict__.setdefault("stack", [])
     stack.append(staging)
     try:
@@ -48,6 +49,7 @@ def staging_of(staging):
 
 
 def _note(error):
+    """Records an exception in the active trace."""
     staging = current()
     if staging is not None:
         staging.raised.append(error)
@@ -65,27 +67,27 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
-#: The error for a tensor of an earlier trace, left in a cache or a global variable of a library, which traces do not
-#: watch.
+#: The error for a tensor of an earlier trace. Such a tensor is in an object that traces do not watch, such as a cache or a
+#: global variable of a library.
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
-#: The error for an operation on a staged value in the code of an `init_scope`.
+#: The error for an operation on a staged value in an `init_scope`.
 LIFTED = (
     "a staged value is used in `ag.init_scope()`, which runs while tracing\n"
     "help: use only its shape and dtype there, or move this code out of the `with` statement"
 )
 
 
-#: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
+#: The maximum number of decisions in one trace. Each runs the graph that is recorded so far, to decide one condition.
 MOST_PROBES = 100
 
 
 class Capture:
-    """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
+    """A parameter of the entry region, for a tensor or number from outside the graph.
 
-    For an argument, `path` is its name. Otherwise each run reads the value from `place`, a variable or attribute
-    (`places.py`); if `place` is None, the value is always `tensor`."""
+    For an argument of the function, `path` is its name. Otherwise each run reads the value from `place`, a variable or
+    attribute (`places.py`). If `place` is None too, the value is always `tensor`."""
 
     __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
 
@@ -125,28 +127,28 @@ class Staging:
         self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
         self.made_leaves = []  # values of leaves that the function creates: `torch.zeros(2, requires_grad=True)`
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
-        self.unwritten = {}  # base -> its value after `requires_grad_(False)`, which does not write to its memory
-        self.called = None  # the last function of torch that was called
-        self.keeps_detach = True  # if False, gradients pass `detach`: captured derivatives must be differentiable
-        self.checks_values = None  # during a check of operands by torch: the message of the assertion in its place
+        self.unwritten = {}  # base -> its value after `requires_grad_(False)`, which does not change the memory
+        self.called = None  # the function of torch that was called last
+        self.keeps_detach = True  # False if gradients pass through `detach`, because a captured derivative must be differentiable
+        self.checks_values = None  # while torch checks the values of operands: the message of the assertion that replaces the check
         self.calls = 0  # the number of active calls of converted functions
         self.open_calls = {}  # code -> its active calls, outermost first
-        self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
-        self.formatted = []  # (operand, format) of each value that is in a string; a mark in the string has its index
+        self.recursive = dict(recursive)  # code of a recursive function -> whether numbers in its arguments are staged
+        self.formatted = []  # (operand, format) of each value in a string; a mark in the string contains its index
         self.outside = frozenset()  # ids of objects that existed before the trace
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning of the trace
         self.assumptions = set()  # the messages of assertions that check assumptions
-        self.path = Assumptions(self, expected or {})  # the path through the program that is assumed
+        self.path = Assumptions(self, expected or {})  # the assumed path through the program
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
         self.probe = lambda operand: None  # computes a scalar for the arguments of this call; None if it cannot
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.numbers = {}  # value of the graph -> its number for the arguments of the call
-        self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
-        self.raised = []  # errors and signals of the trace, which end it unless they are handled
-        self.probes = 0  # the number of calls of `probe` for conditions that Python needs
+        self.caught = None  # errors for exceptions of the graph inside a `try`; None if such an error ends the trace
+        self.raised = []  # errors and signals that were raised while tracing; they end the trace unless they are handled
+        self.probes = 0  # how often `probe` was called for a condition or number that Python needs
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
         self.reached = []  # for each call in `python_calls`: (function, the objects that it can reach, span)
         self.repeatable = set()  # the indexes of these calls in `callbacks`
@@ -154,10 +156,10 @@ class Staging:
         self.has_fallback = False  # whether Python runs the call if it cannot be staged
         self.speculates = expected is not None  # whether Python runs a call that contradicts an assumption
         self.callbacks = []  # Python functions that the graph calls
-        self.undone = set()  # the indexes of callbacks that change random number generators only
-        self.constants = []  # tensors with data, kept alive for the graph
+        self.undone = set()  # the indexes of callbacks that only change random number generators
+        self.constants = []  # tensors that the graph refers to; keeps them alive
         self.is_lifted = False  # whether the code of an `init_scope` is running
-        self.lifted = set()  # spans of the `init_scope` whose code has changed Python state
+        self.lifted = set()  # spans of the `init_scope` statements whose code has changed Python state
 
     # Nodes.
 
@@ -173,7 +175,7 @@ class Staging:
 
     @contextmanager
     def attempt(self):
-        """If this block raises an exception and the caller handles it, the trace continues."""
+        """In this block, an exception does not end the trace: the caller handles it."""
         count = len(self.raised)
         try:
             yield
@@ -182,8 +184,8 @@ class Staging:
             raise
 
     def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False):
-        """Records a call of a Python function, which returns a tuple. With `is_undone`, the function changes nothing
-        but random number generators, which are restored if the run fails."""
+        """Records a call of a Python function that returns a tuple, with results of these types. If `is_undone`, the
+        function changes random number generators only, which are restored if the run fails."""
         self.callbacks.append(function)
         self.path.is_late = self.path.is_late or not (is_pure or is_undone)
         if is_undone:
@@ -209,6 +211,7 @@ class Staging:
     # Tensors.
 
     def view_of(self, tensor):
+        """The view of a tensor. Captures a tensor from outside."""
         view = tensor.__dict__.get("_ag_view") if isinstance(tensor, FakeTensor) else None
         if view is None:
             tensor = self.fake_of(tensor)
@@ -218,8 +221,8 @@ class Staging:
         return view
 
     def value_of(self, tensor, is_use=True):
-        """The current value of a tensor. `is_use` is False if no value is computed from it, for example if it is an
-        input of a gradient."""
+        """The current value of a tensor. `is_use` is False if no value is computed from the tensor, for example if a gradient
+        is computed with respect to it."""
         view = self.view_of(tensor)
         if not view.base.value.visible:
             raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
@@ -228,7 +231,7 @@ class Staging:
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
-        """The fake tensor for a tensor: the tensor itself if it is fake, otherwise the fake tensor of its capture."""
+        """The fake tensor of a tensor: the tensor itself if it is fake, otherwise that of its capture."""
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
@@ -241,7 +244,8 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes."""
+        """Captures a tensor. `unknown` maps each dimension of unknown size to a group; the dimensions of a group have equal
+        sizes."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:
@@ -292,7 +296,7 @@ class Staging:
         return list(self.captures.values())
 
     def tensor_at(self, base):
-        """The tensor that covers all of a base."""
+        """The tensor that was created with a base."""
         return base.fake
 
     def new_fake(self, size, stride, dtype, device):
@@ -317,7 +321,7 @@ class Staging:
         return fake
 
     def adopt_value(self, value):
-        """A new tensor with a value that a node in the current region computes."""
+        """A new tensor with a value that a node in the current region has computed."""
         return self.fresh(value)
 
     def adopt(self, fake, value):
@@ -349,7 +353,7 @@ class Staging:
         raise TypeError(value.type)
 
     def cast(self, value, type):
-        """The value converted to another element type, by a node in the current region."""
+        """The value converted to the dtype of `type`, by a node in the current region."""
         if value.type.dtype == type.dtype:
             return value
         target = TensorType(type.dtype, value.type.dims, value.type.device)
@@ -387,14 +391,14 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):
-        """Whether a condition can be decided here for the arguments of the call, by running the graph recorded so
+        """Whether a condition can be decided here for the arguments of the call, by running the graph that is recorded so
         far."""
         return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
-        """The Python boolean for a staged boolean, for code that needs a Python boolean. It is the value for the usual
-        sizes, or for the arguments of this call, and each run checks it. None below a staged condition and in a loop of
-        the graph, where the value is unknown."""
+        """The value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for the
+        arguments of this call. Each run checks it. None below a staged condition and in a loop of the graph, where the
+        value is unknown."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
         if answer is None:
             answer = self._probed(flag)
@@ -417,8 +421,7 @@ class Staging:
         return self.numbers[operand]
 
     def _is_number(self, operand, number):
-        """Whether an operand is this number, as a staged boolean. `==` alone does not recognize NaN and the sign of a
-        zero."""
+        """A staged boolean: whether an operand is this number. `==` is not enough for NaN and for the sign of a zero."""
         if type(number) is not float or number and number == number:
             return self.emit(EQ, [operand, number], [BOOL])[0]
         tensor = self.tensor_of(self.scalar(operand), torch.float64)
@@ -467,12 +470,13 @@ class Staging:
 
 
 def _line():
+    """The line of the running code of the user, for messages."""
     _, line, *_ = spans.current() or (None, "?")
     return line
 
 
 def _unsupported(tensor):
-    """A description of a tensor that a graph cannot hold; None for all others."""
+    """The description of a tensor that a graph cannot hold; None if a graph can hold it."""
     if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
         return "a parameter of a lazy module that has not been called yet"
     if isinstance(tensor, torch.Tensor) and type(tensor) not in _KINDS:
@@ -484,7 +488,7 @@ def _unsupported(tensor):
     return None if tensor.layout is torch.strided else f"a tensor of layout {tensor.layout}"
 
 
-#: The supported classes. A `FakeTensor` is a constant that torch created while tracing.
+#: The classes of tensors that a graph can hold. A `FakeTensor` is a constant that torch created while tracing.
 _KINDS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 
 
@@ -495,4 +499,5 @@ def _empty(size, stride, dtype, device):
 
 
 def attach(fake, view):
+    """Makes `view` the view of a fake tensor."""
     fake.__dict__["_ag_view"] = view

@@ -1,6 +1,6 @@
 """Symbolic sizes: torch's `ShapeEnv` and expressions of sympy.
 
-A trace imports this module when it has its first size that is unknown, because the import takes half a second."""
+The import of sympy takes half a second, so a trace imports this module only when a size is unknown."""
 
 import sympy
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, _constrain_range_for_size
@@ -16,8 +16,7 @@ USUAL = 13
 
 
 class Shapes(ShapeEnv):
-    """Torch's `ShapeEnv`. If it cannot decide a condition on sizes, the condition is assumed, and the graph checks
-    it."""
+    """Torch's `ShapeEnv`. If it cannot decide a condition on sizes, the usual answer is assumed, and the graph checks it."""
 
     def __init__(self, sizes):
         super().__init__()
@@ -61,7 +60,7 @@ def is_symbol(expression):
 
 
 def truth(condition):
-    """A condition as a boolean; None if it depends on sizes."""
+    """Whether a condition holds for all sizes; None if it depends on the sizes."""
     return bool(condition) if condition in (sympy.true, sympy.false) else None
 
 

@@ -1,7 +1,7 @@
-"""Strings with values that are only known when the graph runs: `f"loss {loss:.3f}"`.
+"""Strings with values that are known only when the graph runs: `f"loss {loss:.3f}"`.
 
-While a function is traced, such a value is formatted as a mark. Where the string is printed or raised, the graph calls a
-Python function with the values, and this function formats them as the original code would.
+While a function is traced, a *mark* stands for such a value in the string. Where the string is printed or raised, the graph
+calls a Python function with the values, which formats them as the original code would.
 """
 
 import operator
@@ -16,7 +16,7 @@ from ..record.types import BOOL, FLOAT, INT, STR
 
 
 def as_text(staging, result):
-    """Returns a result of Python's string functions, as a `Text` if it contains values of the graph."""
+    """The result of a string function, as a `Text` if it contains values of the graph."""
     if type(result) is str and staging is not None and marks.exist(result):
         return Text.of(staging, result)
     return result
@@ -27,13 +27,14 @@ _CHARACTERS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__",
 
 
 def mark(staging, value, render=str):
-    """The placeholder of a value of the graph, or of a `Text`, in a string. `render` makes its text when the graph runs."""
+    """A `Text` with a mark for a value of the graph or another `Text`. `render(value)` returns its text when the graph
+    runs."""
     staging.formatted.append((value if isinstance(value, Text) else staging.operand(value), render))
     return Text.of(staging, marks.mark(len(staging.formatted) - 1))
 
 
 def formatted(staging, value, spec):
-    """The placeholder for `format(value, spec)`."""
+    """A `Text` with a mark for `format(value, spec)`."""
     return mark(staging, value, lambda v: format(v, spec))
 
 
@@ -64,7 +65,7 @@ class Text(str):
 
 
 def known(text):
-    """The characters of a `Text` for the arguments of this call. Each run checks the values in it."""
+    """The characters of a `Text` for the arguments of this call. Each run checks that its values are the same."""
     literals, indexes = marks.split(text)
     texts = [_known(text.staging, *text.staging.formatted[index]) for index in indexes]
     return "".join(a + b for a, b in zip(literals, [*texts, ""]))
@@ -87,7 +88,7 @@ def _known(staging, value, render):
 
 def plain(staging, value, numbers=False):
     """Replaces each `Text` in a value by a string, for code that reads the characters. With `numbers`, also replaces
-    staged numbers by Python's, for code that asks `isinstance(n, int)`. The lists and dictionaries in the value remain
+    staged numbers by Python's, for code that tests `isinstance(n, int)`. The lists and dictionaries in the value remain
     the same objects, because such code may change them."""
     if staging is None or not (numbers or staging.formatted):
         return value

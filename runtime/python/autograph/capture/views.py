@@ -12,7 +12,7 @@ aten = torch.ops.aten
 _RESHAPES = {aten.view.default, aten._unsafe_view.default, aten._reshape_alias.default, aten.reshape.default}
 _IDENTITIES = {aten.alias.default, aten.lift_fresh.default}
 
-#: Lazy views of eager mode; a graph computes the values.
+#: Operator of eager mode that returns a lazy view -> the operator of the graph that computes its values.
 _AS_VALUES = {aten._conj.default: aten._conj_physical.default, aten._neg_view.default: aten.neg.default}
 
 _RESHAPE = of_torch(aten.reshape.default)
@@ -26,8 +26,8 @@ def operation(func):
 
 
 def emit(staging, step, value, type):
-    """The value after one view operation. `view` becomes `reshape`: values are immutable, and their memory layout may
-    differ from that of the eager tensor."""
+    """The value after one view operation. `view` becomes `reshape`: values of the graph are immutable, and their memory
+    layout may differ from that of the eager tensor."""
     if step.op in _IDENTITIES:
         return value
     if step.op in _RESHAPES:
@@ -36,7 +36,7 @@ def emit(staging, step, value, type):
 
 
 def emit_inverse(staging, step, operand, value):
-    """The value of the viewed tensor after this value was assigned to its view."""
+    """The new value of the viewed tensor `operand` when `value` is assigned to its view."""
     inverse = _INVERSES.get(step.op)
     result = None if inverse is None else inverse(staging, step, operand, value)
     if result is None:
@@ -101,7 +101,7 @@ _INVERSES = {
 
 
 def parts(func, args, results):
-    """The single view operations that together are equivalent to an operation with several results."""
+    """The view operations that compute the results of an operation with several results, one for each result."""
     packet = func.overloadpacket
     if packet is _UNBIND:
         dim = args[1] if len(args) > 1 else 0
