@@ -129,8 +129,8 @@ class Staging:
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
         self.unwritten = {}  # base -> its value after `requires_grad_(False)`, which does not change the memory
         self.called = None  # the function of torch that was called last
-        self.keeps_detach = True  # False if gradients pass through `detach`, because a captured derivative must be differentiable
-        self.checks_values = None  # while torch checks the values of operands: the message of the assertion that replaces the check
+        self.keeps_detach = True  # False if gradients pass through `detach`, so that a captured derivative is differentiable
+        self.checks_values = None  # while torch checks values of operands: the message of the assertion in place of the check
         self.calls = 0  # the number of active calls of converted functions
         self.open_calls = {}  # code -> its active calls, outermost first
         self.recursive = dict(recursive)  # code of a recursive function -> whether numbers in its arguments are staged

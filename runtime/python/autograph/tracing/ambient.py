@@ -1,8 +1,8 @@
 """Ambient state: settings of torch that are in effect when a function is called. They are part of the key of a trace.
 
-This is the only list of them. Most are read at once, as one number: gradients enabled, inference mode, anomaly mode,
-default dtype, deterministic algorithms, which kernels may be used (oneDNN, cuDNN, kinds of attention). Autocast, the
-default device, modes and transforms follow here; they are seldom active."""
+The extension module reads most of them at once, as one number: whether gradients are enabled, inference mode, anomaly mode,
+the default dtype, deterministic algorithms, and which kernels may be used (oneDNN, cuDNN, kinds of attention). This module
+reads the others, which are seldom active: autocast, the default device, modes and transforms."""
 
 from contextlib import contextmanager
 
@@ -26,8 +26,8 @@ def key():
 
 @contextmanager
 def kept():
-    """Restores the settings and the random number generator at the end of a block. A trace that leaves a setting changed
-    is refused, because runs of its graph would not change the setting."""
+    """Restores the settings and the random number generator at the end of this block. Raises an error if the block has
+    changed a setting, because runs of its graph would not change it."""
     before, grad, dtype = key(), torch.is_grad_enabled(), torch.get_default_dtype()
     try:
         with torch.random.fork_rng():

@@ -1,4 +1,4 @@
-"""Derivatives of operators that the runtime has no rule for: torch's own, captured as graphs."""
+"""Derivatives of operators for which the runtime has no rule: torch's derivatives, captured as graphs."""
 
 import re
 
@@ -15,9 +15,9 @@ from .lowering import plain_graph
 
 
 def derivative(operator, args, types, results):
-    """A graph that computes the gradients of an operator's tensors from the tensors and the gradients of its results.
-    The operator runs on tensors without data, and the computation of torch's autograd is recorded. None if torch has no
-    derivative either."""
+    """A graph that computes the gradients of an operator's tensors, given the tensors and the gradients of its results. To
+    get it, the operator runs on tensors without data, and what torch's autograd computes is recorded. None if torch has
+    no derivative either."""
     without_derivative = set()  # indexes of tensors
     while True:
         try:
@@ -63,7 +63,7 @@ def _capture(operator, args, types, results, without_derivative):
             types = [views.result_type(output) for output in outputs]
             seeds = [staging.emit(LIST_GET, [seeds[0], i], [type])[0] for i, type in enumerate(types)]
         differentiable = [
-            # Torch's code calls `contiguous` only if a kernel needs it, and never for tensors without data.
+            # Torch's derivatives call `contiguous` only where a kernel needs it. For tensors without data they omit the call.
             (output, contiguous(staging, staging.fresh(seed)))
             for output, seed in zip(outputs, seeds)
             if isinstance(output, torch.Tensor) and output.requires_grad and is_differentiable(output.dtype)

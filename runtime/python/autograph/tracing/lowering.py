@@ -30,8 +30,8 @@ def graph_name(name):
 
 
 class Lowering:
-    """Emits the nodes of a record into a graph. `derivative` returns the derivative of an operator as a graph, for
-    operators without a rule in the runtime."""
+    """Emits the nodes of a record into a graph. `derivative` returns the derivative of an operator as a graph; it is called
+    for operators for which the runtime has no rule."""
 
     def __init__(self, graph, derivative=None):
         self.graph = graph
@@ -50,7 +50,7 @@ class Lowering:
         return operand
 
     def functions(self, region):
-        """Emits all functions that are called, inner ones first."""
+        """Emits all functions that are called in a region. A function is emitted before its callers."""
         found = closures.closures(region)
         self.calls = {function: (self.graph.declare(), free) for function, free in found.items()}
         for function, (call, free) in self.calls.items():
@@ -136,7 +136,7 @@ class Lowering:
 
 
 def _encodable(span):
-    """A span whose file name is valid UTF-8, as the text of a graph must be: all other bytes are written as escapes."""
+    """A span whose file name is valid UTF-8, as the text of a graph requires. Bytes that are not valid become escapes."""
     if span is None or span[0].isascii():
         return span
     return (span[0].encode("utf-8", "backslashreplace").decode(), *span[1:])

@@ -6,7 +6,7 @@ from ..capture.layouts import layout
 from ..errors import StagingError
 from ..record.types import TensorType
 
-#: Smaller sizes are special (broadcasting, empty tensors), so a trace for an unknown size is not valid for them.
+#: Sizes below this one (empty tensors, broadcast dimensions) are special. A trace for an unknown size is not valid for them.
 SPECIAL_SIZES = 2
 
 
@@ -55,7 +55,8 @@ class Identity:
 
 
 class Family:
-    """Calls that differ in shapes only. At the second shape, the dimensions that differ become unknown."""
+    """The traces of calls that differ only in the shapes of tensors. When a second shape occurs, the dimensions in which it
+    differs become unknown."""
 
     def __init__(self):
         self.seen = []
@@ -98,8 +99,8 @@ def _fits(unknown, first, new):
 
 
 def types_of(signature):
-    """The types of an `input_signature`: each is a text such as `f32[?,3]`, or an object with a dtype and a shape, in
-    which None is an unknown size."""
+    """The types of an `input_signature`. Each element is a string such as `f32[?,3]`, or an object with a dtype and a shape
+    in which None is an unknown size."""
     if isinstance(signature, str):
         raise TypeError("`input_signature` must be a list of tensor types, not a string")
     return [_type_of(entry) for entry in signature]

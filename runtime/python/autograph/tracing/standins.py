@@ -1,4 +1,4 @@
-"""Stand-ins in objects: fake tensors, symbolic sizes, staged numbers, texts and lists, which exist only while tracing."""
+"""Stand-ins: fake tensors, symbolic sizes, and staged numbers, strings and lists, which are valid only while tracing."""
 
 import enum
 import gc

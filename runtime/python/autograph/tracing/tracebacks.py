@@ -1,4 +1,4 @@
-"""Tracebacks that show the user's code: no frame of this package, of torch or of converted code."""
+"""Tracebacks that show only the user's code, without frames of this package, of torch and of converted code."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ def _rename(error):
 
 
 def line_outside(frame=None):
-    """The line of the user's code that is running, as a span: the innermost one in the stack."""
+    """The span of the running line of the user's code, the innermost one on the stack."""
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -76,4 +76,4 @@ def _entry_at(file, line, name):
 
 
 class _Here(Exception):
-    """Raised to get a frame."""
+    """Raised only to create a traceback entry."""
