@@ -1,6 +1,6 @@
-"""`torch.autograd.Function`: its `forward` is staged, its `backward` is the derivative.
+"""`torch.autograd.Function`: `forward` is staged, and `backward` is its derivative.
 
-The results pass through an operator that is defined for the call and whose derivative is `backward`. Like any
+The results pass through a new operator, which is defined for this call and has the derivative `backward`. Like any other
 derivative of torch, it is captured as a graph when it is needed."""
 
 import itertools
@@ -41,7 +41,7 @@ class Context:
 
 
 def apply(cls, *args):
-    """`Function.apply`, staged."""
+    """The staged form of `Function.apply`."""
     staging = current()
     if staging is None:
         return _apply(cls, *args)
@@ -62,8 +62,8 @@ def apply(cls, *args):
 
 
 def differentiable(name, backward, context, outputs, inputs):
-    """The outputs, with `backward` as their derivative with respect to the inputs. The derivative becomes part of the
-    graph; if it changes Python state or needs the data of a tensor, the graph calls it."""
+    """The outputs, with `backward` as their derivative with respect to the inputs. What `backward` computes becomes part of
+    the graph. If it changes Python state or reads the data of a tensor, the graph calls it instead."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
     attributes = {key: value for key, value in vars(context).items() if isinstance(value, torch.Tensor)}
@@ -73,7 +73,7 @@ def differentiable(name, backward, context, outputs, inputs):
 
 
 class _Derivative:
-    """A derivative that the user has written."""
+    """The `backward` that a user has written."""
 
     def __init__(self, backward, context, attributes):
         self.backward = backward
@@ -144,13 +144,13 @@ def _setup(ctx, inputs, output):
 
 
 def has_setup_context(setup_context):
-    """Replaces torch's function of this meaning while tracing. The `apply` of torch calls it first, which is reached if
-    code that is not converted calls an `apply` from before the trace."""
+    """Replaces torch's function of this name while tracing. Torch's `apply` calls it. Torch's `apply` runs only if code that
+    is not converted calls an `apply` that it has read before the trace, which is an error."""
     if current() is None:
         return _has_setup_context(setup_context)
     message = "code that is not converted calls the `apply` of a `torch.autograd.Function`, which was read before the trace"
     raise StagingError(f"{message}\nhelp: pass a function that calls it: `lambda x: MyFunction.apply(x)`", spans.current())
 
 
-#: For `apply = MyFunction.apply`, bound before the trace.
+# For `apply = MyFunction.apply` before the trace.
 OVERLOADS[_apply] = apply

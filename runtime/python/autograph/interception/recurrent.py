@@ -1,6 +1,6 @@
-"""Recurrent layers of torch. Torch 2.11 decomposes them with two faults: the dropout between layers is lost
-(`num_layers < i - 1`), and an LSTM of oneDNN without biases gets biases with the shape of its weights. To avoid both,
-each layer is decomposed separately."""
+"""Recurrent layers of torch. The decomposition in torch 2.11 has two faults: it omits the dropout between layers
+(`num_layers < i - 1`), and gives an LSTM of oneDNN without biases some with the shape of its weights. To avoid both, each
+layer is decomposed separately."""
 
 import torch
 
@@ -10,7 +10,7 @@ _LSTM = aten.lstm.input
 
 
 def layers(staging, func, args, kwargs):
-    """`torch.nn.GRU(…, num_layers=2, dropout=0.5)`"""
+    """The layers of a network such as `torch.nn.GRU(…, num_layers=2, dropout=0.5)`."""
     is_padded = func._overloadname == "input"  # packed sequences have no `batch_first`
     *operands, params, has_biases, count, dropout, train, bidirectional = args[: -1 if is_padded else None]
     if func is _LSTM and not has_biases and len(params) == 2 * count * (1 + bidirectional):

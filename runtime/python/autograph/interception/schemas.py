@@ -1,4 +1,4 @@
-"""Cached properties of ATen operators that follow from their schemas."""
+"""Properties of ATen operators that follow from their schemas. They are cached."""
 
 from functools import lru_cache
 
@@ -70,11 +70,12 @@ def types(func):
 
 @lru_cache(maxsize=None)
 def _positions(func):
+    """Name of an argument -> its position."""
     return {name: index for index, (name, _, _) in enumerate(arguments(func))}
 
 
 def argument(func, args, name):
-    """The argument with a name; None if there is none. The arguments are in the order of the schema."""
+    """The argument with this name; None if the operator has no such parameter. `args` are in the order of the schema."""
     position = _positions(func).get(name)
     return None if position is None else args[position]
 
@@ -105,7 +106,7 @@ def _takes(candidate, func):
     return all((a.name, str(a.real_type)) in parameters for a in func._schema.arguments)
 
 
-#: Functional operators whose names in torch do not follow from the operator that writes.
+#: Operator that writes -> its functional operator, if the name does not follow from the name of the operator.
 _FUNCTIONAL = {torch.ops.aten.bernoulli_.float: torch.ops.aten.bernoulli.p}
 
 
