@@ -89,7 +89,8 @@ def do_not_convert(function=None):
 
 
 def stack(values, dim=0, strict=True):
-    """`torch.stack` of a list. Any other value is an error if `strict`; otherwise it is returned unchanged."""
+    """`torch.stack(values, dim)` for a list or tuple. Any other value raises a `ValueError` if `strict`; otherwise it is
+    returned unchanged."""
     if isinstance(values, (list, tuple, List)):
         return torch.stack(values, dim)
     if strict:
@@ -102,5 +103,5 @@ def set_element_type(entity, dtype, shape=None):
 
 
 def set_loop_options(**options):
-    """Sets options of a loop; it must be the first statement of the body. A staged loop runs at most
-    `maximum_iterations` iterations. TensorFlow's other options are ignored."""
+    """Sets options of the loop around it. The call must be the first statement of the body. With `maximum_iterations=n`, a
+    staged loop runs at most `n` iterations. TensorFlow's other options are ignored."""

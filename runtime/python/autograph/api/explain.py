@@ -1,4 +1,4 @@
-"""`ag.explain`: the outcome of each statement that a call reaches: staged, left to Python, unrolled, called back."""
+"""`ag.explain`: lists, for each statement that a call reaches, whether it is staged, run by Python, unrolled, …"""
 
 import ast
 import collections
@@ -22,8 +22,9 @@ DECIDED, REFUSED, NOT_REACHED = "decided", "refused", "not reached"
 
 @dataclass
 class Statement:
-    """A statement. `times` is how often Python has run it (of a loop, its body) while tracing; `operations` is the
-    number of operations of the graph that it became, without those of nested statements."""
+    """A statement. `times` is how often Python has run it while tracing; for a loop, how often it has run the body.
+    `operations` is the number of operations of the graph that the statement became, without those of nested
+    statements."""
 
     line: int
     end_line: int
@@ -65,7 +66,8 @@ class Explanation:
 
 
 def explain(function, *args, **kwargs):
-    """What becomes of each statement that `function(*args, **kwargs)` reaches. The function is traced; no graph is run.
+    """Explains what becomes of each statement that `function(*args, **kwargs)` reaches. The function is traced, but no
+    graph is run. The outcomes are:
 
     - `staged`: operations of the graph, or a condition or loop of the graph;
     - `Python`: Python runs it while tracing;
@@ -103,7 +105,7 @@ class _Found:
 
     @contextmanager
     def observed(self):
-        """Counts the lines that run. A trace that starts again counts from zero."""
+        """Counts the lines that run in this block. If a trace is restarted, the counts start again from zero."""
         before = sys.gettrace()
         sys.settrace(self._entered)
         try:
@@ -126,6 +128,7 @@ class _Found:
         return self._ran
 
     def read(self, error):
+        """Assigns the counts, the nodes and the error of the last trace to statements."""
         for (_, _, statement), count in self.lines.items():
             self.times[statement] = max(self.times[statement], count)
         if self.staging is not None:
@@ -150,7 +153,7 @@ def _defines_block(file, line):
     return linecache.getline(file, line).lstrip().startswith("def ")
 
 
-# Statements. Each is (file, its index in the list of all statements of the file).
+# A statement is represented by a pair: its file, and its index in the list of all statements of the file.
 
 
 @functools.lru_cache(maxsize=64)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ..errors import AutographError, FallbackWarning, StagingError, located
 from ..operators.python_calls import PythonCall
 
-#: After this many signatures in a row that cannot be staged, a function is not traced for new ones.
+#: After this many signatures in a row that cannot be staged, a function is no longer traced for new signatures.
 MOST_REFUSALS = 5
 
 _LOCAL = threading.local()
@@ -22,14 +22,14 @@ def checked(fallback):
 
 
 def is_inherited():
-    """Whether this thread is in a function with a fallback that runs in Python: then the functions that it calls fall
-    back too."""
+    """Whether Python runs a function with a fallback in this thread. Then the staged functions that it calls have a fallback
+    too."""
     return getattr(_LOCAL, "depth", 0) > 0
 
 
 @contextmanager
 def inherited():
-    """Functions that are called in this block fall back to Python."""
+    """Staged functions that are called in this block have a fallback."""
     _LOCAL.depth = getattr(_LOCAL, "depth", 0) + 1
     try:
         yield
@@ -48,7 +48,8 @@ class Refused(Exception):
 
 
 class Fallbacks:
-    """The calls of one staged function that Python runs. `error` is the reason why it can never be staged."""
+    """The calls of one staged function that Python runs. `error` is the reason why the function can never be staged; None
+    if it may be."""
 
     def __init__(self, error=None):
         self.never = None if error is None else str(error)
@@ -106,8 +107,8 @@ class Fallbacks:
 
 
 def reason_of(reason, place):
-    """The text of a reason, with its line. `place` is the span of the function, for an error without a line of its
-    own."""
+    """The text of a reason, with its line. For an error without a line, this is the line of the function, whose span is
+    `place`."""
     if isinstance(reason, AutographError):
         return str(reason) if reason.span is not None else f"{reason.message}\n{located(place)}" if place else str(reason)
     if not isinstance(reason, BaseException):

@@ -1,5 +1,5 @@
-"""The types, shapes and numbers of arguments in profiled calls. Whatever was the same in all of them is
-assumed for later calls.
+"""The types, shapes and numbers of arguments in profiled calls. Later calls are assumed to have the same, where they were
+the same in all profiled calls.
 
 A number that varies is an input of the graph. If the code needs to know the number during tracing, there is a trace for
 each value, as without speculation."""
@@ -21,7 +21,7 @@ class Arguments:
         self.texts = {}  # points of assumptions -> their text
 
     def note(self, structure, leaves, names):
-        """Notes the arguments of a profiled call."""
+        """Records the arguments of a profiled call."""
         found = numbers(leaves)
         for index, number in found.items():
             known = self.numbers.setdefault((structure, index), number)
@@ -34,7 +34,7 @@ class Arguments:
         self.calls[structure, kinds(leaves), signatures.shapes(leaves)] = None
 
     def _describe(self, structure, leaves, names):
-        """Describes what has been the same in all calls so far."""
+        """Updates the texts of the assumptions: they describe what has been the same in all calls so far."""
         found = {}
         for index, (name, leaf) in enumerate(zip(names, leaves)):
             found[Point("type", name)] = f"the type of `{name}` is {_type(leaf)}"
@@ -58,8 +58,8 @@ class Arguments:
         self.fixed.update((structure, index) for index in indexes)
 
     def check(self, structure, leaves, names):
-        """Called before a trace for new kinds of arguments. Raises `Assumed` for the first assumption that they contradict,
-        and relaxes it."""
+        """Called before a trace for new kinds of arguments. If they contradict an assumption, relaxes the first such
+        assumption and raises `Assumed` for it."""
         known = [(types, shapes) for form, types, shapes in self.calls if form == structure]
         if not known:
             self._contradicted("structure", "the arguments")

@@ -1,14 +1,13 @@
-"""Speculation: `@ag.function(speculate=True)`. The graphs of a function assume that its calls are like the profiled
-ones.
+"""Speculation: `@ag.function(speculate=True)`. The graphs of a function assume that its calls are like the profiled calls.
 
-The first calls run in Python and are profiled. From then on
+The first calls run in Python and are profiled. In later calls,
 
 - the outcomes of conditions, loops and numbers that were the same in each call are checked in the graph
   (`capture/assumptions.py`);
 - the types and shapes of arguments and the values of Python numbers are part of the key of a trace, or guarded
   (`observed_arguments.py`, `observed_attributes.py`).
 
-A call that contradicts an assumption runs in Python, and the assumption is *relaxed*: the next trace does without it. So
+A call that contradicts an assumption runs in Python, and the assumption is *relaxed*: the next trace does not make it. So
 there are at most as many such calls as assumptions.
 """
 
@@ -27,8 +26,8 @@ from .observed_attributes import Attributes
 #: The number of calls that are profiled.
 PROFILED = 3
 
-#: If code cannot be staged without an assumption, the assumption is made again for the arguments of the next call.
-#: After this many calls that contradict the assumption, Python runs all calls.
+#: Some code cannot be staged without an assumption. Then the assumption is made again, for the arguments of the next call.
+#: After this many calls that contradict it, Python runs all calls.
 MOST_FAILURES = 3
 
 
@@ -54,8 +53,8 @@ class Speculation:
         self.is_profiling = True
         self.arguments = Arguments()
         self.attributes = Attributes()
-        self.expected = {}  # point -> assumed outcome, without relaxed assumptions
-        self._outcomes = {}  # point -> assumed outcome, with relaxed assumptions
+        self.expected = {}  # point -> assumed outcome, except for relaxed assumptions
+        self._outcomes = {}  # point -> assumed outcome, including relaxed assumptions
         self._failures = Counter()
         self._texts = {}  # points of other assumptions that have failed -> their text
         self._profiles = []
@@ -91,8 +90,8 @@ class Speculation:
         return assumed.point is None and self._failures[str(assumed)] >= MOST_FAILURES
 
     def table(self, traces):
-        """All assumptions. Those about the path through the program are listed if a graph checks them or a call has
-        contradicted them."""
+        """A list of the assumptions. An assumption about the path through the program is listed only if a graph checks it or
+        a call has contradicted it."""
         checked = [point for trace in traces for point in trace.points.values()]
         points = dict.fromkeys([*self.arguments.texts, *checked, *self._failures])
         return [self._row(point) for point in points]

@@ -1,4 +1,4 @@
-"""Which Python values are state, and the named edges from a value to its parts.
+"""Determines which Python values are state, and the named edges from a value to its parts.
 
 Plain values (numbers, strings, None) are stored in the edges. Other values are nodes. Functions, classes, modules and
 dtypes are definitions: the program itself has them, and a checkpoint does not.
@@ -30,7 +30,7 @@ SEQUENCES = (LIST, TUPLE, SET, FROZENSET)
 
 PLAIN = frozenset((int, float, bool, str, type(None), complex, bytes))
 
-#: Values that are neither state nor saved.
+#: The kind of values that are no state and are not saved.
 DEFINITION = "definition"
 _DEFINITIONS = (
     *DEFINITIONS, types.MethodType, types.MethodWrapperType, types.WrapperDescriptorType, types.GenericAlias,
@@ -83,7 +83,7 @@ _CONTAINER_CLASSES = (
 
 
 def _is_function(value):
-    """Whether an object of another library wraps a function: `functools.partial`, a function of NumPy, …"""
+    """Whether a callable object is a function, or wraps one as `functools.partial` does, and so has no state."""
     return not is_heap_type(type(value)) or type(value).__module__.partition(".")[0] in sys.stdlib_module_names
 
 
@@ -161,8 +161,8 @@ def _order(element):
 
 @functools.cache
 def _of_optimizers():
-    """The attributes of every optimizer that are not state. The first optimizer of a program imports large parts of
-    torch."""
+    """The attributes that every optimizer has, which are not state. They are computed when needed, because creating the first
+    optimizer imports large parts of torch."""
     return frozenset(vars(torch.optim.Optimizer([torch.zeros(1)], {})))
 
 

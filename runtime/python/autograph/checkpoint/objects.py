@@ -29,11 +29,11 @@ OMITTED = Omitted()
 
 
 class Node:
-    """`object` is the object of the program; for a saved tensor, its entry in the file.
+    """A node of the graph. `object` is the object of the program; for a saved tensor, its entry in the file.
 
-    `slots` are the states of an optimizer: pairs of the node of a parameter and the node of its state. `parameters` are
-    the nodes of the parameters of its groups. `tensors` and `modules` are the names of a module's parameters, buffers and
-    modules."""
+    An optimizer has `slots`, pairs of the node of a parameter and the node of its state, and `parameters`, the nodes of the
+    parameters in each of its groups. A module has `tensors`, the names of its parameters and buffers, and `modules`, the
+    names of its submodules."""
 
     __slots__ = (
         "id", "kind", "path", "object", "class_name", "edges", "is_variable", "device", "slots", "parameters", "tensors",
@@ -60,15 +60,17 @@ class Node:
 
 
 class Graph:
-    """The nodes; the first is the root. `unsaved` are paths and class names of values that cannot be saved."""
+    """A graph. The first node is the root. `unsaved` contains the path and the class name of each value that cannot be
+    saved."""
 
     def __init__(self):
         self.nodes = []
         self.unsaved = []
 
     def finish(self):
-        """Computes which nodes are data: containers, tensors and arrays without parameters and objects; and which are
-        plain: containers of plain values only. A restore may create data."""
+        """Computes which nodes are data and which are plain. Containers, tensors and arrays are data, unless a parameter or
+        another object can be reached from them; a restore may create data. Containers are plain if they contain only plain
+        values and plain containers."""
         partial = {node.id for node in self.nodes if OMITTED in node.edges.values()}
         others = {node.id for node in self.nodes if node.kind not in CONTAINERS} | partial
         self._not_plain = self._reaching(others)
@@ -111,8 +113,8 @@ class Graph:
 
 
 class Collector:
-    """Builds the graph of the objects of a program. `reads_states` tells whether the states of random number
-    generators, schedulers and similar objects become part of it."""
+    """Builds the graph of the objects of a program. If `reads_states`, it includes the states of random number generators,
+    schedulers and similar objects."""
 
     def __init__(self, reads_states):
         self.graph = Graph()
@@ -132,7 +134,7 @@ class Collector:
         return self.graph.finish()
 
     def refer(self, value, path, kind=None):
-        """The edge to a value, as the only item of a tuple; None if the value is not saved."""
+        """A tuple that contains the edge to a value; None if the value is not saved."""
         if kinds.is_plain(value):
             return (value,)
         node = self._ids.get(id(value))

@@ -1,4 +1,4 @@
-"""The result of a restore: the values that were matched, and the values that were not."""
+"""The result of a restore: which values were not matched."""
 
 import sys
 import warnings
@@ -106,7 +106,7 @@ def unmatched(program, saved, matches):
 
 
 def _is_value(node):
-    """Whether a node that is not matched has a value. The options of a module without parameters do not count."""
+    """Whether a node has a value itself. The options of a module, which are plain values, do not count."""
     return (
         node.kind in _VALUES
         or node.kind != MODULE
@@ -132,9 +132,9 @@ _identity = id
 class RestoreStatus:
     """The result of a restore. Its methods first restore what the program has created since.
 
-    `unused` are the paths of saved values that have no object in the program. `unmatched` are the paths of objects and
-    values of the program that have no saved value. `conflicts` are pairs of a path in the program and a path in the
-    checkpoint, where one side has one object and the other side has two."""
+    `unused` contains the paths of saved values that have no object in the program, and `unmatched` the paths of objects and
+    values of the program that have no saved value. `conflicts` contains pairs of a path in the program and a path in the
+    checkpoint: at these paths, one side has one object, and the other side has two."""
 
     def __init__(self, restoring):
         self._restoring = restoring

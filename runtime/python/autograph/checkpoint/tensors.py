@@ -1,4 +1,4 @@
-"""The tensors of a graph of objects, as tensors of a file. Tensors that share memory are views of one tensor."""
+"""Stores the tensors of a graph of objects in a file. Tensors that share memory are stored as views of one tensor."""
 
 import math
 from typing import NamedTuple
@@ -19,7 +19,8 @@ _ALIGNMENT = 16
 
 
 class Stored(NamedTuple):
-    """A tensor of the file: all of it, or a view with this offset (in bytes) and these strides (in elements)."""
+    """An entry for a tensor of the program: the tensor of the file with this name, or, if `offset` (in bytes) is not None, a
+    view of it. Strides are in elements."""
 
     name: str
     dtype: str
@@ -60,7 +61,7 @@ def _checked(node):
 
 
 def _store_shared(file, entries, group):
-    """Stores the memory of several tensors once."""
+    """Adds the entries of tensors that share memory. The memory is stored once."""
     ranges = [_range(tensor) for _, tensor in group]
     start, end = min(low for low, _ in ranges), max(high for _, high in ranges)
     whole = [pair for pair, found in zip(group, ranges) if found == (start, end) and pair[1].is_contiguous()]
@@ -104,7 +105,7 @@ def _bytes_of_array(array):
 
 
 def _dense_stride(tensor):
-    """The strides that a new tensor with the same layout has, if the elements are dense."""
+    """The strides of a new tensor with the same layout and without gaps."""
     return tuple(torch.empty_like(tensor, device="meta").stride())
 
 

@@ -1,4 +1,4 @@
-"""Source positions: maps frames of converted code to the user's source."""
+"""Maps frames of converted code to positions in the user's source."""
 
 import ast
 import bisect
@@ -13,8 +13,8 @@ _TEXTS = {}
 
 
 class ConvertedText:
-    """Converted source text and its map to the original file. `ranges` are (start, end, original start, original end,
-    is verbatim), in characters."""
+    """Converted source text and its map to the original file. Each of the `ranges` is (start, end, original start, original
+    end, whether it is a copy of the original), in characters."""
 
     def __init__(self, text, path, source, ranges, name):
         self.path = path
@@ -38,8 +38,9 @@ class ConvertedText:
         return None if found is None else (self.path, *self._position(found[0]), *self._position(found[1]))
 
     def _original_of(self, start, end):
-        """The original of a piece of converted text: that of the smallest range around it, or, if that range is larger
-        than the text, that of the ranges inside it."""
+        """The original range of a piece of converted text. If a range of the map is equal to the piece, this is its original.
+        Otherwise, it covers the originals of the ranges inside the piece. If there are none, it is the original of the
+        smallest range around the piece."""
         for first, last, original, original_end, verbatim in self._ranges:
             if first <= start and end <= last:
                 if verbatim:
@@ -153,7 +154,7 @@ def of_traceback(traceback):
 
 
 def inside_try():
-    """Whether running converted code would catch an exception, because a frame is in the body of a `try`."""
+    """Whether a running frame of converted code is in the body of a `try`, and so could catch an exception."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename in _TEXTS and _catches(frame.f_code, frame.f_lasti):
@@ -184,7 +185,7 @@ def _tries(file, _):
 
 
 def _catches(code, lasti):
-    """Whether an instruction is in the body of a `try`, and not only of a `with`, whose handler has other first
+    """Whether an instruction is in the body of a `try`. The body of a `with` does not count; its handler starts with other
     instructions."""
     if not hasattr(dis, "_parse_exception_table"):
         return False

@@ -1,6 +1,6 @@
 """`python -m autograph.graph FILE QUALNAME --input x=f32[4,8]`: prints the graph of a function, for `ag-lsp graph`.
 
-Output of the user's code goes to standard error; standard output has the graph only."""
+Output of the user's code goes to standard error, so that standard output contains only the graph."""
 
 import argparse
 import contextlib
@@ -16,7 +16,7 @@ from ..errors import AutographError
 from ..tracing.tracebacks import in_user_code
 from . import inputs
 
-#: Exit codes: invalid arguments, an exception in the user's code, Ctrl-C.
+#: Exit codes for invalid arguments, for an exception in the user's code, and for Ctrl-C.
 USAGE, RAISED, INTERRUPTED = 2, 1, 130
 
 

@@ -1,4 +1,4 @@
-"""Parses inputs of a graph: `x=f32[32,10]` is a tensor of that type, `n=3` a Python literal."""
+"""Parses inputs of a graph: `x=f32[32,10]` is a tensor of this type, and `n=3` is a Python literal."""
 
 import ast
 import inspect
@@ -82,7 +82,7 @@ def is_type(text):
 
 
 def tensor(name, text):
-    """A tensor of a type. Its elements do not matter."""
+    """A tensor of this type. Its elements are zeros, because the graph does not depend on them."""
     dtype, _, rest = text.partition("[")
     dims, _, device = rest.partition("]")
     if dtype not in DTYPES.values():
@@ -103,7 +103,7 @@ def tensor(name, text):
 
 
 def depth(text):
-    """An upper bound of the nesting depth of its brackets."""
+    """An upper bound of the nesting depth of the brackets in a text."""
     current = deepest = 0
     for letter in text:
         current += (letter in "([{") - (letter in ")]}")

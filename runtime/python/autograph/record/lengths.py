@@ -5,7 +5,7 @@ from .ops import FOR, IF, LIST_APPEND, LIST_FILLED, LIST_INSERT, LIST_NEW, LIST_
 
 
 def known(value):
-    """The length of a list; None if it is only known when the graph runs."""
+    """The length of a list; None if it is known only when the graph runs."""
     base, count = _derivation(value, {})
     return count if base is None else None
 

@@ -12,11 +12,12 @@ def mark(index):
 
 
 def exist(text):
+    """Whether a text contains a mark."""
     return "\ue000" in text
 
 
 def split(text):
-    """The literal parts of a text, and the indexes of the values between them."""
+    """Splits a text into its literal parts and the indexes of the values between them."""
     parts = _MARK.split(text)
     return parts[::2], [int(index) for index in parts[1::2]]
 

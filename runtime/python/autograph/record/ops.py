@@ -1,8 +1,7 @@
-"""The operations of nodes. Each operation is one object, created when its module is imported, so a wrong name is an
-error at import. The operation for an operator of torch is created from its schema.
+"""The operations of nodes. Each operation is an object that is created when its module is imported, so a wrong name is an
+error at import. The operation for an operator of torch is created from the operator's schema.
 
-Operations whose parameter is a Python object or is known only when the graph is built (`Call`, `Raise`, `Callback`,
-`Gradient`) are classes of this module.
+The classes of this module are operations with a parameter that is a Python object or known only when the graph is built.
 """
 
 from typing import Any, NamedTuple
@@ -44,14 +43,14 @@ class Call(NamedTuple):
 
 
 class Raise(NamedTuple):
-    """Raises an exception of this class."""
+    """Raises an exception. `kind` is its class, or a callable that creates it."""
 
     kind: Any
 
 
 class Callback(NamedTuple):
-    """Calls the Python function with this index. If `is_pure`, the results depend on the operands only, and the call
-    has no effects."""
+    """Calls the Python function with the index `number`. If `prints`, its only effect is output. If `is_pure`, it has no
+    effects, and its results depend only on the operands."""
 
     number: int
     prints: bool = False
@@ -59,7 +58,7 @@ class Callback(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """`torch.autograd.grad`: outputs, their gradients, and inputs."""
+    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs."""
 
     create_graph: bool
     allow_unused: bool

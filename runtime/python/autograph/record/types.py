@@ -1,4 +1,4 @@
-"""The types of values: tensors, numbers, lists and tuples. The runtime's graphs have the same types."""
+"""The types of values: tensors, numbers, lists and tuples. They are the types of the runtime's graphs."""
 
 from .._runtime import ListType, TensorType, TupleType, Type, dtype_names
 

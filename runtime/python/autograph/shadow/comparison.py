@@ -1,4 +1,4 @@
-"""The first difference between the values that a graph and eager Python computed."""
+"""Finds the first difference between the values that a graph and eager Python have computed."""
 
 import collections
 import math
@@ -10,7 +10,8 @@ import torch
 from .._runtime import Callable
 from ..conversion.converter import is_cache
 
-#: Relative and absolute tolerance of Python numbers: as for `float32`, because they are often elements of tensors.
+#: The relative and the absolute tolerance for Python numbers. They are those of `float32`, because such numbers often come from
+#: tensors.
 TOLERANCE = 1.3e-6, 1e-5
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
 _HISTORY = re.compile(r",\s+(grad_fn=<\w*>|requires_grad=True)")
@@ -26,8 +27,8 @@ class Difference(Exception):
 
 
 class Comparison:
-    """Compares values of the graph with values of eager Python. Each object of one side corresponds to one object of
-    the other side. `originals` and their copies in `memo` are the first pairs."""
+    """Compares values of the graph with values of eager Python. Each object of the graph must correspond to one object of
+    eager Python. `originals` correspond to their copies in `memo`."""
 
     def __init__(self, originals, memo):
         self._to_eager = {id(original): id(memo[id(original)]) for original in originals if id(original) in memo}
@@ -89,8 +90,8 @@ class Comparison:
             yield from _attributes(graph, eager, path)
 
     def _same_object(self, graph, eager, path):
-        """Checks that two places hold the same object if and only if they do in eager Python. A tensor may also be a
-        copy, because a staged branch that selects one of two tensors returns a copy."""
+        """Checks that two places hold the same object if and only if they do so in eager Python. Two places may also hold
+        copies of one tensor, because a staged branch that selects one of two tensors returns a copy."""
         known = self._to_eager.setdefault(id(graph), id(eager))
         if known != id(eager):
             raise Difference(path, "one object in two places, where eager Python has two")
@@ -155,7 +156,7 @@ def _attributes(graph, eager, path):
 
 
 def _reduced(graph, eager, path):
-    """The state of an object whose class is written in C: an iterator, an array, a generator of random numbers."""
+    """Compares the states of two objects whose class is written in C, such as iterators and arrays."""
     try:
         first, second = graph.__reduce_ex__(4), eager.__reduce_ex__(4)
     except Exception:  # any exception means that the state cannot be read
@@ -194,7 +195,7 @@ def texts(graph, eager):
 
 
 def _printed_close(a, b):
-    """Numbers that were rounded for printing may differ by one in the last digit."""
+    """Whether two printed numbers differ at most by one in the last digit, because they were rounded for printing."""
     digits = min(len(text.lower().partition("e")[0].partition(".")[2]) for text in (a, b))
     return math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1.01 * 10**-digits)
 

@@ -1,8 +1,8 @@
 """Copies of all Python state that a call can reach: arguments, variables of enclosing functions, globals, attributes of
 classes and modules, and default values.
 
-Functions, classes and modules are not copied, since code compares them by identity. Instead, the variables that they
-hold are *slots*: while eager Python runs, a slot holds the copy, and afterwards the original again."""
+Functions, classes and modules are not copied, because code compares them by identity. Instead, their variables are *slots*:
+while eager Python runs, a slot holds a copy, and afterwards it holds the original again."""
 
 import collections
 import contextlib
@@ -33,7 +33,8 @@ _LIBRARIES = ("torch", "numpy", "builtins", "autograph", "abc", "typing", "colle
 
 
 class Slot:
-    """A variable in a dictionary (globals), a class, a cell or a function, where Python finds it by its name."""
+    """A variable in a dictionary (globals), a class, a cell or a function. `after` is its value after eager Python has
+    run."""
 
     __slots__ = ("owner", "name", "original", "copy", "after")
 
@@ -93,8 +94,8 @@ class Copies:
         self._names = set()
 
     def finish(self):
-        """Copies the attributes of modules that the code names, until the code in these attributes names no further
-        ones."""
+        """Copies the attributes of modules that the code names. The code in these attributes may name further ones, so this
+        is repeated until there are none."""
         done = -1
         while done != len(self._names) + len(self._modules):
             done = len(self._names) + len(self._modules)

@@ -33,8 +33,8 @@ def parse(entity):
 
 
 def _parsed(text, path, first):
-    """The tree of a definition, which may be indented. Removing the indentation would change strings of several lines,
-    so an indented definition is parsed in an `if`."""
+    """The tree of a definition, which may be indented. An indented definition is parsed inside an `if`, because removing the
+    indentation would change strings of several lines."""
     if not text[:1].isspace():
         return mark(ast.parse(text), text, path, first)
     tree = mark(ast.parse("if True:\n" + text), "if True:\n" + text, path, first - 1)
@@ -54,7 +54,7 @@ def _unwrapped(entity):
 
 
 def _lambda(tree, function):
-    """The only lambda of a statement that has the code of a function."""
+    """The lambda in a statement that has the parameters of a function. Raises an error unless there is exactly one."""
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -69,7 +69,7 @@ def _lambda(tree, function):
 
 
 def quote(text):
-    """The tree of a piece of code: an expression, or a list of statements. `return` and the like are allowed.
+    """The tree of a piece of code: an expression, or a list of statements, which may contain `return` and `break`.
 
     >>> ast.dump(quote("a + 1").op)
     'Add()'

@@ -14,7 +14,7 @@ class Place(NamedTuple):
     end_column: int
 
 
-#: The attribute of a node that stores its place. `copy.deepcopy` and `ast.copy_location` of a rewrite keep it.
+#: The attribute of a node that stores its place. `copy.deepcopy` copies it.
 _ATTRIBUTE = "ag_place"
 
 
