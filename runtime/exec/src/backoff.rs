@@ -2,15 +2,17 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// After this many stops in a row, the step is skipped; the number of skipped runs doubles with each further stop.
+/// After this many stops in a row, runs of the step are skipped. The number of skipped runs doubles with each further
+/// stop.
 const STOPS: u32 = 2;
+/// The number of skipped runs doubles at most this many times.
 const MOST_DOUBLINGS: u32 = 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     /// The number of stops in a row.
     stops: AtomicU32,
-    /// The number of runs that are still skipped.
+    /// The number of further runs to skip.
     skips: AtomicU32,
 }
 

@@ -1,4 +1,4 @@
-//! Compiles a graph to a plan: assigns registers, flattens regions into steps and jumps.
+//! Compiles a graph to a plan: assigns registers, and flattens regions into steps and jumps.
 
 mod in_place;
 mod moves;
@@ -34,7 +34,8 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
-        // Not `Tier::Torch`, even if it is the setting now: the setting may change before a run.
+        // With `Tier::Torch`, a plan has no native segments, so it is not used here: the setting may change before a
+        // run.
         Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
     }
 
@@ -67,7 +68,7 @@ struct Compiler<'a> {
     registers: RegisterAllocator,
     /// The register of each value, once it is defined.
     assigned: Vec<Option<Register>>,
-    /// Index of the origin that new steps get.
+    /// The index of the origin of new steps.
     origin: u32,
     span: Option<Span>,
     /// The strides of values that native segments compute.
@@ -181,8 +182,8 @@ impl<'a> Compiler<'a> {
         register
     }
 
-    /// Releases dead values: clears their registers and frees them for reuse. `taken`: a step has already
-    /// moved them out.
+    /// Releases dead values: clears their registers and frees these for reuse. If `taken`, a step has already moved the
+    /// values out.
     fn release(&mut self, values: &[ir::Value], taken: bool) {
         for value in values {
             let Some(register) = self.assigned[value.index()] else { continue };
@@ -210,7 +211,7 @@ impl<'a> Compiler<'a> {
         self.step_releasing(Step::Release, values);
     }
 
-    /// Emits a step, and releases the values for which the step is the last use.
+    /// Emits a step, and releases the values whose last use it is.
     fn step_releasing(&mut self, step: Step, values: &[ir::Value]) -> Target {
         let index = self.step(step);
         let start = self.plan.tables.dead.len();
@@ -238,7 +239,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Sources for operands. A value that dies here is moved out of its register by its last use.
+    /// The sources for operands. If a value dies here, the last operand that is this value is moved out of its
+    /// register.
     fn sources(&mut self, operands: &[Operand], dies: &[ir::Value]) -> Compiled<Vec<Source>> {
         let mut left: Vec<ir::Value> = dies.to_vec();
         let mut sources: Vec<Source> = Vec::with_capacity(operands.len());

@@ -1,5 +1,5 @@
-//! Native segments: a native step is followed by the libtorch steps of the same nodes. The libtorch steps run if the
-//! native step cannot: an input has a different layout, or an operator would raise.
+//! Compiles native segments. The native step of a segment is followed by the libtorch steps of the same nodes. These
+//! run if the native step cannot, because an input has a different layout or an operator would raise an exception.
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};
@@ -20,7 +20,7 @@ pub(super) struct Open {
 }
 
 impl Compiler<'_> {
-    /// Emits a native step if a native segment starts at the first of these nodes. Segments are not nested.
+    /// If a native segment starts at the first of these nodes, emits its native step. Segments are not nested.
     pub(super) fn native(&mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Open> {
         if self.is_native || self.tier == Tier::Torch {
             return None;

@@ -1,4 +1,4 @@
-//! Compiles ATen operators: a direct binding if `typed` has one, otherwise a call through the dispatcher.
+//! Compiles ATen operators: to a direct call if `typed` has a binding, otherwise to a call through the dispatcher.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Node, Operand};
@@ -90,7 +90,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// Flattens tensors and integers in order. Missing slice bounds become the ends.
+    /// Flattens tensors and integers in order. A missing bound of a slice becomes the start or the end of the
+    /// dimension.
     fn flatten(
         &self,
         operand: &Operand,
@@ -125,7 +126,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// A literal is converted to a tensor at compile time, a scalar register in each run.
+    /// A step with a tensor and a number. A literal is converted to a tensor at compile time, a scalar register in each
+    /// run.
     fn with_number(
         &mut self,
         f: Binary,

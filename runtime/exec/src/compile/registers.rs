@@ -12,8 +12,8 @@ pub(super) struct RegisterAllocator {
     pub(super) objects: Bank,
     /// Registers of loop-carried values, which are kept until the loop ends.
     held: Vec<Register>,
-    /// For each open `if`, the outer registers that a branch has released. They stay allocated until the `if`
-    /// is closed, because the other branch still reads them.
+    /// For each open `if`, the registers from outside that a branch has released. They stay allocated until the `if` is
+    /// closed, because the other branch may read them.
     branches: Vec<Vec<Register>>,
 }
 
@@ -109,7 +109,7 @@ impl RegisterAllocator {
         self.held.extend(registers);
     }
 
-    /// Stops keeping the last `count` registers.
+    /// Ends holding the last `count` registers.
     pub(super) fn unhold(&mut self, count: usize) {
         self.held.truncate(self.held.len() - count);
     }

@@ -7,15 +7,16 @@ use tch::{Device, Kind, Tensor};
 use super::class::{ProductKind, SIZES};
 use super::kernels::Kernel;
 
-/// The number of turns. In each, every kernel runs once.
+/// The number of turns. In each turn, every kernel runs once.
 const TURNS: usize = 7;
 
-/// A kernel replaces libtorch's if its fastest run takes less than this fraction of the time of libtorch's fastest run,
-/// and if it is faster in almost all turns: on a loaded machine, one fast run may be a coincidence.
+/// A kernel replaces libtorch's only if its fastest run takes less than this fraction of the time of libtorch's fastest
+/// run.
 const FASTER: f64 = 0.93;
+/// It must also be faster in all turns except for this many: on a loaded machine, one fast run may be a coincidence.
 const MOST_SLOWER_TURNS: usize = 1;
 
-/// The fastest kernel for each size of products of a kind. Takes about 20 ms.
+/// Measures the fastest kernel for each size of products of a kind. This takes about 20 ms.
 pub(super) fn fastest(kind: ProductKind) -> [Kernel; SIZES] {
     std::array::from_fn(|size| fastest_of_size(kind, size).unwrap_or(Kernel::Torch))
 }

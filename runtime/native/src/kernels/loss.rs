@@ -1,4 +1,4 @@
-//! The negative log likelihood of classes, and its derivative.
+//! The negative log-likelihood loss, and its derivative.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use crate::dtype::Element;
@@ -16,7 +16,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// The class of a row; an error if there is no such class.
+    /// The class of a row. `None` for an ignored row; an error if there is no such class.
     ///
     /// # Safety
     /// `classes` must be valid for `rows` elements.

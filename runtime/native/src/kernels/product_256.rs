@@ -1,5 +1,5 @@
-//! Products with AVX2, for matrices with few rows or few columns: tiles of the result stay in registers, the last columns
-//! are computed with a mask, and nothing is packed.
+//! Products with AVX2, for matrices with few rows or few columns. Tiles of the result stay in registers, the last
+//! columns are computed with a mask, and no operand is packed.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::arch::x86_64::{
@@ -10,13 +10,15 @@ use super::lanes::part;
 use super::product::Product;
 
 const LANES: usize = 8;
-/// The most rows of a tile with two vectors in a row, and of one with one vector.
+/// The maximum number of rows of a tile whose rows have two vectors.
 const HEIGHT: usize = 6;
+/// The maximum number of rows of a tile whose rows have one vector.
 const HEIGHT_OF_NARROW: usize = 12;
-/// With fewer rows, memory is the limit: the rows of `b` are read in longer parts.
+/// The minimum number of rows. With fewer, memory bandwidth limits the speed, and tiles that read longer parts of the
+/// rows of `b` are faster.
 const FEWEST_ROWS: usize = 4;
 
-/// Whether the rows of `b` are contiguous, and wide enough.
+/// Whether this kernel is suitable: the rows of `b` are contiguous and long enough, and `a` has enough rows.
 pub(crate) fn is_suitable(product: &Product) -> bool {
     product.b[1] == 1 && product.columns > LANES / 2 && product.rows >= FEWEST_ROWS
 }
@@ -46,7 +48,8 @@ pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const 
     }
 }
 
-/// Computes the next tile of these columns, and returns its height. With `PARTIAL`, the last vector is not whole.
+/// Computes the next tile of these columns, and returns its height. With `PARTIAL`, some lanes of the last vector are
+/// outside of the result.
 ///
 /// # Safety
 /// See [`f32`]; the tile must be a part of the result.
@@ -66,7 +69,7 @@ unsafe fn rows<const VECTORS: usize, const PARTIAL: bool>(
             tile::<VECTORS, HEIGHT_OF_NARROW, PARTIAL>(product, c, a, b, at);
             return HEIGHT_OF_NARROW;
         }
-        // Seven rows are four and three, rather than six and one.
+        // Splits seven rows into four and three: a tile with one row is slow.
         let height = if left > HEIGHT && left < 2 * FEWEST_ROWS + 1 { FEWEST_ROWS } else { left.min(HEIGHT) };
         match height {
             1 => tile::<VECTORS, 1, PARTIAL>(product, c, a, b, at),
@@ -124,7 +127,7 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize, const PARTIAL: bool>(
     }
 }
 
-/// Writes or adds the first elements of a vector.
+/// Writes the first elements of a vector, or adds them to those in memory.
 ///
 /// # Safety
 /// The address must be valid for `count` elements.

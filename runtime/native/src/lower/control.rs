@@ -134,7 +134,7 @@ impl Lowering<'_> {
         self.last_jump
     }
 
-    /// Reserves storage for these values, until `close`.
+    /// Reserves storage for these values. `close` releases it.
     fn slots(&mut self, values: &[Value]) -> Option<Vec<Slot>> {
         let function = self.function;
         let mut slots = Vec::with_capacity(values.len());

@@ -143,7 +143,7 @@ impl Lowering<'_> {
         let mut out = self.allocate(element, &sizes)?;
         out.has_torch_layout = operands.iter().all(|operand| operand.has_torch_layout);
         if operands.iter().any(|operand| !operand.is_contiguous()) {
-            // Torch orders the dimensions as in the first operand, unless operands are broadcast.
+            // In torch, the result has the order of dimensions of the first operand, unless operands are broadcast.
             let mut full = operands.iter().filter(|operand| operand.rank() > 0);
             let strides =
                 full.next().filter(|first| first.sizes == sizes).and_then(|first| first.dense_strides());
@@ -184,7 +184,7 @@ impl Lowering<'_> {
             Operand::Float(exponent) => *exponent,
             _ => return None,
         };
-        // Torch has the same special cases.
+        // The special cases of torch, so that results are equal.
         let out = if exponent == 2.0 {
             times(self, &a, &a)?
         } else if exponent == 3.0 {

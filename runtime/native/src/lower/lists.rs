@@ -1,4 +1,4 @@
-//! Lists of tensors of one shape, and lists of such lists. A list is changed in place at its last use.
+//! Lists of tensors of one shape, and lists of such lists. A node changes a list in place if this is its last use.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Node, Op, Operand, Type, Value};

@@ -60,7 +60,7 @@ pub fn segment(
     passes: Passes,
 ) -> Option<Segment> {
     let mut lowering = Lowering::new(function, layouts, passes);
-    // The values so far that are used later and cannot leave the segment.
+    // The values of the nodes so far that are used later and cannot leave the segment.
     let mut held: FxHashSet<Value> = FxHashSet::default();
     let (mut length, mut operators) = (0, 0);
     for (index, (node, life)) in nodes.iter().zip(lives).take(MOST_NODES).enumerate() {
@@ -76,7 +76,7 @@ pub fn segment(
         }
     }
     (length > 0 && operators >= fewest).then_some(())?;
-    // Lowered again, without the nodes after the end of the segment.
+    // Lowers the nodes of the segment again: the first lowering has also lowered nodes after its end.
     let (nodes, lives) = (&nodes[..length], &lives[..length]);
     let mut lowering = Lowering::new(function, layouts, passes);
     nodes.iter().zip(lives).try_for_each(|(node, life)| lowering.node(node, life))?;
@@ -122,7 +122,7 @@ struct Lowering<'a> {
     last_jump: u32,
     /// Recent steps that multiply, with the buffers of their results.
     multiplications: Vec<(u32, BufferId)>,
-    /// The last products, with the memory of their results.
+    /// The last steps that are products, with the buffers of their results.
     products: Vec<(u32, BufferId)>,
     additions: Vec<Addition>,
 }

@@ -9,7 +9,7 @@ use crate::kernels::rows::{self, Rows};
 use crate::program::Step;
 use crate::view::{View, dimension};
 
-/// libtorch's softmax does not vectorize rows with fewer elements.
+/// The minimum number of elements of a row for which libtorch's softmax is vectorized.
 const SHORT_ROWS: usize = 16;
 
 impl Lowering<'_> {
@@ -142,7 +142,7 @@ impl Lowering<'_> {
             places.push(self.as_contiguous(&view)?.place);
         }
         let out = self.allocate(element, &sizes)?;
-        // Without vectors, it is slower than libtorch's unless rows are short.
+        // Without vectors, this kernel is slower than libtorch's, unless rows are short.
         (rows::is_fast(element) || out.count() <= MOST_FUNCTION_CALLS || columns < SHORT_ROWS)
             .then_some(())?;
         let operands = [places[0], *places.last()?];

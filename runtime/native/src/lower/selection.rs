@@ -95,7 +95,7 @@ impl Lowering<'_> {
         self.allocate(element, &sizes)
     }
 
-    /// Rows of a contiguous tensor, as `a[indices]`.
+    /// Lowers `a[indices]`, which copies rows of a contiguous tensor.
     fn gather(&mut self, node: &Node, a: &Operand, indices: &Operand, wraps: bool) -> Option<()> {
         let (a, indices) = (self.tensor(a)?, self.tensor(indices)?);
         let (element, sizes) = self.result(node)?;
