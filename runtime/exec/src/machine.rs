@@ -406,9 +406,9 @@ impl Machine<'_> {
     }
 
     /// Calls the host with autograd enabled again.
-    fn call_host<T>(&mut self, ask: impl FnOnce(&mut dyn Host) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn call_host<T>(&mut self, call: impl FnOnce(&mut dyn Host) -> Result<T, Fault>) -> Result<T, Fault> {
         self.mode = None;
-        let answer = ask(self.host);
+        let answer = call(self.host);
         self.mode = NoAutogradGuard::enter();
         answer
     }

@@ -1,5 +1,5 @@
-//! `Callable`: a call without frames in tracebacks. Tracebacks should not show frames of this package; a
-//! native method has none.
+//! `Callable`: an object whose call adds no frame to tracebacks, because a native method has no frame. So tracebacks do
+//! not show this package.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback, PyTuple};

@@ -12,7 +12,7 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// `regions` are nested regions, outermost first.
+    /// `regions` contains the nodes of nested regions, outermost first.
     pub(super) fn new(
         values: &[ValueInfo],
         regions: &[Vec<Node>],
@@ -66,8 +66,8 @@ pub(super) fn is_differentiable(ty: &Type) -> bool {
     }
 }
 
-/// Whether the gradient stops at a node. Under `torch.no_grad()` it stops at operators and calls; lists,
-/// branches and loops only pass values on, as in Python.
+/// Whether the gradient stops at a node. Under `torch.no_grad()` it stops at operators and calls. It does not stop at
+/// lists, branches and loops, which only pass values on, as in Python.
 pub(super) fn stops_gradient(node: &Node) -> bool {
     match &node.op {
         Op::Operator(operator) => !node.grad || depends_on_shape_only(operator),
@@ -226,7 +226,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// Index of a loop's body region, of its first carried parameter, and of the first carried operand.
+/// The index of a loop's body region, of its first carried parameter, and of its first carried operand.
 pub(super) fn loop_layout(node: &Node) -> (usize, usize, usize) {
     if node.op == Op::For { (0, 1, 3) } else { (1, 0, 0) }
 }

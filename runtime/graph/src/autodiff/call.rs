@@ -2,8 +2,8 @@
 //! combination of differentiated operands and results. The derivative of a recursive function is recursive.
 //!
 //! If no second derivative is needed, the forward function also returns a tuple of saved values, which contains the
-//! tuples of nested calls; each level is computed once. Otherwise the backward function of each level recomputes the
-//! forward function, including its nested calls.
+//! tuples of nested calls. Then each level of a recursion is computed once. Otherwise the backward function of each
+//! level recomputes the forward function, including its nested calls.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,8 @@ use crate::ir::types::Type;
 /// The functions of a graph under construction, and their derivatives.
 #[derive(Debug, Default)]
 pub struct Functions {
-    /// By id. `None` for the function being differentiated and for functions that are declared but not yet
-    /// defined.
+    /// The functions by id. `None` for the function that is differentiated, and for functions that are declared but not
+    /// yet defined.
     pub(super) known: Vec<Option<Function>>,
     derived: HashMap<DerivativeKey, Derivative>,
     /// The name of the entry, which no other function may have.
@@ -38,7 +38,7 @@ struct DerivativeKey {
 
 #[derive(Debug, Clone, Copy)]
 struct Derivative {
-    /// Also returns the saved values. `None` if the backward function recomputes them.
+    /// The function that also returns the saved values. `None` if the backward function recomputes them.
     forward: Option<FunctionId>,
     backward: FunctionId,
 }
@@ -87,7 +87,7 @@ impl Functions {
         }
     }
 
-    /// Whether a function must not run twice: it draws random numbers or calls back into Python.
+    /// Whether a function must not run twice, because it draws random numbers or calls Python.
     fn happens_once(&self, id: FunctionId, seen: &mut HashSet<FunctionId>) -> bool {
         fn any(functions: &Functions, nodes: &[Node], seen: &mut HashSet<FunctionId>) -> bool {
             nodes.iter().any(|node| match &node.op {

@@ -1,6 +1,6 @@
-//! SVG output: one row per node in program order, with the source line to the right; a frame around each
-//! region; curves on the left from the definition of a value to its uses. `data-file` and `data-line`
-//! attributes let editors jump to the source.
+//! SVG output. There is a row for each node in program order, with the source line to the right, and a frame around
+//! each region. Curves on the left connect the definition of a value with its uses. With the attributes `data-file` and
+//! `data-line`, editors can jump to the source.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -38,9 +38,9 @@ struct Drawing<'a> {
     graph: &'a Graph,
     source: &'a Source<'a>,
     rows: Vec<Row>,
-    /// First row, last row and depth of each region.
+    /// The first row, the last row and the depth of each region.
     frames: Vec<(usize, usize, usize)>,
-    /// Defining row and using row.
+    /// For each use of a value, the row of its definition and the row of the use.
     curves: Vec<(usize, usize)>,
 }
 
@@ -167,7 +167,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Legible on light and dark backgrounds.
+/// The style, which is legible on light and dark backgrounds.
 const STYLE: &str = "<style>
 text { font: 12px monospace; fill: #24292f; white-space: pre }
 .head { font-weight: bold } .label, .param { fill: #8250df } .end { fill: #6e7781 } .source { fill: #0a7f42 }

@@ -53,7 +53,7 @@ fn of_bool(value: bool) -> Result<u64, ArithmeticError> {
     Ok(u64::from(value))
 }
 
-/// Python integers are unbounded; ours overflow.
+/// A result that fits 64 bits; otherwise an overflow error. Python's integers are unbounded.
 fn bounded(value: Option<i64>) -> Result<u64, ArithmeticError> {
     value.map(i64::cast_unsigned).ok_or(ArithmeticError::Overflow("the result does not fit in 64 bits"))
 }
@@ -72,7 +72,7 @@ pub fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
     }
 }
 
-/// The function for a binary operation, the kind it takes both operands in, and the kind it returns.
+/// The function for a binary operation, the kind to which both operands are converted, and the kind of its result.
 pub fn binary(scalar: Scalar, a: Kind, b: Kind, result: Kind) -> Option<(Function, Kind, Kind)> {
     let both = a.max(b);
     let number = both.max(Kind::Int);

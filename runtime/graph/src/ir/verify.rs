@@ -150,7 +150,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn fits(&self, wanted: &Type, given: &Operand, how: &str) -> Checked {
-        // `none` may replace a value that only the other branch defines: it is never read after this branch.
+        // `none` may replace a value that only the other branch defines, because it is never read after this branch.
         let is_absent = given == &Operand::None && !wanted.is_scalar();
         let given = self.ty(given);
         if is_absent || wanted.accepts(&given) {

@@ -11,7 +11,7 @@ pub(super) fn run(function: &mut Function) {
     live.sweep(&mut function.body.nodes);
 }
 
-/// Whether a node may raise. Literal operands can rule this out.
+/// Whether a node may raise. With some literal operands it cannot.
 pub(super) fn can_raise(node: &Node) -> bool {
     if let (Op::Scalar(Scalar::FloorDiv | Scalar::TrueDiv | Scalar::Mod), [_, Operand::Int(divisor)]) =
         (&node.op, &node.operands[..])
@@ -128,7 +128,7 @@ impl Live {
     }
 }
 
-/// Index of a loop's body region, and the number of operands and parameters before the carried values.
+/// The index of a loop's body region, and the number of operands and parameters before the carried values.
 struct LoopLayout {
     body: usize,
     bounds: usize,

@@ -16,7 +16,7 @@ pub(super) enum Rewritten {
 }
 
 pub(super) trait Rewrite {
-    /// The operands of the node are already rewritten, its regions are not.
+    /// Rewrites a node. Its operands are already rewritten, but its regions are not.
     fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten;
 
     /// Called before the nodes of a region, and [`Self::leave`] after them.

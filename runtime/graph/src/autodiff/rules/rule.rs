@@ -42,7 +42,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(self.gradients)
     }
 
-    /// Complex tensors use torch's derivatives.
+    /// Whether an operand or result is complex. For these, torch's derivatives are used.
     pub(super) fn is_complex(&self) -> bool {
         let is_complex = |ty: &Type| {
             ty.tensor().is_some_and(|tensor| tensor.dtype.is_differentiable() && !tensor.dtype.is_floating())
@@ -78,7 +78,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.result_gradient(0).map(Expr::from)
     }
 
-    /// `None` if a result from `index` on has a gradient.
+    /// Checks that no result from `index` on has a gradient. `None` if one has.
     pub(super) fn no_gradient_from(&mut self, index: usize) -> Option<()> {
         let outputs = self.node.outputs.get(index..).unwrap_or_default();
         (!outputs.iter().any(|output| self.adjoints.has(*output))).then_some(())
@@ -92,7 +92,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.emit.put(expression)
     }
 
-    /// Sets the gradient of an operand, which must have its shape.
+    /// Sets the gradient of an operand. The gradient must have the operand's shape.
     pub(super) fn set_gradient(&mut self, index: usize, gradient: impl Into<Expr>) {
         let operand = self.operand(index);
         self.set_gradient_of(&operand, gradient);
@@ -128,7 +128,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(())
     }
 
-    /// A derivative for each of two operands.
+    /// Sets the gradients of two operands, given a derivative for each.
     pub(super) fn binary(&mut self, derivatives: [BinaryDerivative; 2]) -> Option<()> {
         let g = self.g()?;
         for (index, derivative) in derivatives.into_iter().enumerate() {
