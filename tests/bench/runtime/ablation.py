@@ -25,7 +25,7 @@ from torch.utils import _pytree as pytree
 
 SECONDS, FEWEST = 10, 5
 #: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
-MOST_DIFFERENCE = 1e-2
+MAX_DIFFERENCE = 1e-2
 #: The abbreviations of dtypes in a signature.
 NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.bool: "bool"}
 
@@ -62,7 +62,7 @@ def staged(functions, arguments):
         except (ag.StagingError, RuntimeError) as error:
             found[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:80]}"
             continue
-        assert difference(result, expected) < MOST_DIFFERENCE, name
+        assert difference(result, expected) < MAX_DIFFERENCE, name
         in_python = next(iter(getattr(function, "fallbacks", ())), None)
         found[name] = function if in_python is None else f"in Python: {in_python.splitlines()[0][:80]}"
     return found

@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 #: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
-MOST_DIFFERENCE = 1e-2
+MAX_DIFFERENCE = 1e-2
 
 
 def figures(stem):
@@ -44,7 +44,7 @@ def figures(stem):
     program(*workload.arguments)
     again = time.process_time()
     eager = workload.program(*workload.arguments)
-    assert difference(first, eager) <= MOST_DIFFERENCE, f"{stem}: the results differ"
+    assert difference(first, eager) <= MAX_DIFFERENCE, f"{stem}: the results differ"
     times = imported - start, called - before, (called - before) - (again - called)
     print(json.dumps([1e3 * each for each in times] + ["torch._dynamo" in sys.modules]))
 

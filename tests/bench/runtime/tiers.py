@@ -19,7 +19,7 @@ from harness import difference
 
 SECONDS, FEWEST, MOST = 12, 4, 30
 #: The maximum difference of results. Gradient descent amplifies rounding errors, most in W6 with its line search.
-MOST_DIFFERENCE = 1e-2
+MAX_DIFFERENCE = 1e-2
 
 
 def clock(staged, arguments, deterministic):
@@ -45,7 +45,7 @@ def measure(name):
             pairs.append((own, libtorch))
         # After the comparison, the caches are cold in the next call.
         modes.reverse()
-    assert apart < MOST_DIFFERENCE, name
+    assert apart < MAX_DIFFERENCE, name
     ratio = statistics.median(libtorch / own for own, libtorch in pairs)
     own, libtorch = (min(times) for times in zip(*pairs))
     sizes = " ".join(f"{key}={value}" for key, value in module.CONFIGURATIONS[0].items())

@@ -211,7 +211,7 @@ def main():
 
 
 # The limits for the three packages. For all packages, the targets are 0.5 % contradictions and 2 % functions not seen.
-MOST_CONTRADICTIONS, MOST_NOT_SEEN = 0.005, 0.1
+MAX_CONTRADICTIONS, MAX_NOT_SEEN = 0.005, 0.1
 FEWEST_DECISIONS = 20
 
 
@@ -220,9 +220,9 @@ def below_thresholds(rows):
     total = {key: sum(counts[key] for _, counts in rows) for key in COLUMNS}
     if len(rows) < len(QUICK) or any(counts["decisions"] < FEWEST_DECISIONS for _, counts in rows):
         return "a package was not observed"
-    if total["contradiction"] > MOST_CONTRADICTIONS * total["decisions"]:
+    if total["contradiction"] > MAX_CONTRADICTIONS * total["decisions"]:
         return f"{total['contradiction']} contradictions"
-    if total["not seen"] > MOST_NOT_SEEN * total["functions"]:
+    if total["not seen"] > MAX_NOT_SEEN * total["functions"]:
         return f"{total['not seen']} of {total['functions']} functions are not seen"
     if total["false error"]:
         return f"{total['false error']} false errors"
