@@ -57,7 +57,7 @@ class Checkpoint:
 
     @staticmethod
     def state_dict(path, name):
-        """What `state_dict()` of a saved module, optimizer or scheduler returned. `name` is its path, such as
+        """Returns what `state_dict()` of a saved module, optimizer or scheduler returned. `name` is its path, such as
         `"model.encoder"`. Programs without this package can load the result."""
         return interchange.state_dict(files.read(path), name)
 

@@ -28,7 +28,7 @@ def convert(function=None, *, recursive=True):
 
 
 def to_graph(entity, recursive=True):
-    """The converted form of a function or method."""
+    """Returns the converted form of a function or method."""
     function = _function_of(entity)
     result = converter.converted(function)
     if result is None:
@@ -49,12 +49,12 @@ def _bound_like(entity, function):
 
 
 def to_code(entity, recursive=True):
-    """The source text of the converted form."""
+    """Returns the source text of the converted form."""
     return converter.text_of(_function_of(entity))
 
 
 def _function_of(entity):
-    """The Python function of a method, a wrapper, a module or another callable object."""
+    """Returns the Python function of a method, a wrapper, a module or another callable object."""
     if isinstance(entity, types.FunctionType) and not hasattr(entity, "__ag_converted__"):
         return entity
     inner = None

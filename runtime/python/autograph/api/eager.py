@@ -14,7 +14,7 @@ def run_functions_eagerly(eagerly=True):
 
 
 def functions_run_eagerly():
-    """Whether staged functions run as ordinary Python."""
+    """Returns whether staged functions run as ordinary Python."""
     return _on
 
 

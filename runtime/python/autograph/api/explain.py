@@ -86,7 +86,7 @@ def explain(function, *args, **kwargs):
 
 
 def _again(function):
-    """The same function as a new staged function, which has no traces."""
+    """Returns the same function as a new staged function, which has no traces."""
     if isinstance(function, Function):
         return Function(function.python_function, function.input_signature)
     return Function(function)
@@ -149,7 +149,7 @@ class _Found:
 
 @functools.lru_cache(maxsize=None)
 def _defines_block(file, line):
-    """Whether a line of converted code defines the function of a block, such as the body of a loop."""
+    """Returns whether a line of converted code defines the function of a block, such as the body of a loop."""
     return linecache.getline(file, line).lstrip().startswith("def ")
 
 
@@ -158,7 +158,7 @@ def _defines_block(file, line):
 
 @functools.lru_cache(maxsize=64)
 def _statements(file):
-    """All statements of a file, in the order of their positions."""
+    """Returns all statements of a file, in the order of their positions."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
@@ -173,7 +173,7 @@ def _start(node):
 
 @functools.lru_cache(maxsize=None)
 def statement_at(span):
-    """The innermost statement at the start of a span."""
+    """Returns the innermost statement at the start of a span."""
     file, *position = span[:3]
     inside = [
         index
@@ -184,7 +184,7 @@ def statement_at(span):
 
 
 def _functions(file, found):
-    """The functions of a file that the trace has reached."""
+    """Yields the functions of a file that the trace has reached."""
     statements = _statements(file)
     for node in statements:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -194,7 +194,7 @@ def _functions(file, found):
 
 
 def _inside(node):
-    """The statements of a function, without those of functions and classes that it defines."""
+    """Yields the statements of a function, without those of functions and classes that it defines."""
     body = [part for name in ("body", "handlers", "orelse", "finalbody", "cases") for part in getattr(node, name, [])]
     for part in body:
         if isinstance(part, ast.stmt):

@@ -22,8 +22,8 @@ def checked(fallback):
 
 
 def is_inherited():
-    """Whether Python runs a function with a fallback in this thread. Then the staged functions that it calls have a fallback
-    too."""
+    """Returns whether Python runs a function with a fallback in this thread. Then the staged functions that it calls have a
+    fallback too."""
     return getattr(_LOCAL, "depth", 0) > 0
 
 
@@ -61,7 +61,7 @@ class Fallbacks:
         self._not_callable = set()  # code of functions that graphs cannot call
 
     def reason(self, key):
-        """The reason why calls with this key are not staged; None if they are."""
+        """Returns the reason why calls with this key are not staged; None if they are."""
         found = self.never or self.refused.get(key)
         if found is None and self.in_a_row >= MOST_REFUSALS:
             return next(reversed(self.refused.values()))
@@ -73,7 +73,8 @@ class Fallbacks:
             self.in_a_row += 1
 
     def candidates(self, refused):
-        """The code objects of functions that a graph could call in Python, so that the rest of the function is staged."""
+        """Returns the code objects of functions that a graph could call in Python, so that the rest of the function is
+        staged."""
         if refused is None or self.never or not isinstance(refused.reason, StagingError):
             return []
         codes = [function.__code__ for function in refused.reason.calls[:-1]]
@@ -107,8 +108,8 @@ class Fallbacks:
 
 
 def reason_of(reason, place):
-    """The text of a reason, with its line. For an error without a line, this is the line of the function, whose span is
-    `place`."""
+    """Returns the text of a reason, with its line. For an error without a line, this is the line of the function, whose span
+    is `place`."""
     if isinstance(reason, AutographError):
         return str(reason) if reason.span is not None else f"{reason.message}\n{located(place)}" if place else str(reason)
     if not isinstance(reason, BaseException):

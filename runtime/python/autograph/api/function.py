@@ -208,7 +208,7 @@ class Function(Callable):
         return dict(self._fallbacks.counts)
 
     def graph(self, *args, **kwargs):
-        """The text of the graph that a call with these arguments runs."""
+        """Returns the text of the graph that a call with these arguments runs."""
         return self.trace(*args, **kwargs).graph.text()
 
     def save(self, folder, *args, **kwargs):
@@ -218,7 +218,7 @@ class Function(Callable):
         saved.save(function.trace(*args, **kwargs), folder)
 
     def trace(self, *args, **kwargs):
-        """The trace that a call with these arguments runs."""
+        """Returns the trace that a call with these arguments runs."""
         try:
             return self._traced(*flatten(args, kwargs), args, kwargs)
         except Assumed:  # an assumption about the arguments; it is relaxed now
@@ -242,7 +242,7 @@ class Function(Callable):
             raise self._in_user_code(error) from error.__cause__
 
     def _in_user_code(self, error):
-        """An error of a trace as the user sees it."""
+        """Returns an error of a trace as the user sees it."""
         if isinstance(error, RecursionError):
             message = "a function calls itself, and no condition ends the recursion"
             return StagingError(f"tracing `{self.__name__}` does not terminate: {message}")
@@ -309,7 +309,7 @@ class Function(Callable):
         return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs))
 
     def _live(self, key):
-        """A trace for this key whose guards hold."""
+        """Returns a trace for this key whose guards hold."""
         changed = []
         for trace in reversed(self._traces.get(key, ())):
             broken, places = trace.broken()
@@ -345,7 +345,7 @@ class Function(Callable):
             raise
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
-        """A new trace. Numbers that change between calls become parameters of its graph if the code can be staged with
+        """Returns a new trace. Numbers that change between calls become parameters of its graph if the code can be staged with
         them."""
         known = self._changing if self._speculation is None else {**self._speculation.attributes.varying, **self._changing}
         changing = [place for key, place in known.items() if key not in self._fixed]
@@ -361,7 +361,7 @@ class Function(Callable):
         return trace
 
     def _staged(self, args, kwargs, changing, unknown, is_trial):
-        """A new trace. With speculation, it makes assumptions if the code can be staged with them."""
+        """Returns a new trace. With speculation, it makes assumptions if the code can be staged with them."""
         if self._speculation is None:
             return self._trace(args, kwargs, changing, unknown, is_trial)
         leaves, structure = flatten(args, kwargs)

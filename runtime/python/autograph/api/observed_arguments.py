@@ -46,7 +46,7 @@ class Arguments:
         self.texts = found if is_first else {p: t for p, t in self.texts.items() if found.get(p) == t}
 
     def inputs(self, structure, leaves):
-        """The indexes of numbers that are inputs of the graph."""
+        """Returns the indexes of numbers that are inputs of the graph."""
         return {index for index in numbers(leaves) if self._is_input((structure, index))}
 
     def _is_input(self, key):
@@ -86,22 +86,22 @@ class Arguments:
             raise Assumed(self.text(point), point)
 
     def text(self, point):
-        """The text of the assumption at a point."""
+        """Returns the text of the assumption at a point."""
         return self.texts.get(point) or f"the {point.kind} of `{point.span}` is the same as in an earlier call"
 
     def shapes(self, structure, leaves):
-        """The shapes of earlier calls with arguments of the same kinds, for `signatures.Family`."""
+        """Returns the shapes of earlier calls with arguments of the same kinds, for `signatures.Family`."""
         now = structure, kinds(leaves)
         return [shapes for *earlier, shapes in self.calls if tuple(earlier) == now]
 
 
 def numbers(leaves):
-    """The numbers among arguments that a graph can have as inputs, by index."""
+    """Returns the numbers among arguments that a graph can have as inputs, by index."""
     return {index: leaf for index, leaf in enumerate(leaves) if _is_number(leaf)}
 
 
 def kinds(leaves):
-    """The kinds of arguments, without the values of numbers."""
+    """Returns the kinds of arguments, without the values of numbers."""
     return signatures.kinds(leaves, numbers(leaves))
 
 

@@ -21,7 +21,7 @@ class Attributes:
 
 
 def _numbers(functions, leaves):
-    """The numbers that functions can reach by the names in their code, with their places."""
+    """Yields the numbers that functions can reach by the names in their code, with their places."""
     objects = Objects()
     for function in functions:
         objects.entered(function)

@@ -6,7 +6,7 @@ from .. import _runtime
 
 
 def passes():
-    """The names of all passes, in the order in which they run. `ag-lsp graph --passes` prints what they change."""
+    """Returns the names of all passes, in the order in which they run. `ag-lsp graph --passes` prints what they change."""
     optimizer, native = _runtime.passes()
     return (*optimizer, *native)
 

@@ -22,12 +22,12 @@ _ERASE = "\x1b[2K"
 
 
 def scrolling(rows):
-    """The control sequence that sets the scrolling region to the first rows. It also moves the cursor."""
+    """Returns the control sequence that sets the scrolling region to the first rows. It also moves the cursor."""
     return f"\x1b[1;{rows}r"
 
 
 def at(row):
-    """The control sequence that moves the cursor to a row."""
+    """Returns the control sequence that moves the cursor to a row."""
     return f"\x1b[{row};1H"
 
 

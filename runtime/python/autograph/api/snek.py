@@ -66,12 +66,12 @@ class Staged(Callable):
         return calls.call(self.python_function, args, kwargs)
 
     def graph(self, *args, **kwargs):
-        """The text of the graph that a call with these arguments runs."""
+        """Returns the text of the graph that a call with these arguments runs."""
         function, args, kwargs = self._lifted(args, kwargs)
         return function.graph(*args, **kwargs)
 
     def _lifted(self, args, kwargs):
-        """The staged function for arguments of this kind, and the arguments with tensors in place of numbers."""
+        """Returns the staged function for arguments of this kind, and the arguments with tensors in place of numbers."""
         numbers = frozenset(key for key, value in (*enumerate(args), *kwargs.items()) if _is_number(value))
         if numbers not in self._functions:
             self._functions[numbers] = Function(_from_tensors(self.python_function, numbers))
@@ -87,7 +87,7 @@ def _tensor(number):
 
 
 def _from_tensors(function, numbers):
-    """A function that takes tensors in place of these numbers."""
+    """Returns a function that takes tensors in place of these numbers."""
 
     @functools.wraps(function)
     def of_tensors(*args, **kwargs):

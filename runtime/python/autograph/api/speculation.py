@@ -86,12 +86,12 @@ class Speculation:
         return f"it contradicts an assumption from earlier calls: {assumed}"
 
     def is_hopeless(self, assumed):
-        """Whether too many calls have contradicted an assumption that cannot be relaxed."""
+        """Returns whether too many calls have contradicted an assumption that cannot be relaxed."""
         return assumed.point is None and self._failures[str(assumed)] >= MOST_FAILURES
 
     def table(self, traces):
-        """A list of the assumptions. An assumption about the path through the program is listed only if a graph checks it or
-        a call has contradicted it."""
+        """Returns a list of the assumptions. An assumption about the path through the program is listed only if a graph checks
+        it or a call has contradicted it."""
         checked = [point for trace in traces for point in trace.points.values()]
         points = dict.fromkeys([*self.arguments.texts, *checked, *self._failures])
         return [self._row(point) for point in points]
@@ -106,5 +106,5 @@ class Speculation:
 
 
 def contradicted(place):
-    """The error for a number in a variable or attribute that has changed."""
+    """Returns the error for a number in a variable or attribute that has changed."""
     return Assumed(f"`{place}` is the same number in each call", Point("value", place.key()))

@@ -101,7 +101,7 @@ class Aliases:
     # Values.
 
     def read(self, view):
-        """The current value of a tensor."""
+        """Returns the current value of a tensor."""
         base = view.base
         if not view.chain:
             return base.value
@@ -115,8 +115,8 @@ class Aliases:
         return view.value
 
     def _along(self, view):
-        """The values along the chain of a view: the value of the base, and the value after each step. The grad mode at the
-        creation of the view, not at this read, determines whether a step has a history."""
+        """Returns the values along the chain of a view: the value of the base, and the value after each step. The grad mode at
+        the creation of the view, not at this read, determines whether a step has a history."""
         values, mode = [view.base.value], torch.is_grad_enabled()
         try:
             for index, step in enumerate(view.chain):
@@ -145,8 +145,8 @@ class Aliases:
             view.value, view.version = own, view.base.version
 
     def _own_history(self, view, value):
-        """The written value if the tensor is detached and the value has a history (`y = x.detach(); y += w`); otherwise
-        None. The tensor keeps this value until its memory changes again."""
+        """Returns the written value if the tensor is detached and the value has a history (`y = x.detach(); y += w`);
+        otherwise None. The tensor keeps this value until its memory changes again."""
         detached = [step for step in view.chain if step.op is _DETACH]
         if not detached or not torch.is_grad_enabled() or not is_differentiable(value.type.dtype):
             return None
@@ -156,7 +156,7 @@ class Aliases:
         return value if view.chain[-1] is detached[-1] else None
 
     def _overwritten(self, before, after):
-        """The result of a write that autograd does not record: the value changes, but not the derivative."""
+        """Returns the result of a write that autograd does not record: the value changes, but not the derivative."""
         if not is_differentiable(after.type.dtype):
             return after
         return self.staging.emit(OVERWRITTEN, [before, after], [after.type])[0]

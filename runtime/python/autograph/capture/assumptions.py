@@ -46,8 +46,8 @@ class Assumptions:
         return Execution(point, outcome)
 
     def _next(self, point, outcomes):
-        """The next of several outcomes. None in a region, because a trace executes the points of regions in another order
-        than a run."""
+        """Returns the next of several outcomes. Returns None in a region, because a trace executes the points of regions in
+        another order than a run."""
         if self.staging.depth:
             return None
         index = self._counts[point]
@@ -55,7 +55,7 @@ class Assumptions:
         return outcomes[index] if index < len(outcomes) else None
 
     def _is_long(self, kind, outcome):
-        """Whether the point is a loop that is too long to be unrolled."""
+        """Returns whether the point is a loop that is too long to be unrolled."""
         count = outcome if kind == "while" else outcome.count if kind == "for" else 0
         return count > MOST_TRIPS or count > 1 and len(self.staging.record.entry.nodes) > MOST_NODES
 
@@ -71,7 +71,7 @@ class Assumptions:
 
 
 def described(kind, outcome):
-    """The text of an assumption."""
+    """Returns the text of an assumption."""
     if isinstance(outcome, Sequence):
         return f"{_NAMES[kind]} in each call {', '.join(map(_short, outcome[:8]))}{', …' if len(outcome) > 8 else ''}"
     return f"{_NAMES[kind]} {_short(outcome)}"

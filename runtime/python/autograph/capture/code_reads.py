@@ -23,7 +23,7 @@ class Reads(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def reads_of(code):
-    """The names in a code object."""
+    """Returns the names in a code object."""
     names, scope, read = set(code.co_names), set(), set()
     instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL")]
     for instruction, following in zip(instructions, [*instructions[1:], None]):
@@ -46,7 +46,7 @@ def reads_of(code):
 
 @functools.lru_cache(maxsize=None)
 def called_by_python(kind):
-    """The code of the properties and special methods of a class, which Python calls implicitly."""
+    """Returns the code of the properties and special methods of a class, which Python calls implicitly."""
     found = []
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] in LIBRARIES:
@@ -61,12 +61,12 @@ def called_by_python(kind):
 
 
 def is_of_python(kind):
-    """Whether a class is one of the standard library."""
+    """Returns whether a class is one of the standard library."""
     return kind.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def implicit(kind):
-    """The methods of a class that Python and torch call."""
+    """Returns the methods of a class that Python and torch call."""
     special = {name for name, value in kind.__dict__.items() if name.startswith("__") and isinstance(value, types.FunctionType)}
     return special.difference(_NOT_IN_RUNS) | ({"forward"} if issubclass(kind, torch.nn.Module) else set())
 

@@ -32,7 +32,7 @@ class Kind:
         return ()
 
     def memory(self, value):
-        """The start and the end of the memory that an object may share with tensors; None if it has no such memory."""
+        """Returns the start and the end of the memory that an object may share with tensors; None if it has no such memory."""
 
     def describe(self, value):
         return f"a `{type(value).__name__}`"
@@ -227,7 +227,7 @@ ITERATORS, GENERATORS = Iterators(), Generators()
 
 
 def share_memory(kind, value, tensors):
-    """Whether one of these tensors shares memory with an object of this kind."""
+    """Returns whether one of these tensors shares memory with an object of this kind."""
     memory = kind.memory(value)
     if memory is None:
         return False
@@ -241,7 +241,7 @@ def share_memory(kind, value, tensors):
 
 
 def kind_of(cls):
-    """The `Kind` of the objects of a class; None if such objects have only attributes and items."""
+    """Returns the `Kind` of the objects of a class; None if such objects have only attributes and items."""
     if issubclass(cls, set):
         return SETS
     if issubclass(cls, (bytearray, array.array)):
@@ -264,7 +264,7 @@ def kind_of(cls):
 
 
 def generators():
-    """The random number generators that the functions of the modules `random` and `numpy.random` use."""
+    """Yields the random number generators that the functions of the modules `random` and `numpy.random` use."""
     yield random._inst
     numpy = sys.modules.get("numpy")
     if numpy is not None:

@@ -22,7 +22,7 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 @lru_cache(maxsize=None)
 def _is_direct(func):
-    """Whether this is an operator of ATen that returns new tensors, and for which torch has no special code for fake
+    """Returns whether this is an operator of ATen that returns new tensors, and for which torch has no special code for fake
     tensors."""
     if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten" or func._schema.is_mutable or func.is_view:
         return False
@@ -100,7 +100,7 @@ class Mode(FakeTensorMode):
             return super().dispatch(func, types, args, kwargs)  # calls the operator with tensors of zeros
 
     def _are_known(self, leaves):
-        """Whether at least one of the leaves is a tensor, and all tensors are on the CPU and have known sizes."""
+        """Returns whether at least one of the leaves is a tensor, and all tensors are on the CPU and have known sizes."""
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         return bool(tensors) and all(map(self._is_known, tensors)) and not any(isinstance(leaf, _SYMBOLIC) for leaf in leaves)
 
@@ -110,7 +110,7 @@ class Mode(FakeTensorMode):
         return tensor.fake_device == CPU and not tensor._has_symbolic_sizes_strides and tensor.layout is torch.strided
 
     def empty(self, size, stride, dtype, device):
-        """A tensor of known sizes; contiguous if `stride` is None."""
+        """Returns a tensor of known sizes; contiguous if `stride` is None."""
         with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
             if stride is None:
                 return self._fake(torch.empty(size, dtype=dtype, device="meta"), device)
@@ -125,7 +125,7 @@ class Mode(FakeTensorMode):
         return fake
 
     def view(self, func, args, kwargs):
-        """The result of an operator that returns views of its first argument. All sizes are known."""
+        """Returns the result of an operator that returns views of its first argument. All sizes are known."""
         with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
             result, device = self._in_kernel(func, args, kwargs), args[0].fake_device
             if isinstance(result, (list, tuple)):

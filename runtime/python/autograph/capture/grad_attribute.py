@@ -49,7 +49,7 @@ class Gradients:
         self.guards = {}  # id -> (tensor from outside whose gradient was read, whether it was None)
 
     def of(self, base):
-        """The current gradient."""
+        """Returns the current gradient."""
         if base in self.values:
             return self.values[base]
         outside = base.source.tensor if base.source is not None else None
@@ -63,7 +63,7 @@ class Gradients:
         return found
 
     def read(self, base):
-        """The gradient as a Python value. If it exists on some paths only, the graph asserts that it exists."""
+        """Returns the gradient as a Python value. If it exists on some paths only, the graph asserts that it exists."""
         found = self.of(base)
         if _is_maybe(found):
             message = "a tensor has a gradient on some paths only, and on the path of this run it has none"
@@ -92,7 +92,7 @@ class Gradients:
         return dict(self.values)
 
     def changed(self, before, depth):
-        """The gradients that a region of this depth assigned to tensors that existed before it, with their previous
+        """Returns the gradients that a region of this depth assigned to tensors that existed before it, with their previous
         states."""
         found = {}
         for base, value in list(self.values.items()):

@@ -299,13 +299,13 @@ class Heap:
             self.log[index] = entry, state
 
     def mark(self):
-        """A mark for the current state."""
+        """Returns a mark for the current state."""
         self.sync()
         self.clock += 1
         return Mark(len(self.log), self.clock)
 
     def changed(self, mark):
-        """The places that have changed since a mark, with their state at the mark. Excludes entries that were added
+        """Returns the places that have changed since a mark, with their state at the mark. Excludes entries that were added
         after the mark."""
         self.sync()
         first = {}

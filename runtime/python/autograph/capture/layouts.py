@@ -24,7 +24,7 @@ def needs_contiguous(func):
 
 
 def layout(tensor):
-    """The dimensions from outermost to innermost, and whether there are gaps; None for a contiguous tensor."""
+    """Returns the dimensions from outermost to innermost, and whether there are gaps; None for a contiguous tensor."""
     if tensor.layout is not torch.strided or tensor.is_contiguous():
         return None
     order = tuple(sorted(range(tensor.dim()), key=tensor.stride, reverse=True))
@@ -37,7 +37,7 @@ def layout(tensor):
 
 
 def strides(layout, sizes):
-    """The strides of a tensor with this layout and these sizes."""
+    """Returns the strides of a tensor with this layout and these sizes."""
     if layout is None:
         return None
     order, has_gaps = layout

@@ -17,7 +17,7 @@ _LOCAL = threading.local()
 
 
 def are_refused():
-    """Whether the active trace of this thread must not make such changes."""
+    """Returns whether the active trace of this thread must not make such changes."""
     return getattr(_LOCAL, "are_refused", False)
 
 
@@ -140,7 +140,7 @@ def _event(event, arguments):
 
 
 def _is_import():
-    """Whether converted code, or code that it calls, is importing a module."""
+    """Returns whether converted code, or code that it calls, is importing a module."""
     frame = sys._getframe(2)
     while frame is not None and not spans.is_converted_text(frame.f_code.co_filename):
         if frame.f_code.co_filename.startswith("<frozen importlib"):

@@ -23,7 +23,7 @@ _HEAP_TYPE = 1 << 9  # CPython's `Py_TPFLAGS_HEAPTYPE`
 
 
 def is_heap_type(kind):
-    """Whether a class was created at run time, by a `class` statement. Only the attributes of such a class can be
+    """Returns whether a class was created at run time, by a `class` statement. Only the attributes of such a class can be
     assigned."""
     return bool(kind.__flags__ & _HEAP_TYPE)
 
@@ -50,8 +50,8 @@ class Attribute:
             self.owner.__dict__[self.name] = state
 
     def inherited(self):
-        """The value of the class attribute that a read returns if the object itself has no such attribute. MISSING if there
-        is none, or if a descriptor computes it."""
+        """Returns the value of the class attribute that a read returns if the object itself has no such attribute. Returns
+        MISSING if there is none, or if a descriptor computes it."""
         return _found_in(type(self.owner).__mro__, self.name)
 
     def __str__(self):
@@ -59,7 +59,8 @@ class Attribute:
 
 
 def _found_in(classes, name):
-    """The value of an attribute in the first of these classes that has it; MISSING for a descriptor or if none has it."""
+    """Returns the value of an attribute in the first of these classes that has it; MISSING for a descriptor or if none has
+    it."""
     for kind in classes:
         if name in kind.__dict__:
             found = kind.__dict__[name]
@@ -253,7 +254,7 @@ class Items:
 
 
 def items_of(container):
-    """The items of a container as a list or dictionary. Methods that the class overrides are not called."""
+    """Returns the items of a container as a list or dictionary. Methods that the class overrides are not called."""
     base = _base(container)
     if isinstance(container, dict):
         return dict(base.items(container))
@@ -261,7 +262,7 @@ def items_of(container):
 
 
 def _base(container):
-    """The class in `MAPPINGS` or `SEQUENCES` from which the class of a container is derived."""
+    """Returns the class in `MAPPINGS` or `SEQUENCES` from which the class of a container is derived."""
     kind = type(container)
     if kind in _BASES:
         return _BASES[kind]
@@ -274,8 +275,8 @@ _BASES = {}
 
 
 def same_items(old, new):
-    """Whether the container `new` has the same items, in the same order, as `old`. Items are the same if they are the same
-    object; keys of a dictionary, also if they are equal."""
+    """Returns whether the container `new` has the same items, in the same order, as `old`. Items are the same if they are the
+    same object; keys of a dictionary, also if they are equal."""
     base = _base(new)
     if len(old) != base.__len__(new):
         return False

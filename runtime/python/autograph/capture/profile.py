@@ -69,7 +69,7 @@ def observing(observer):
 
 
 def is_active():
-    """Whether a call is being profiled in this thread."""
+    """Returns whether a call is being profiled in this thread."""
     return isinstance(getattr(_LOCAL, "observer", None), Profile)
 
 
@@ -80,7 +80,7 @@ def entered(function):
 
 
 def execution(kind):
-    """The execution of the point that converted code executes now; None if the thread has no observer."""
+    """Returns the execution of the point that converted code executes now; None if the thread has no observer."""
     observer = getattr(_LOCAL, "observer", None)
     if observer is None:
         return None
@@ -108,7 +108,7 @@ class Profile:
 
 
 def constants(profiles):
-    """The points whose outcomes are the same in all profiles, as a dictionary. A point with one outcome maps to this
+    """Returns the points whose outcomes are the same in all profiles, as a dictionary. A point with one outcome maps to this
     outcome; a point with different outcomes in a call maps to their `Sequence`."""
     found = {}
     for point in {point: None for profile in profiles for point in profile.points}:

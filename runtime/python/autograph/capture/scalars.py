@@ -42,7 +42,7 @@ CONVERSIONS = {INT: ops.TO_INT, FLOAT: ops.TO_FLOAT, BOOL: ops.TO_BOOL}
 
 
 def kind_of(number):
-    """The type of a Python number or staged scalar; None for anything else."""
+    """Returns the type of a Python number or staged scalar; None for anything else."""
     if isinstance(number, (bool, torch.SymBool)):
         return BOOL
     if isinstance(number, (int, torch.SymInt)):
@@ -59,12 +59,12 @@ def is_staged(value):
 
 
 def class_of(value):
-    """The class that a value has when the graph runs."""
+    """Returns the class that a value has when the graph runs."""
     return PYTHON_CLASSES[kind_of(value)] if is_staged(value) else type(value)
 
 
 def result_kind(op, kinds):
-    """The type of an operation's result in Python, given the types of its operands."""
+    """Returns the type of an operation's result in Python, given the types of its operands."""
     known = _RESULTS.get(op)
     if known is not None:
         return known
@@ -87,12 +87,12 @@ def apply(staging, op, *operands):
 
 
 def wrap(staging, value):
-    """The Python object for a scalar value."""
+    """Returns the Python object for a scalar value."""
     return _CLASSES[value.type](ScalarNode(staging, value))
 
 
 def lower(staging, number):
-    """The operand for a number."""
+    """Returns the operand for a number."""
     if isinstance(number, (bool, int, float)):
         return number
     node = number.node
@@ -260,14 +260,14 @@ def _differ(a, b):
 
 
 def _attribute(number, name):
-    """An attribute that torch's class lacks: `n.bit_count()`, `x.real`."""
+    """Returns an attribute that torch's class lacks: `n.bit_count()`, `x.real`."""
     if is_staged(number) and not name.startswith("_") and hasattr(class_of(number), name):
         return getattr(number.node.guard_int(), name)
     raise AttributeError(f"'{type(number).__name__}' object has no attribute '{name}'")
 
 
 def _with_complex(kind, name):
-    """An operator that also accepts a complex number. It then uses the staged number's value for the arguments of this
+    """Returns an operator that also accepts a complex number. It then uses the staged number's value for the arguments of this
     call."""
     method = getattr(kind, name)
 

@@ -59,21 +59,21 @@ class Sizes:
         return number
 
     def unknown(self, value, dim):
-        """A new symbol for a dimension of a tensor."""
+        """Returns a new symbol for a dimension of a tensor."""
         number, usual = self._new((value, dim)), self.usual.get(value)
         if usual is not None and usual[dim] is not None:
             self.examples[number.node.expr] = usual[dim]
         return number
 
     def shared(self, group, value, dim, example):
-        """The symbol of all dimensions of a group, which have equal sizes."""
+        """Returns the symbol of all dimensions of a group, which have equal sizes."""
         if group not in self.groups:
             self.groups[group] = self._new((value, dim))
             self._note(self.groups[group], example)
         return self.groups[group]
 
     def number(self, value):
-        """A staged integer as a size: an expression of other sizes if it is computed from them."""
+        """Returns a staged integer as a size: an expression of other sizes if it is computed from them."""
         return solve(self.numbers, value, _integers_of, self._number)
 
     def _number(self, value):
@@ -83,7 +83,7 @@ class Sizes:
         return number
 
     def _computed(self, value):
-        """The size for a staged integer, computed from the sizes for its operands; and the number of operations in its
+        """Returns the size for a staged integer, computed from the sizes for its operands; and the number of operations in its
         expression."""
         node = value.node
         if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
@@ -120,22 +120,22 @@ class Sizes:
     # Assumptions.
 
     def assume(self, condition):
-        """Whether a condition on sizes usually holds. The graph checks the answer; None if it cannot check it."""
+        """Returns whether a condition on sizes usually holds. The graph checks the answer; None if it cannot check it."""
         answer = self.usually(condition)
         if answer is None:
             return None
         return answer if self.check(condition if answer else _symbols().negated(condition)) else None
 
     def usually(self, condition):
-        """Whether a condition on sizes usually holds; None if that is not known."""
+        """Returns whether a condition on sizes usually holds; None if that is not known."""
         return _symbols().usually(condition, self.examples)
 
     def truth(self, condition):
-        """Whether a condition on sizes holds for all sizes; None if it depends on the sizes."""
+        """Returns whether a condition on sizes holds for all sizes; None if it depends on the sizes."""
         return _symbols().truth(condition)
 
     def compared(self, op, left, right):
-        """A comparison of two sizes as a condition."""
+        """Returns a comparison of two sizes as a condition."""
         return _symbols().compared(op, left, right)
 
     def check(self, condition):
@@ -153,7 +153,7 @@ class Sizes:
         return True
 
     def _described(self, condition):
-        """The text of a condition for messages, with a description of each symbol."""
+        """Returns the text of a condition for messages, with a description of each symbol."""
         names = {}
         for symbol in condition.free_symbols:
             origin = self.symbols[symbol]
@@ -163,7 +163,7 @@ class Sizes:
         return f"the sizes satisfy `{condition}` (where {about})"
 
     def decided(self, value, any_integer=False):
-        """The assumed answer for a staged boolean that is computed from sizes only (with `any_integer`: from any
+        """Returns the assumed answer for a staged boolean that is computed from sizes only (with `any_integer`: from any
         integers); otherwise None. The graph checks the answer."""
         if isinstance(value, bool):
             return value
@@ -184,7 +184,7 @@ class Sizes:
         return answer.holds
 
     def known(self, op, operands):
-        """The result of a comparison of sizes if it is the same for all sizes; otherwise None."""
+        """Returns the result of a comparison of sizes if it is the same for all sizes; otherwise None."""
         condition = self.conditions.comparison(op, operands, any_integer=False)
         if condition is None:
             return None
@@ -192,7 +192,7 @@ class Sizes:
         return None if result is None else bool(result)
 
     def seen(self, tensor, dim, number):
-        """The size of a dimension as a staged integer, for Python code that reads `x.shape`."""
+        """Returns the size of a dimension as a staged integer, for Python code that reads `x.shape`."""
         value = self.lower(number, (tensor, dim))
         if isinstance(value, int):
             return value
@@ -209,7 +209,7 @@ class Sizes:
                 self.dimensions.setdefault((value, dim), number)
 
     def lower(self, number, origin=None):
-        """A size as an operand: an integer, or a value computed in the current region."""
+        """Returns a size as an operand: an integer, or a value computed in the current region."""
         expression = number.node.expr
         if expression.is_number:
             return int(expression)
@@ -253,7 +253,7 @@ class Sizes:
 
 
 def _integers_of(value):
-    """The staged integers that a size is computed from."""
+    """Returns the staged integers that a size is computed from."""
     node = value.node
     if node is None or node.op not in ARITHMETIC or not all(map(is_integer, node.args)):
         return []

@@ -32,7 +32,7 @@ _SCALAR_TENSOR = of_torch(torch.ops.aten.scalar_tensor.default)
 
 
 def current():
-    """The innermost active trace; None outside of tracing."""
+    """Returns the innermost active trace; None outside of tracing."""
     stack = getattr(_LOCAL, "stack", None)
     return stack[-1] if stack else None
 
@@ -63,7 +63,7 @@ def is_staged_tensor(value):
 
 
 def is_staged(value):
-    """Whether a value is known only when the graph runs."""
+    """Returns whether a value is known only when the graph runs."""
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
@@ -193,7 +193,7 @@ class Staging:
         return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure), args, types)
 
     def operand(self, argument):
-        """The operand for an argument of a torch function."""
+        """Returns the operand for an argument of a torch function."""
         if isinstance(argument, torch.Tensor):
             return self.value_of(argument)
         if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -211,7 +211,7 @@ class Staging:
     # Tensors.
 
     def view_of(self, tensor):
-        """The view of a tensor. Captures a tensor from outside."""
+        """Returns the view of a tensor. Captures a tensor from outside."""
         view = tensor.__dict__.get("_ag_view") if isinstance(tensor, FakeTensor) else None
         if view is None:
             tensor = self.fake_of(tensor)
@@ -221,8 +221,8 @@ class Staging:
         return view
 
     def value_of(self, tensor, is_use=True):
-        """The current value of a tensor. `is_use` is False if no value is computed from the tensor, for example if a gradient
-        is computed with respect to it."""
+        """Returns the current value of a tensor. `is_use` is False if no value is computed from the tensor, for example if a
+        gradient is computed with respect to it."""
         view = self.view_of(tensor)
         if not view.base.value.visible:
             raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
@@ -231,7 +231,7 @@ class Staging:
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
-        """The fake tensor of a tensor: the tensor itself if it is fake, otherwise that of its capture."""
+        """Returns the fake tensor of a tensor: the tensor itself if it is fake, otherwise that of its capture."""
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
@@ -268,7 +268,7 @@ class Staging:
         return capture
 
     def argument(self, tensor, name, unknown=None):
-        """The capture of an argument of the function."""
+        """Returns the capture of an argument of the function."""
         capture = self._capture(tensor, unknown)
         capture.param.name = name
         capture.path = name
@@ -276,7 +276,7 @@ class Staging:
         return capture
 
     def number_in(self, place, kind):
-        """A staged number that each run reads from a Python variable."""
+        """Returns a staged number that each run reads from a Python variable."""
         param = self.record.entry.param(kind, str(place))
         capture = Capture(None, None, param)
         capture.place = place
@@ -284,7 +284,7 @@ class Staging:
         return self.scalar(param)
 
     def number_argument(self, number, name):
-        """The capture of a number among the arguments, and the staged number."""
+        """Returns the capture of a number among the arguments, and the staged number."""
         param = self.record.entry.param(scalars.kind_of(number), name)
         capture = Capture(number, None, param)
         capture.path = name
@@ -292,15 +292,15 @@ class Staging:
         return capture, self.scalar(param)
 
     def captures_in_order(self):
-        """All captures, in the order of the parameters of the entry."""
+        """Returns all captures, in the order of the parameters of the entry."""
         return list(self.captures.values())
 
     def tensor_at(self, base):
-        """The tensor that was created with a base."""
+        """Returns the tensor that was created with a base."""
         return base.fake
 
     def new_fake(self, size, stride, dtype, device):
-        """A fake tensor; contiguous if `stride` is None."""
+        """Returns a fake tensor; contiguous if `stride` is None."""
         if all(type(n) is int for n in (*size, *(stride or ()))):
             return self.fake_mode.empty(size, stride, dtype, device)
         with self.quiet():
@@ -313,7 +313,7 @@ class Staging:
             yield
 
     def fresh(self, value):
-        """A new tensor with this value that shares no memory."""
+        """Returns a new tensor with this value that shares no memory."""
         type = value.type
         size = [self.sizes.unknown(value, d) if n is None else n for d, n in enumerate(type.dims)]
         fake = self.new_fake(size, None, type.dtype, type.device)
@@ -321,7 +321,7 @@ class Staging:
         return fake
 
     def adopt_value(self, value):
-        """A new tensor with a value that a node in the current region has computed."""
+        """Returns a new tensor with a value that a node in the current region has computed."""
         return self.fresh(value)
 
     def adopt(self, fake, value):
@@ -332,7 +332,7 @@ class Staging:
         return fake
 
     def may_have_history(self, value):
-        """Whether a value may be computed from a tensor that requires a gradient."""
+        """Returns whether a value may be computed from a tensor that requires a gradient."""
         known = [base.value for base in self.leaves if base.value.visible]
         known += [self.aliases.read(view) for view in list(self.leaf_views) if view.base.value.visible]
         region = self.record.region
@@ -345,7 +345,7 @@ class Staging:
         return scalars.wrap(self, value)
 
     def wrap(self, value):
-        """The Python object for a value of the record."""
+        """Returns the Python object for a value of the record."""
         if isinstance(value.type, TensorType):
             return self.fresh(value)
         if value.type in (INT, FLOAT, BOOL):
@@ -353,7 +353,7 @@ class Staging:
         raise TypeError(value.type)
 
     def cast(self, value, type):
-        """The value converted to the dtype of `type`, by a node in the current region."""
+        """Returns the value converted to the dtype of `type`, by a node in the current region."""
         if value.type.dtype == type.dtype:
             return value
         target = TensorType(type.dtype, value.type.dims, value.type.device)
@@ -361,7 +361,7 @@ class Staging:
         return self.emit(_TO_COPY, args, [target])[0]
 
     def item(self, tensor):
-        """The element of a tensor as a staged scalar."""
+        """Returns the element of a tensor as a staged scalar."""
         value = self.value_of(tensor)
         if any(n not in (1, None) for n in value.type.dims):
             raise StagingError(
@@ -391,14 +391,14 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):
-        """Whether a condition can be decided here for the arguments of the call, by running the graph that is recorded so
-        far."""
+        """Returns whether a condition can be decided here for the arguments of the call, by running the graph that is recorded
+        so far."""
         return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
-        """The value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for the
-        arguments of this call. Each run checks it. None below a staged condition and in a loop of the graph, where the
-        value is unknown."""
+        """Returns the value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for
+        the arguments of this call. Each run checks it. Returns None below a staged condition and in a loop of the graph, where
+        the value is unknown."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
         if answer is None:
             answer = self._probed(flag)
@@ -421,7 +421,8 @@ class Staging:
         return self.numbers[operand]
 
     def _is_number(self, operand, number):
-        """A staged boolean: whether an operand is this number. `==` is not enough for NaN and for the sign of a zero."""
+        """Returns a staged boolean: whether an operand is this number. `==` is not enough for NaN and for the sign of a
+        zero."""
         if type(number) is not float or number and number == number:
             return self.emit(EQ, [operand, number], [BOOL])[0]
         tensor = self.tensor_of(self.scalar(operand), torch.float64)
@@ -432,7 +433,7 @@ class Staging:
         return self.emit(AND, [is_zero, has_sign], [BOOL])[0]
 
     def _flag(self, op, tensor):
-        """The result of an elementwise test, such as `isnan`, for a 0-d tensor."""
+        """Returns the result of an elementwise test, such as `isnan`, for a 0-d tensor."""
         type = TensorType(torch.bool, (), torch.device("cpu"))
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
@@ -449,7 +450,7 @@ class Staging:
         return scalars.apply(self, OR, a, b)
 
     def tensor_of(self, number, dtype=None):
-        """A 0-d tensor with the value of a number or staged scalar."""
+        """Returns a 0-d tensor with the value of a number or staged scalar."""
         if dtype is None:
             kind = scalars.kind_of(number)
             dtype = {INT: torch.int64, BOOL: torch.bool, FLOAT: torch.get_default_dtype()}[kind]
@@ -470,13 +471,13 @@ class Staging:
 
 
 def _line():
-    """The line of the running code of the user, for messages."""
+    """Returns the line of the running code of the user, for messages."""
     _, line, *_ = spans.current() or (None, "?")
     return line
 
 
 def _unsupported(tensor):
-    """The description of a tensor that a graph cannot hold; None if a graph can hold it."""
+    """Returns the description of a tensor that a graph cannot hold; None if a graph can hold it."""
     if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
         return "a parameter of a lazy module that has not been called yet"
     if isinstance(tensor, torch.Tensor) and type(tensor) not in _KINDS:

@@ -16,7 +16,7 @@ from ..record.types import BOOL, FLOAT, INT, STR
 
 
 def as_text(staging, result):
-    """The result of a string function, as a `Text` if it contains values of the graph."""
+    """Returns the result of a string function, as a `Text` if it contains values of the graph."""
     if type(result) is str and staging is not None and marks.exist(result):
         return Text.of(staging, result)
     return result
@@ -27,14 +27,14 @@ _CHARACTERS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__",
 
 
 def mark(staging, value, render=str):
-    """A `Text` with a mark for a value of the graph or another `Text`. `render(value)` returns its text when the graph
+    """Returns a `Text` with a mark for a value of the graph or another `Text`. `render(value)` returns its text when the graph
     runs."""
     staging.formatted.append((value if isinstance(value, Text) else staging.operand(value), render))
     return Text.of(staging, marks.mark(len(staging.formatted) - 1))
 
 
 def formatted(staging, value, spec):
-    """A `Text` with a mark for `format(value, spec)`."""
+    """Returns a `Text` with a mark for `format(value, spec)`."""
     return mark(staging, value, lambda v: format(v, spec))
 
 
@@ -65,7 +65,7 @@ class Text(str):
 
 
 def known(text):
-    """The characters of a `Text` for the arguments of this call. Each run checks that its values are the same."""
+    """Returns the characters of a `Text` for the arguments of this call. Each run checks that its values are the same."""
     literals, indexes = marks.split(text)
     texts = [_known(text.staging, *text.staging.formatted[index]) for index in indexes]
     return "".join(a + b for a, b in zip(literals, [*texts, ""]))
@@ -96,7 +96,7 @@ def plain(staging, value, numbers=False):
 
 
 def holds_numbers(value):
-    """Whether a value is a staged number, or contains one."""
+    """Returns whether a value is a staged number, or contains one."""
     if isinstance(value, (list, tuple)):
         return any(map(holds_numbers, list.__iter__(value) if isinstance(value, list) else value))
     if type(value) is dict:
@@ -135,7 +135,7 @@ def _plain(value, leaf):
 
 
 def _of_characters(name):
-    """A method that depends on the characters."""
+    """Returns a method that uses the characters for the arguments of this call."""
     function = getattr(str, name)
     return lambda self, *args, **keywords: function(known(self), *plain(self.staging, args), **keywords)
 
@@ -163,7 +163,7 @@ for _name in dir(str):
 
 
 def assembled(staging, text):
-    """The operand for a string: the string itself, or the result of a callback that formats its values."""
+    """Returns the operand for a string: the string itself, or the result of a callback that formats its values."""
     literals, indexes = marks.split(text)
     if not indexes:
         return text

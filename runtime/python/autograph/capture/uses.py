@@ -43,7 +43,7 @@ class Uses:
         return dict(self.values)
 
     def changed(self, before):
-        """The leaves whose state a region changes, with their previous states."""
+        """Returns the leaves whose state a region changes, with their previous states."""
         return {
             self.cells.setdefault(base, Use(self, base)): before.get(base, False)
             for base, value in self.values.items()

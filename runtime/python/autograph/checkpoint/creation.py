@@ -27,7 +27,7 @@ class Creator:
                 self._views.setdefault(node.object.name, []).append(id)
 
     def value(self, edge):
-        """The object or plain value for an edge."""
+        """Returns the object or plain value for an edge."""
         result = self._value(edge)
         while self._unfilled:
             node, target = self._unfilled.pop()
@@ -78,7 +78,8 @@ class Creator:
         return torch.empty(0, dtype=value.dtype, device=device).set_(memory, start, entry.shape, entry.stride)
 
     def _view_of_program(self, entry, value):
-        """A view of a tensor of the program that shares memory with this one in the checkpoint; None if there is none."""
+        """Returns a view of a tensor of the program that shares memory with this one in the checkpoint; None if there is
+        none."""
         for id in self._views.get(entry.name, ()):
             other, tensor = self.graph.nodes[id].object, self.matches.objects[id].detach()
             start, end = _range(entry, value.itemsize)
@@ -98,7 +99,7 @@ def _range(entry, itemsize):
 
 
 def _usable(device):
-    """The device of this name; the CPU if this machine does not have it."""
+    """Returns the device of this name; the CPU if this machine does not have it."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError):

@@ -73,8 +73,8 @@ def _encode(value):
 
 
 def decode(text, array):
-    """The graph of a document. Its tensors have a `Stored` entry in place of a value. `array(name, dtype, shape, is_scalar)`
-    returns a NumPy array."""
+    """Returns the graph of a document. Its tensors have a `Stored` entry in place of a value. `array(name, dtype, shape,
+    is_scalar)` returns a NumPy array."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

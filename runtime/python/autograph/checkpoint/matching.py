@@ -124,7 +124,7 @@ class Matching:
         return self
 
     def _visit(self, saved, current):
-        """The outcome for an edge of the program, with the saved edge of the same name."""
+        """Returns the outcome for an edge of the program, with the saved edge of the same name."""
         if saved is OMITTED or current is OMITTED:
             return KEEP if saved is OMITTED else UNMATCHED
         if not isinstance(saved, Ref):
@@ -273,7 +273,7 @@ class Matching:
 
 
 def _compatible(theirs, ours):
-    """Whether a saved node can be matched with a node of the program."""
+    """Returns whether a saved node can be matched with a node of the program."""
     if theirs.kind in (OBJECT, MODULE) and ours.kind in (OBJECT, MODULE):
         return True
     if theirs.kind in (OPTIMIZER, STATE):
@@ -282,7 +282,7 @@ def _compatible(theirs, ours):
 
 
 def _same_layout(theirs, ours):
-    """Whether an array of NumPy can be written in place."""
+    """Returns whether an array of NumPy can be written in place."""
     return (
         hasattr(ours, "setflags") and type(theirs) is type(ours) and ours.flags.writeable and ours.dtype == theirs.dtype
         and ours.shape == theirs.shape

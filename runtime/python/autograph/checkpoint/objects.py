@@ -55,7 +55,7 @@ class Node:
         self.modules = []
 
     def refs(self):
-        """The nodes that this node refers to, except for the parameters of an optimizer."""
+        """Returns the nodes that this node refers to, except for the parameters of an optimizer."""
         return [edge.id for edge in self.edges.values() if isinstance(edge, Ref)]
 
 
@@ -88,7 +88,7 @@ class Graph:
         return self
 
     def has_name(self, id):
-        """Whether a node can be reached by named edges, and not only as a parameter of an optimizer."""
+        """Returns whether a node can be reached by named edges, and not only as a parameter of an optimizer."""
         return id in self._named
 
     def is_data(self, id):
@@ -98,7 +98,7 @@ class Graph:
         return id not in self._not_plain
 
     def _reaching(self, found):
-        """These nodes, and those with a path to one of them."""
+        """Returns these nodes, and those with a path to one of them."""
         users = collections.defaultdict(list)
         for node in self.nodes:
             for id in node.refs():
@@ -134,7 +134,7 @@ class Collector:
         return self.graph.finish()
 
     def refer(self, value, path, kind=None):
-        """A tuple that contains the edge to a value; None if the value is not saved."""
+        """Returns a tuple that contains the edge to a value; None if the value is not saved."""
         if kinds.is_plain(value):
             return (value,)
         node = self._ids.get(id(value))
@@ -212,12 +212,12 @@ class Collector:
 
 
 def collect(root, reads_states=False):
-    """The graph of the objects that are reachable from a root."""
+    """Returns the graph of the objects that are reachable from a root."""
     return Collector(reads_states).collect(root)
 
 
 def joined(node, key):
-    """The path of a part of a node."""
+    """Returns the path of a part of a node."""
     if node.kind in CONTAINERS:
         return f"{node.path}[{key!r}]"
     return f"{node.path}.{key}" if node.path else str(key)

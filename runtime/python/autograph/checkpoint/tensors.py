@@ -30,7 +30,7 @@ class Stored(NamedTuple):
 
 
 def store(graph):
-    """The tensors of the file by name, and the entry of each node."""
+    """Returns the tensors of the file by name, and the entry of each node."""
     file, entries, groups = {}, {}, {}
     for node in graph.nodes:
         if node.kind == ARRAY:
@@ -80,7 +80,7 @@ def _store_shared(file, entries, group):
 
 
 def _range(tensor):
-    """The range of bytes that a tensor uses in its storage."""
+    """Returns the range of bytes that a tensor uses in its storage."""
     low = tensor.storage_offset() * tensor.itemsize
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
     return low, low + (last + 1) * tensor.itemsize
@@ -105,7 +105,7 @@ def _bytes_of_array(array):
 
 
 def _dense_stride(tensor):
-    """The strides of a new tensor with the same layout and without gaps."""
+    """Returns the strides of a new tensor with the same layout and without gaps."""
     return tuple(torch.empty_like(tensor, device="meta").stride())
 
 
@@ -135,7 +135,7 @@ class Loader:
         self._shared = {}
 
     def value(self, entry):
-        """A tensor with the saved value; raises a `ValueError` if the file does not contain it."""
+        """Returns a tensor with the saved value; raises a `ValueError` if the file does not contain it."""
         tensor = self.file.get(entry.name)
         dtype = dtype_of(entry.dtype)
         if tensor is None or dtype is None or dtype in _QUANTIZED:

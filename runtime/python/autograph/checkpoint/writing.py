@@ -56,7 +56,7 @@ def _problem(value, tensor):
 
 
 def _is_consistent(saved, group):
-    """Whether the saved values of tensors that share memory agree where the tensors overlap."""
+    """Returns whether the saved values of tensors that share memory agree where the tensors overlap."""
     with torch.no_grad():
         tensor = group[0][1].object
         whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.detach().untyped_storage()).clone()
@@ -197,7 +197,7 @@ class Writer:
                     self.creator.devices[node.id] = parameter.device
 
     def _result(self, outcome):
-        """The new value for an outcome, in a tuple; an empty tuple if the value does not change."""
+        """Returns the new value for an outcome, in a tuple; an empty tuple if the value does not change."""
         if outcome is KEEP or outcome is UNMATCHED:
             return ()
         if isinstance(outcome, Put):
@@ -220,7 +220,7 @@ def _tuple_like(template, parts):
 
 
 def _with(items, results, pair):
-    """The items of a container after the restore."""
+    """Returns the items of a container after the restore."""
     if isinstance(items, dict):
         items.update(results)
         return {key: items[key] for key in pair.saved.edges if key in items} if pair.exact else items

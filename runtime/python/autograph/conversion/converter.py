@@ -54,22 +54,22 @@ def mark_converted(function):
 
 
 def is_converted(function):
-    """Whether a function is the result of a conversion."""
+    """Returns whether a function is the result of a conversion."""
     return function.__code__ in _CONVERTED
 
 
 def is_cache(function, name):
-    """Whether a variable of a function of the standard library is the cache of `functools.singledispatch`."""
+    """Returns whether a variable of a function of the standard library is the cache of `functools.singledispatch`."""
     return name in ("dispatch_cache", "cache_token") and function.__code__.co_filename == functools.__file__
 
 
 def is_excluded(function):
-    """Whether the user has excluded a function from conversion."""
+    """Returns whether the user has excluded a function from conversion."""
     return getattr(function, Marker.ATTRIBUTE, False)
 
 
 def converted(function, in_trace=False):
-    """The converted form of a function, with the same globals, closure and defaults; None if it is not converted."""
+    """Returns the converted form of a function, with the same globals, closure and defaults; None if it is not converted."""
     code = function.__code__
     if code in _CONVERTED or is_excluded(function):
         return None
@@ -91,14 +91,14 @@ def leave_as_it_is(converted_code):
 
 
 def reason(function):
-    """The reason why a function is not converted; None if it is."""
+    """Returns the reason why a function is not converted; None if it is."""
     converted(function)
     found = _CODES.get(function.__code__)
     return found.reason if found is not None else None
 
 
 def text_of(function):
-    """The converted text of a function."""
+    """Returns the converted text of a function."""
     converted(function)
     found = _CODES.get(function.__code__)
     if found is None or found.text is None:
@@ -130,7 +130,7 @@ _OF_TORCH = tuple(
 
 
 def is_of_torch(function):
-    """Whether a function is code of torch that is converted. Such code has no state except for its arguments."""
+    """Returns whether a function is code of torch that is converted. Such code has no state except for its arguments."""
     return _is_torchs_file(function.__code__.co_filename)
 
 
@@ -140,8 +140,8 @@ def _is_torchs_file(path):
 
 
 def is_user_code(function):
-    """Whether a function is code of the user, which is converted. Distributions and optimizers of torch count as such; other
-    code of torch, numpy, the standard library and this package do not."""
+    """Returns whether a function is code of the user, which is converted. Distributions and optimizers of torch count as such;
+    other code of torch, numpy, the standard library and this package do not."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):
         return False
@@ -165,7 +165,7 @@ _PASS_ON = ("abc", "collections", "contextlib", "contextvars", "copy", "dataclas
 
 
 def needs_python_numbers(function):
-    """Whether a function is code of NumPy or of the standard library that may test the class of a number
+    """Returns whether a function is code of NumPy or of the standard library that may test the class of a number
     (`isinstance(n, int)`). Such code is not converted, so the test would be false for a staged number."""
     return _is_librarys_file(function.__code__.co_filename)
 
@@ -209,7 +209,7 @@ def _convert(function):
 
 
 def _names(code):
-    """The names in a code object and in the code objects nested in it."""
+    """Returns the names in a code object and in the code objects nested in it."""
     return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))
 
 
@@ -224,8 +224,8 @@ def _entries(path, source, features):
 
 
 def _entry_of(code, entries):
-    """The converter's entry for a code object, found by its line and name. Of several, such as two lambdas in a line, the
-    one with its column."""
+    """Returns the converter's entry for a code object, found by its line and name. Of several, such as two lambdas in a line,
+    the one with its column."""
     last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
     candidates = []
     for line in range(code.co_firstlineno, last + 1):
@@ -267,7 +267,7 @@ def _compiled(function, entry, path, source):
 
 
 def _bound(function, code):
-    """A function with the converted code, and with the globals, closure, defaults and attributes of the original
+    """Returns a function with the converted code, and with the globals, closure, defaults and attributes of the original
     function."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells["ag__"] = OPERATORS

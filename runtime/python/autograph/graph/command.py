@@ -89,14 +89,14 @@ def users_code():
 
 
 def outside_of_import(error):
-    """The error without the frames of the import system."""
+    """Returns the error without the frames of the import system."""
     while error.__traceback__ is not None and "importlib" in error.__traceback__.tb_frame.f_code.co_filename:
         error.__traceback__ = error.__traceback__.tb_next
     return error
 
 
 def find(path, qualname):
-    """The function with this name in a file, and the class if it is a method."""
+    """Returns the function with this name in a file, and the class if it is a method."""
     found, owner = imported(path), None
     for part in qualname.split("."):
         owner = found if isinstance(found, type) else None
@@ -122,7 +122,7 @@ def imported(path):
 
 
 def staged(function, owner, arguments_by_name):
-    """The graph that a call with these inputs runs."""
+    """Returns the graph that a call with these inputs runs."""
     plain = function.python_function if isinstance(function, Function) else function
     parameters = inputs.parameters(plain)
     positional = []
@@ -137,7 +137,7 @@ def staged(function, owner, arguments_by_name):
 
 
 def chosen(names):
-    """The passes of the optimizer and those on native programs among these names."""
+    """Returns the passes of the optimizer and those on native programs among these names."""
     optimizer, native = _runtime.passes()
     if names is None or names == "all":
         return ([], []) if names is None else (optimizer, native)
@@ -147,7 +147,7 @@ def chosen(names):
 
 
 def written(graph, format):
-    """The graph in one of the formats that the runtime writes."""
+    """Returns the graph in one of the formats that the runtime writes."""
     if format == "text":
         return graph.text().rstrip("\n")
     writer = getattr(graph, format, None)

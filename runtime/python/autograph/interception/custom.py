@@ -41,7 +41,7 @@ class Context:
 
 
 def apply(cls, *args):
-    """The staged form of `Function.apply`."""
+    """Stages `Function.apply`."""
     staging = current()
     if staging is None:
         return _apply(cls, *args)
@@ -62,8 +62,8 @@ def apply(cls, *args):
 
 
 def differentiable(name, backward, context, outputs, inputs):
-    """The outputs, with `backward` as their derivative with respect to the inputs. What `backward` computes becomes part of
-    the graph. If it changes Python state or reads the data of a tensor, the graph calls it instead."""
+    """Returns the outputs, with `backward` as their derivative with respect to the inputs. What `backward` computes becomes
+    part of the graph. If it changes Python state or reads the data of a tensor, the graph calls it instead."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
     attributes = {key: value for key, value in vars(context).items() if isinstance(value, torch.Tensor)}
@@ -86,7 +86,7 @@ class _Derivative:
         self.called = None  # the operator that calls it when the graph runs
 
     def operator(self, name):
-        """An operator that copies `outputs`, and has this derivative with respect to `inputs`."""
+        """Returns an operator that copies `outputs`, and has this derivative with respect to `inputs`."""
         _LIBRARY.define(f"{name}(Tensor[] outputs, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
         _LIBRARY.impl(name, lambda outputs, inputs, saved: [o.clone() for o in outputs], "CompositeExplicitAutograd")
         _LIBRARY.define(f"{name}_backward(Tensor[] gradients, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
@@ -108,7 +108,7 @@ class _Derivative:
         return [None] * outputs, found, [None] * len(saved)
 
     def _captured(self, gradients, inputs, saved):
-        """The gradients as part of the graph; None if that is not possible."""
+        """Returns the gradients as part of the graph; None if that is not possible."""
         objects = current().objects
         objects.watch(self.backward)
         before = objects.snapshot()

@@ -85,21 +85,21 @@ def _refuse_sparse(staging, args):
 
 
 def contiguous(staging, fake):
-    """The tensor, or a copy if it is not contiguous. The graph decides this when it runs."""
+    """Returns the tensor, or a copy if it is not contiguous. The graph decides this when it runs."""
     with staging.quiet():
         copy = fake.clone(memory_format=torch.contiguous_format)
     return emit(staging, _CONTIGUOUS, [fake, torch.contiguous_format], copy)
 
 
 def _is_kept(func, args, kwargs):
-    """Whether a composite operator is recorded as one node. Attention with dropout is decomposed, because the derivative of
-    one node would draw other random numbers."""
+    """Returns whether a composite operator is recorded as one node. Attention with dropout is decomposed, because the
+    derivative of one node would draw other random numbers."""
     return func in _NOT_DECOMPOSED and schemas.in_order(func, args, kwargs)[4] == 0
 
 
 def _with_sizes(staging, func, args, kwargs):
-    """The arguments, with symbolic sizes in place of staged integers, because a decomposition compares them with sizes of
-    tensors."""
+    """Returns the arguments, with symbolic sizes in place of staged integers, because a decomposition compares them with sizes
+    of tensors."""
 
     def sized(argument, type):
         if isinstance(argument, (list, tuple)):
@@ -115,7 +115,7 @@ def _with_sizes(staging, func, args, kwargs):
 
 
 def compute(staging, func, args):
-    """The result of an operation, as fake tensors."""
+    """Returns the result of an operation, as fake tensors."""
 
     def lowered(argument, type):
         if isinstance(argument, (list, tuple)):
@@ -158,7 +158,7 @@ def _computed_by_torch(staging, func, args):
 
 
 def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
-    """Whether this is `x[-1:]` of a dimension of unknown size. The dimension is assumed not to be empty."""
+    """Returns whether this is `x[-1:]` of a dimension of unknown size. The dimension is assumed not to be empty."""
     if type(start) is not int or start != -1 or end not in (None, sys.maxsize) or step != 1:
         return False
     with torch._C.DisableTorchFunction():
@@ -171,21 +171,21 @@ def _needs_numbers(error):
 
 
 def _guards():
-    """The class of torch's error about a condition on an unknown size, in a tuple. The tuple is empty as long as its module
-    is not imported, because there is no unknown size then."""
+    """Returns the class of torch's error about a condition on an unknown size, in a tuple. The tuple is empty as long as its
+    module is not imported, because there is no unknown size then."""
     module = sys.modules.get("torch.fx.experimental.symbolic_shapes")
     return () if module is None else (module.GuardOnDataDependentSymNode,)
 
 
 def _unknown_shape():
-    """The classes of the errors that torch's shape functions raise for code that is correct in eager torch."""
+    """Returns the classes of the errors that torch's shape functions raise for code that is correct in eager torch."""
     of_fakes = DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
     return (*_guards(), *of_fakes)
 
 
 def _example(staging, func, number, type):
-    """A number in place of a staged number, to compute the result's shape. Where the shape depends on the number, it is the
-    symbolic size."""
+    """Returns a number in place of a staged number, to compute the result's shape. Where the shape depends on the number, it
+    is the symbolic size."""
     value = scalars.lower(staging, number)
     if not hasattr(value, "type"):
         return value
@@ -203,7 +203,7 @@ _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
 
 
 def _with_complex_tensors(func, args):
-    """The arguments with a tensor in place of a complex number where the operator takes a tensor."""
+    """Returns the arguments with a tensor in place of a complex number where the operator takes a tensor."""
     kinds = [kind for _, kind, _ in schemas.arguments(func)]
     with _without_modes():
         return [torch.tensor(a) if type(a) is complex and kind == "Tensor" else a for a, kind in zip(args, kinds)]
@@ -251,8 +251,8 @@ def emit(staging, func, args, result):
 
 
 def _element_type(tensors):
-    """The type of the elements of a list of tensors. Sizes that differ between elements are unknown; a run reads such a size
-    from the element, for example for the zeros of a gradient. If the numbers of dimensions differ, all sizes are
+    """Returns the type of the elements of a list of tensors. Sizes that differ between elements are unknown; a run reads such
+    a size from the element, for example for the zeros of a gradient. If the numbers of dimensions differ, all sizes are
     unknown."""
     types = [views.result_type(tensor) for tensor in tensors]
     counts = {len(type.dims) for type in types}
@@ -263,7 +263,7 @@ def _element_type(tensors):
 
 
 def _distinct(staging, fake):
-    """The tensor, or a copy if torch returned one of its operands."""
+    """Returns the tensor, or a copy if torch returned one of its operands."""
     if not isinstance(fake, FakeTensor):
         with staging.quiet():
             fake = staging.fake_mode.from_tensor(fake)
@@ -292,8 +292,8 @@ def _view(staging, func, args, result):
 
 
 def _is_new(staging, view):
-    """Whether a tensor was just created by a factory such as `torch.zeros` or `torch.zeros_like`. Torch itself detaches such
-    a tensor."""
+    """Returns whether a tensor was just created by a factory such as `torch.zeros` or `torch.zeros_like`. Torch itself
+    detaches such a tensor."""
     if staging.called in _DETACHING:
         return False
     nodes = staging.record.region.nodes
@@ -401,7 +401,7 @@ def _ctc_loss_backward(staging, func, args, kwargs):
 
 
 def _contents(fake):
-    """The tensor with the data of a fake tensor that torch created for a constant."""
+    """Returns the tensor with the data of a fake tensor that torch created for a constant."""
     constant = fake.constant
     if constant is None:
         raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
@@ -440,8 +440,8 @@ def _cosine_similarity(staging, func, args, kwargs):
 
 
 def _onednn_layer(staging, func, args, kwargs):
-    """A layer of an LSTM. Torch saves the values that the derivative needs only if a tensor requires a gradient. Here they
-    are saved whenever gradients are enabled."""
+    """Records a layer of an LSTM. Torch saves the values that the derivative needs only if a tensor requires a gradient. Here
+    they are saved whenever gradients are enabled."""
     *operands, train = schemas.in_order(func, args, kwargs)
     fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in operands]
     fakes.append(train or torch.is_grad_enabled())
@@ -449,7 +449,7 @@ def _onednn_layer(staging, func, args, kwargs):
 
 
 def _under_mode(function):
-    """A special operator whose implementation calls other operators, which are recorded."""
+    """Returns a special operator whose implementation calls other operators. These are recorded."""
 
     def special(staging, func, args, kwargs):
         with Recorder(staging):

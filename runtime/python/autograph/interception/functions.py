@@ -71,7 +71,7 @@ def _is_number_tensor(value):
 
 
 def _index(staging, index):
-    """An index with staged numbers in place of those tensors that Python would convert to numbers."""
+    """Returns an index with staged numbers in place of those tensors that Python would convert to numbers."""
     if isinstance(index, tuple):
         return tuple(_index(staging, part) for part in index)
     if isinstance(index, slice):
@@ -140,7 +140,7 @@ def _deepcopy(staging, func, tensor, memo):
 
 
 def _needs_data(what):
-    """A function that raises an error, because it would read the data of a tensor."""
+    """Returns a function that raises an error, because it would read the data of a tensor."""
 
     def special(staging, func, tensor, *args, **kwargs):
         raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
@@ -285,7 +285,7 @@ def _stacked(staging, data, dtype):
 
 
 def _equal(staging, func, tensor, other):
-    """A staged boolean: whether two tensors are equal. Torch returns a Python boolean."""
+    """Returns a staged boolean: whether two tensors are equal. Torch returns a Python boolean."""
     if tuple(tensor.shape) != tuple(other.shape):
         return False
     with torch._C._AutoDispatchBelowAutograd():

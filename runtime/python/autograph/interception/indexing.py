@@ -36,7 +36,7 @@ def set(tensor, index, value):
 
 
 def _basic(tensor, index):
-    """The view that the numbers, slices, `None` and `...` of an index select, and the remaining advanced index."""
+    """Returns the view that the numbers, slices, `None` and `...` of an index select, and the remaining advanced index."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if not any(part is Ellipsis for part in parts):
         parts.append(Ellipsis)

@@ -25,7 +25,7 @@ MOST = 10_000
 
 
 def known(mode, func, args):
-    """The result of an operator; None if torch has to compute it. Arguments are in the order of the schema."""
+    """Returns the result of an operator; None if torch has to compute it. Arguments are in the order of the schema."""
     with torch._C.DisableTorchFunction():
         if schemas.is_view(func):
             return _viewed(mode, func, args)
@@ -85,7 +85,7 @@ def _is_fixed(argument):
 
 
 def _by_rule(func, args):
-    """The results of an operator by its rule, if all tensors are on one device."""
+    """Returns the results of an operator by its rule, if all tensors are on one device."""
     tensors = [a for a in args if isinstance(a, FakeTensor)]
     tensors += [part for a in args if isinstance(a, (list, tuple)) for part in a if isinstance(part, FakeTensor)]
     devices = {tensor.fake_device for tensor in tensors}
@@ -105,7 +105,7 @@ def _made(mode, found):
 
 
 def _key(func, args):
-    """What the results depend on; None if a size is not known."""
+    """Returns what the results depend on; None if a size is not known."""
     parts = [func, ambient()]
     for argument, type_ in zip(args, schemas.types(func)):
         part = _part(argument)

@@ -56,7 +56,7 @@ def torch_assert(condition, message):
 
 
 def torch_check(kind, check):
-    """The staged form of a function such as `torch._check`, which raises an exception of the class `kind`."""
+    """Returns the staged form of a function such as `torch._check`, which raises an exception of the class `kind`."""
 
     def checked(cond, message=None):
         if not is_staged(cond) or isinstance(cond, torch.Tensor):

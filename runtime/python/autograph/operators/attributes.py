@@ -41,7 +41,7 @@ class Conditional:
 
 
 def _existing(instance, name, maybe):
-    """The value of an attribute. On the paths on which it does not exist, the graph raises an `AttributeError`."""
+    """Returns the value of an attribute. On the paths on which it does not exist, the graph raises an `AttributeError`."""
     staging = current()
     flag = scalars.lower(staging, maybe.flag)
     if flag is not True:
@@ -77,6 +77,6 @@ def remove(staging):
 
 
 def existence(owner, name):
-    """The attribute of an object as a `Maybe` if it exists on some paths only; otherwise None."""
+    """Returns the attribute of an object as a `Maybe` if it exists on some paths only; otherwise None."""
     value = getattr(owner, "__dict__", {}).get(name) if isinstance(name, str) else None
     return value if isinstance(value, Maybe) and isinstance(value.absent, Undefined) else None

@@ -117,7 +117,7 @@ def _extreme(function, args, kwargs):
 
 
 def _better(function, best, other):
-    """The better of two values; of equal values the first, as in Python."""
+    """Returns the better of two values; of equal values the first, as in Python."""
     if scalars.kind_of(best) is not None and scalars.kind_of(best) == scalars.kind_of(other):
         if not is_staged(best) and not is_staged(other):
             return function(best, other)
@@ -142,7 +142,8 @@ def sum_(values, start=0):
 
 
 def _python_sum(tensor):
-    """The sum of the rows with Python's `+`, which preserves an integer dtype. `Tensor.sum` returns 64-bit integers."""
+    """Returns the sum of the rows with Python's `+`, which preserves an integer dtype. `Tensor.sum` returns 64-bit
+    integers."""
     if tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.uint8):
         return tensor.sum(0, dtype=tensor.dtype)
     return tensor.sum(0)

@@ -130,8 +130,8 @@ _PASS_ON = (iter, next, id, isinstance, issubclass, repr, callable, map, filter,
 
 
 def _with_plain_strings(f, args, keywords):
-    """The arguments with plain strings in place of staged ones, unless `f` only stores them or passes them on: code that is
-    not converted may read the characters."""
+    """Returns the arguments with plain strings in place of staged ones, unless `f` only stores them or passes them on: code
+    that is not converted may read the characters."""
     owner = f if isinstance(f, type) else getattr(f, "__objclass__", None) or type(getattr(f, "__self__", None))
     is_join = owner is str and getattr(f, "__name__", None) == "join"
     if is_join or isinstance(owner, type) and issubclass(owner, _STORES) or any(f is other for other in _PASS_ON):
@@ -247,8 +247,8 @@ def staged_module_call(self, *args, **keywords):
 
 
 def _frame_of(scope, innermost=True):
-    """The frame that has `scope` in a variable. With `innermost`, the frame of the innermost block of the function; otherwise
-    that of the function itself."""
+    """Returns the frame that has `scope` in a variable. With `innermost`, the frame of the innermost block of the function;
+    otherwise that of the function itself."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

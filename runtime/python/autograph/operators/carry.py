@@ -117,7 +117,7 @@ class Carry:
             return self._widen_cells(block, outside) and all(matches)
 
     def _start(self, spec):
-        """The spec of a variable at the start of an iteration."""
+        """Returns the spec of a variable at the start of an iteration."""
         is_object = isinstance(spec, specs.Constant) and not specs.is_absent(spec.value)
         return spec_of(self.staging, spec.value) if is_object else spec
 
@@ -145,7 +145,7 @@ class Carry:
         return False
 
     def _unchanged(self, index, after):
-        """Whether an iteration leaves a variable unchanged."""
+        """Returns whether an iteration leaves a variable unchanged."""
         start = self.starts[index]
         if is_staged_tensor(start):
             return regions.same_object(after, start)
@@ -205,7 +205,7 @@ class Carry:
     # Around the loop.
 
     def test(self, test, get_state, set_state):
-        """The region that computes the loop condition; None if the condition is always true."""
+        """Returns the region that computes the loop condition; None if the condition is always true."""
         answer = None
 
         def body():
@@ -228,7 +228,7 @@ class Carry:
         return block.region
 
     def operands(self):
-        """The operands of the loop: the state before it."""
+        """Returns the operands of the loop: the state before it."""
         staging, operands = self.staging, []
         for value, spec in zip(self.init, self.specs):
             operands.extend(lower(staging, value, spec))

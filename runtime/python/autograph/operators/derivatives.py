@@ -46,7 +46,7 @@ def grad_and_value(function, argnums=0, has_aux=False):
 
 @_staged
 def jacrev(function, argnums=0, has_aux=False, *, chunk_size=None):
-    """The Jacobian in reverse mode: computes one gradient for each element of the outputs."""
+    """Returns the Jacobian in reverse mode: computes one gradient for each element of the outputs."""
 
     def derived(*args, **kwargs):
         point = _Point(function, args, kwargs, argnums, has_aux)
@@ -105,12 +105,12 @@ class _Point:
         self.inputs, self._structure = pytree.tree_flatten([args[i] for i in numbers])
 
     def pullback(self, value, cotangents):
-        """The vector-Jacobian product: the gradients of the inputs."""
+        """Returns the vector-Jacobian product: the gradients of the inputs."""
         seeds = None if cotangents is None else pytree.tree_leaves(cotangents)
         return _gradient(pytree.tree_leaves(value), self.inputs, seeds)
 
     def as_arguments(self, found):
-        """One value for each input, in the structure of the arguments."""
+        """Returns one value for each input, in the structure of the arguments."""
         found = pytree.tree_unflatten(list(found), self._structure)
         return found[0] if self.is_single else tuple(found)
 

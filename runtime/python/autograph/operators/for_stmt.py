@@ -48,7 +48,7 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
 
 
 def _graph_iterable(staging, iter_, body):
-    """The iterable for a loop of the graph; None if the loop is always unrolled."""
+    """Returns the iterable for a loop of the graph; None if the loop is always unrolled."""
     if ranges.is_staged_iterable(iter_) or isinstance(iter_, torch.Tensor):
         return ranges.iterable(iter_)
     if type(iter_) is range and len(iter_) > MAX_UNROLLED and body.__code__ not in staging.unrolled:
@@ -66,7 +66,7 @@ def _elements(source):
 
 
 def _decided(staging, source):
-    """The elements for the arguments of this call."""
+    """Returns the elements for the arguments of this call."""
     bounds = [staging.decided_number(bound) for bound in source.bounds()]
     if None in bounds:
         raise StagingError("how often this loop runs is only known when the graph runs", spans.current())
@@ -74,8 +74,8 @@ def _decided(staging, source):
 
 
 def _assumed(staging, source, execution):
-    """The first elements, as many as the assumed number of iterations. The graph checks the number. If the loop is assumed
-    to end by `break`, the iterable may have more elements."""
+    """Returns the first elements, as many as the assumed number of iterations. The graph checks the number. If the loop is
+    assumed to end by `break`, the iterable may have more elements."""
     start, stop, step = source.bounds()
     count, is_complete = execution.expected
     if not _is_length_staged(source):
@@ -156,7 +156,8 @@ def _rewind(staging, mark):
 
 
 def _has_tensor_operations(region):
-    """Whether a region computes with tensors. A loop of known length that computes only with numbers runs in Python."""
+    """Returns whether a region computes with tensors. A loop of known length that computes only with numbers runs in
+    Python."""
     return any(
         is_aten(node.op) or isinstance(node.op, Gradient) or any(map(_has_tensor_operations, node.regions))
         for node in region.nodes
@@ -183,8 +184,8 @@ def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
 
 
 def _continues(extra_test, execution, count):
-    """The condition, besides the iterable, on which a loop continues after `count` iterations: a staged boolean, or its
-    assumed value."""
+    """Returns the condition, besides the iterable, on which a loop continues after `count` iterations: a staged boolean, or
+    its assumed value."""
     continues = extra_test is None or extra_test()
     if execution is None or execution.expected is None or not is_staged(continues):
         return continues

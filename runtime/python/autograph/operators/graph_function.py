@@ -52,8 +52,8 @@ class GraphFunction:
     # Calls.
 
     def admits(self, arguments, widened):
-        """Whether the body of this function can call the function with these arguments. If the call needs wider parameter
-        types, the pass is restarted with these types."""
+        """Returns whether the body of this function can call the function with these arguments. If the call needs wider
+        parameter types, the pass is restarted with these types."""
         try:
             spec = self._including(self.spec, arguments, widened)
         except specs.Mismatch:
@@ -64,8 +64,8 @@ class GraphFunction:
         return True
 
     def _including(self, spec, value, widened):
-        """The spec, widened so that it includes another argument. Unless `widened`, a function is specialized to its Python
-        values and tensor types, and an argument that differs in these raises `Mismatch`."""
+        """Returns the spec, widened so that it includes another argument. Unless `widened`, a function is specialized to its
+        Python values and tensor types, and an argument that differs in these raises `Mismatch`."""
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and _same(spec.value, value):
             return spec
@@ -211,7 +211,7 @@ class GraphFunction:
 
 
 def _constant_spec(arguments):
-    """The initial spec, in which all arguments are constant."""
+    """Returns the initial spec, in which all arguments are constant."""
     args, keywords = arguments
     args = specs.Tree(tuple, None, tuple(map(specs.Constant, args)))
     keywords = specs.Tree(dict, tuple(keywords), tuple(map(specs.Constant, keywords.values())))
@@ -219,7 +219,7 @@ def _constant_spec(arguments):
 
 
 def _kind(spec):
-    """The dtype or kind of number, which widening must not change."""
+    """Returns the dtype or kind of number, which widening must not change."""
     return spec.type.dtype if isinstance(spec, specs.Tensor) else specs.number_kind(spec)
 
 

@@ -64,7 +64,7 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs):
 
 
 def _merge(staging, index, name, blocks, init):
-    """The spec of a variable after the branches."""
+    """Returns the spec of a variable after the branches."""
     live = [block for block in blocks if not block.is_dead]
     if all(regions.same_object(block.values[index], init) for block in live):
         return specs.Constant(init)
@@ -80,7 +80,7 @@ def _merge(staging, index, name, blocks, init):
 
 
 def _cells(staging, blocks):
-    """The cells that a branch changes in place, each with its spec after the branches."""
+    """Returns the cells that a branch changes in place, each with its spec after the branches."""
     cells = {}
     for block in blocks:
         for cell in block.changed:

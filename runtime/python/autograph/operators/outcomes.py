@@ -10,7 +10,7 @@ from ..record.types import BOOL, INT
 
 
 def is_true(execution, value):
-    """Whether a value that is not staged is true. Reports the outcome."""
+    """Returns whether a value that is not staged is true. Reports the outcome."""
     outcome = bool(value)
     if execution is not None:
         execution.report(outcome)
@@ -18,15 +18,15 @@ def is_true(execution, value):
 
 
 def assumed(execution, flag, answer=None):
-    """The assumed value of a staged boolean: `answer` if it is given, otherwise the expected outcome. The graph checks the
-    value. Without an assumption, returns the boolean itself."""
+    """Returns the assumed value of a staged boolean: `answer` if it is given, otherwise the expected outcome. The graph checks
+    the value. Without an assumption, returns the boolean itself."""
     if execution is None or execution.expected is None:
         return flag
     return current().path.check(execution, flag, execution.expected if answer is None else answer)
 
 
 def integer(value):
-    """The number that `.item()` or `int(x)` returns. Reports an integer, or replaces it by the assumed integer."""
+    """Returns the number that `.item()` or `int(x)` returns. Reports an integer, or replaces it by the assumed integer."""
     if type(value) is not int and not (scalars.is_staged(value) and scalars.kind_of(value) == INT):
         return value
     execution = profile.execution("number")
@@ -48,5 +48,5 @@ def _assumed(execution, operand):
 
 
 def is_item(f):
-    """Whether a method is `.item` of a tensor."""
+    """Returns whether a method is `.item` of a tensor."""
     return getattr(f, "__name__", None) == "item" and isinstance(getattr(f, "__self__", None), torch.Tensor)

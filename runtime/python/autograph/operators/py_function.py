@@ -33,7 +33,7 @@ def py_function(function, inputs=(), types=()):
 
 
 def _differentiable(staging, callback, inputs, operands, needed, types):
-    """The results, with the derivative that torch's autograd records during the call of the function."""
+    """Returns the results, with the derivative that torch's autograd records during the call of the function."""
     callback = tape.with_autograd(tape.recorded(callback, needed))
     with torch.no_grad():  # `taped` defines the derivative
         *values, record = staging.call_python(callback, operands, [*types, _TAPE])
@@ -45,7 +45,7 @@ def _differentiable(staging, callback, inputs, operands, needed, types):
 
 
 def _needs_gradient(staging, value):
-    """Whether a derivative with respect to a value may be needed. A value that a loop carries may get a history in a
+    """Returns whether a derivative with respect to a value may be needed. A value that a loop carries may get a history in a
     later iteration."""
     if not isinstance(value, torch.Tensor) or not is_differentiable(value.dtype):
         return False

@@ -47,14 +47,14 @@ class Kind:
         self.have_history = have_history
 
     def merged(self, other):
-        """The narrowest kind that includes both kinds; None if there is none."""
+        """Returns the narrowest kind that includes both kinds; None if there is none."""
         if self.structure != other.structure or self.have_history != other.have_history:
             return None
         types = [_merged(a, b) for a, b in zip(self.types, other.types)]
         return None if any(t is False for t in types) else Kind(self.structure, types, self.have_history)
 
     def fits(self, other):
-        """Whether this kind includes another, regardless of gradients."""
+        """Returns whether this kind includes another, regardless of gradients."""
         merged = self.merged(Kind(other.structure, other.types, self.have_history))
         return merged is not None and merged.types == self.types
 
@@ -68,8 +68,9 @@ def _merged(a, b):
 
 
 def kind_of(result, arguments, versions):
-    """The kind of a result. None if a graph cannot hold the result, if the call has changed one of its arguments, or if the
-    result shares memory with an argument. `versions` contains torch's version counters of the tensors before the call."""
+    """Returns the kind of a result. Returns None if a graph cannot hold the result, if the call has changed one of its
+    arguments, or if the result shares memory with an argument. `versions` contains torch's version counters of the tensors
+    before the call."""
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
     if any(t.is_inference() for t in tensors) or any(t._version != version for t, version in zip(tensors, versions)):
         return None
@@ -209,7 +210,7 @@ def _reach(staging, function, held):
 
 
 def _reachable(functions, values, in_python=()):
-    """The state that functions can reach by the names in their code."""
+    """Returns the state that functions can reach by the names in their code."""
     named = None
     for _ in range(2):  # the first iteration finds the names
         objects = Objects()
@@ -253,8 +254,8 @@ def check(staging, python_function, changed):
 
 
 def _can_be_shared(entry, objects, rest):
-    """Whether the function and the rest of the trace can share an entry. This holds for a variable that neither of them
-    assigns, and for an object of which they use different attributes."""
+    """Returns whether the function and the rest of the trace can share an entry. This holds for a variable that neither of
+    them assigns, and for an object of which they use different attributes."""
     if isinstance(entry, heap.Variable):
         return not _assigned([*objects.codes, *rest.codes]) & {entry.place.name, _ANY}
     if isinstance(entry, heap.Attributes):
@@ -266,7 +267,7 @@ def _can_be_shared(entry, objects, rest):
 
 
 def _assigned(codes):
-    """The names of the variables and attributes that code assigns; includes `_ANY` if the code may assign any
+    """Returns the names of the variables and attributes that code assigns; includes `_ANY` if the code may assign any
     attribute."""
     found = set()
     for code in codes:
@@ -348,7 +349,7 @@ _PRINT = builtins.print
 
 
 def was_printed_before():
-    """Whether the run of the surrounding `replaying` block has already made this call of `print`. Counts the call."""
+    """Returns whether the run of the surrounding `replaying` block has already made this call of `print`. Counts the call."""
     run = getattr(_LOCAL, "replayed", None)
     if run is None or not run.printed:
         return False
@@ -357,7 +358,7 @@ def was_printed_before():
 
 
 def current_run():
-    """The run of the surrounding `running` block, or a new one."""
+    """Returns the run of the surrounding `running` block, or a new one."""
     return getattr(_LOCAL, "run", None) or Run()
 
 
@@ -393,7 +394,7 @@ def recomputing(run):
 
 
 def _recomputed():
-    """The next logged call of the surrounding `recomputing` block; None outside of such a block."""
+    """Returns the next logged call of the surrounding `recomputing` block; None outside of such a block."""
     calls = getattr(_LOCAL, "recomputed", None)
     return None if calls is None else next(calls)
 

@@ -19,7 +19,7 @@ class Iterable:
 
 
 def _decided(bounds):
-    """The Python `range` with these bounds, which are decided for the arguments of this call."""
+    """Returns the Python `range` with these bounds, which are decided for the arguments of this call."""
     known = [current().decided_number(bound) if is_staged(bound) else bound for bound in bounds]
     if None in known:
         raise StagingError("the number of elements is only known when the graph runs", spans.current())
@@ -27,7 +27,7 @@ def _decided(bounds):
 
 
 def _in_python(name):
-    """A method of `range`, for the arguments of this call."""
+    """Returns a method of `range` that decides the bounds for the arguments of this call."""
     method = getattr(range, name)
 
     def decided(self, *args):
@@ -169,7 +169,7 @@ class Reversed(Iterable):
 
 
 def lists_of(values):
-    """The lists that an iterable takes its elements from."""
+    """Returns the lists that an iterable takes its elements from."""
     if isinstance(values, Items):
         return [values.items]
     inner = getattr(values, "inner", ())
@@ -178,7 +178,7 @@ def lists_of(values):
 
 
 def _position(inner, i):
-    """The argument of `inner.at` for the element with index `i`. A `Range` takes the number itself."""
+    """Returns the argument of `inner.at` for the element with index `i`. A `Range` takes the number itself."""
     return inner.start + i * inner.step if isinstance(inner, Range) else i
 
 
@@ -187,7 +187,7 @@ def is_staged_iterable(value):
 
 
 def iterable(value):
-    """The value as an iterable of a staged loop; None if it can only be iterated in Python."""
+    """Returns the value as an iterable of a staged loop; None if it can only be iterated in Python."""
     if isinstance(value, Iterable):
         return value
     if is_staged_tensor(value):

@@ -75,7 +75,7 @@ def enter(staging, function, converted, args, keywords):
 
 
 def _stack_is_deep():
-    """Whether Python's stack is close to its limit."""
+    """Returns whether Python's stack is close to its limit."""
     frame, depth = sys._getframe(1), 0
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
@@ -103,13 +103,13 @@ def _called(staging, outer, function, converted, arguments):
 
 
 def _differing(before, after):
-    """The arguments that differ between two calls: index or name -> (before, after)."""
+    """Returns the arguments that differ between two calls: index or name -> (before, after)."""
     old, new = ({**dict(enumerate(args)), **keywords} for args, keywords in (before, after))
     return {key: (old[key], new[key]) for key in old.keys() & new.keys() if not specs.same(old[key], new[key])}
 
 
 def _differs_in_objects(differing):
-    """Whether two calls differ in Python objects, as for a chain of modules. The objects end such a recursion."""
+    """Returns whether two calls differ in Python objects, as for a chain of modules. The objects end such a recursion."""
     staged = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
     simple = (bool, int, float, str, bytes, list, tuple, dict, *staged)
     return any(not isinstance(new, simple) for _, new in differing.values())
@@ -128,7 +128,7 @@ def _unbounded_error(function, differing):
 
 
 def _same_function(a, b):
-    """Whether two functions have the same code and the same cells."""
+    """Returns whether two functions have the same code and the same cells."""
     if a is b:
         return True
     cells = [[id(cell) for cell in function.__closure__ or ()] for function in (a, b)]
@@ -136,7 +136,7 @@ def _same_function(a, b):
 
 
 def _of_same_kind(staging, a, b):
-    """Whether arguments are of the same kind: equal except for the values of tensors and staged numbers."""
+    """Returns whether arguments are of the same kind: equal except for the values of tensors and staged numbers."""
     if regions.same_object(a, b):
         return True
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):

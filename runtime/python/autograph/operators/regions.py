@@ -91,7 +91,7 @@ _PLAIN_SETTERS = types.MemberDescriptorType, attributes.Conditional
 
 
 def _has_setter(get_state, name):
-    """Whether assigning an attribute, such as `a.b`, calls code of the user."""
+    """Returns whether assigning an attribute, such as `a.b`, calls code of the user."""
     root, _, path = name.partition(".")
     if not path or "[" in name or "(" in name:
         return False
@@ -136,7 +136,7 @@ KEEP = _Keep()
 
 
 def variables(names, get_state, set_state):
-    """The names and accessors of the state, without elements of tensors (`x[i]` for a tensor `x`). Writes to these are
+    """Returns the names and accessors of the state, without elements of tensors (`x[i]` for a tensor `x`). Writes to these are
     in-place writes to the tensor, which `Aliases` tracks."""
     first, second = get_state(), get_state()
     if any(map(functools.partial(_has_setter, get_state), names)):
@@ -164,7 +164,7 @@ def variables(names, get_state, set_state):
 
 
 def same_object(a, b):
-    """Whether two values are the same object, or equal views of one tensor."""
+    """Returns whether two values are the same object, or equal views of one tensor."""
     if a is b:
         return True
     if is_staged_tensor(a) and is_staged_tensor(b):
@@ -219,7 +219,7 @@ class WithParts:
 
 
 def _with_plain_lists(value):
-    """The value with a `list` in place of each `List`."""
+    """Returns the value with a `list` in place of each `List`."""
     if isinstance(value, List) and value.value is None:
         return [_with_plain_lists(item) for item in value]
     return tuple(map(_with_plain_lists, value)) if type(value) is tuple else value
@@ -283,7 +283,7 @@ def check_not_caught(staging):
 
 
 def condition(staging, value, what):
-    """The operand for a staged condition: `bool(value)`."""
+    """Returns the operand for a staged condition: `bool(value)`."""
     if isinstance(value, torch.Tensor):
         type = staging.value_of(value).type
         if any(n not in (1, None) for n in type.dims):
@@ -298,7 +298,7 @@ def condition(staging, value, what):
 
 
 def cell_value(cell, state):
-    """The state of a cell as a value that has a spec. A cell is a base, list or place that a region changes."""
+    """Returns the state of a cell as a value that has a spec. A cell is a base, list or place that a region changes."""
     if isinstance(cell, List):
         contents = List()
         contents.restore(state)
@@ -344,7 +344,7 @@ def store_cell(staging, cell, spec, values):
 
 
 def same_state(a, b):
-    """Whether two states of a cell are the same objects."""
+    """Returns whether two states of a cell are the same objects."""
     if type(a) in (list, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(same_state, a, b))
     if type(a) is type(b) is dict:
@@ -353,5 +353,5 @@ def same_state(a, b):
 
 
 def description(cell):
-    """A description of a cell for messages."""
+    """Returns a description of a cell for messages."""
     return "a tensor" if isinstance(cell, Base) else "a list" if isinstance(cell, List) else f"`{cell}`"

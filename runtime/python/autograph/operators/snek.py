@@ -44,7 +44,7 @@ class NonLocalReturnValue(Exception):
 
 
 def _depth():
-    """The number of regions of the graph around the code that runs."""
+    """Returns the number of regions of the graph around the code that runs."""
     staging = current()
     return 0 if staging is None else staging.depth
 
@@ -151,7 +151,7 @@ def _contents(name, cell):
 
 @functools.lru_cache(maxsize=None)
 def _assigned(code):
-    """The free variables that a code object assigns or deletes, itself or in functions nested in it."""
+    """Returns the free variables that a code object assigns or deletes, itself or in functions nested in it."""
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -19,7 +19,7 @@ _LIBRARY.define("play_back(Tensor tape, Tensor[] seeds, Tensor[] inputs) -> Tens
 
 
 def with_autograd(function):
-    """The function as a graph calls it: with torch's autograd, and with the current modes of autocast and autograd."""
+    """Returns the function as a graph calls it: with torch's autograd, and with the current modes of autocast and autograd."""
     casts = [
         (kind, torch.get_autocast_dtype(kind))
         for kind in torch._C._autocast_supported_devices()
@@ -43,8 +43,8 @@ def _cast(function, values, casts):
 
 
 def recorded(function, needed):
-    """A function that also returns the tape, as its last result. `needed` contains a boolean for each argument: whether it
-    needs a gradient."""
+    """Returns a function that also returns the tape, as its last result. `needed` contains a boolean for each argument:
+    whether it needs a gradient."""
 
     def called(*values):
         values = [v.detach().requires_grad_() if need else v for v, need in zip(values, needed)]

@@ -34,7 +34,7 @@ _FULL = of_torch(torch.ops.aten.full.default)
 
 
 def _active(staging):
-    """The active trace. Raises an error if there is none: `init_scope` cannot use a list of the graph."""
+    """Returns the active trace. Raises an error if there is none: `init_scope` cannot use a list of the graph."""
     if staging is None:
         raise StagingError(LIFTED, spans.current())
     return staging
@@ -114,7 +114,7 @@ class List(list):
         return staging.scalar(memo[key])
 
     def in_graph(self):
-        """The list as a value of the graph, and its spec."""
+        """Returns the list as a value of the graph, and its spec."""
         staging = _active(current())
         if self.value is not None:
             return self.value, self.spec
@@ -305,7 +305,7 @@ def _dtype(spec):
 
 
 def spec_of(staging, value):
-    """The spec of a value."""
+    """Returns the spec of a value."""
     if isinstance(value, torch.Tensor):
         return specs.Tensor(staging.value_of(value).type)
     if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -324,7 +324,7 @@ def spec_of(staging, value):
 
 
 def lower(staging, value, spec):
-    """The operands that hold a value of this spec, computed in the current region."""
+    """Returns the operands that hold a value of this spec, computed in the current region."""
     if isinstance(spec, specs.Constant):
         return []
     if isinstance(spec, specs.Optional):
@@ -373,7 +373,7 @@ def hold(staging, value):
 
 
 def build(staging, spec, values):
-    """The value of a spec from an iterator of the graph's values."""
+    """Returns the value of a spec from an iterator of the graph's values."""
     if isinstance(spec, specs.Constant):
         return spec.value
     if isinstance(spec, specs.Optional):
@@ -392,7 +392,7 @@ def build(staging, spec, values):
 
 
 def unpacked(spec, value):
-    """The Python list for a result of the graph: its elements with their structure."""
+    """Returns the Python list for a result of the graph: its elements with their structure."""
     if isinstance(spec, specs.Growing) and isinstance(spec.element, (specs.Packed, specs.Growing)):
         return [unpacked(spec.element, item) for item in value]
     return _in_tree(spec.tree, iter(value)) if isinstance(spec, specs.Packed) else value
@@ -412,5 +412,5 @@ def _of_kind(spec, children):
 
 
 def is_record(value):
-    """Whether a value is a named tuple of Python or torch."""
+    """Returns whether a value is a named tuple of Python or torch."""
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")

@@ -20,8 +20,8 @@ UNBOUND = _unbound_local()
 
 
 def ld(v):
-    """The value of a variable that the code reads. Raises `UnboundLocalError` if the variable is unbound; if it is unbound on
-    some paths only, the graph raises on these paths."""
+    """Returns the value of a variable that the code reads. Raises `UnboundLocalError` if the variable is unbound; if it is
+    unbound on some paths only, the graph raises on these paths."""
     if isinstance(v, Undefined):
         raise UnboundLocalError(UNBOUND.format(v.symbol_name))
     if isinstance(v, Maybe):
@@ -30,7 +30,7 @@ def ld(v):
 
 
 def _checked(maybe):
-    """The value of a variable. On the paths on which it is unbound, the graph raises an `UnboundLocalError`."""
+    """Returns the value of a variable. On the paths on which it is unbound, the graph raises an `UnboundLocalError`."""
     if not isinstance(maybe.absent, Undefined):
         return maybe
     staging = current()
@@ -46,7 +46,7 @@ def _checked(maybe):
 
 
 def ldu(load_v, name):
-    """The value that `load_v` reads; `Undefined` if the variable, attribute or element does not exist."""
+    """Returns the value that `load_v` reads; `Undefined` if the variable, attribute or element does not exist."""
     try:
         return load_v()
     except (KeyError, AttributeError, NameError, IndexError):
@@ -54,15 +54,15 @@ def ldu(load_v, name):
 
 
 def returned(value):
-    """The return value of a function, given the value that its `return` statements left."""
+    """Returns the return value of a function, given the value that its `return` statements left."""
     if isinstance(value, UndefinedReturnValue):
         return None
     return value
 
 
 def on_every_path(staging, maybe, name):
-    """The return value of a function that returns a value on some paths and None on others. Staged code cannot continue
-    with both, so one is assumed: the result for the usual sizes, or for the arguments of this call."""
+    """Returns the return value of a function that returns a value on some paths and None on others. Staged code cannot
+    continue with both, so one is assumed: the result for the usual sizes, or for the arguments of this call."""
     flag = scalars.lower(staging, maybe.flag)
     has_value = staging.sizes.decided(flag, any_integer=True)
     if has_value is None:

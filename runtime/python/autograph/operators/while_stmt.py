@@ -29,8 +29,8 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
 
 
 def _continues(staging, test, execution, count):
-    """The loop condition after `count` iterations. It is a staged boolean, unless its value is decided for the arguments of
-    this call or assumed from profiled calls."""
+    """Returns the loop condition after `count` iterations. It is a staged boolean, unless its value is decided for the
+    arguments of this call or assumed from profiled calls."""
     if staging is not None and spans.current() in staging.decisions:
         return _decided(staging, test)
     if execution is None or execution.expected is None:
@@ -42,7 +42,7 @@ def _continues(staging, test, execution, count):
 
 
 def _decided(staging, test):
-    """The value of the condition for the arguments of this call, or the staged condition if the value is unknown."""
+    """Returns the value of the condition for the arguments of this call, or the staged condition if the value is unknown."""
     continues = test()
     answer = staging.decided(condition(staging, continues, "the loop")) if is_staged(continues) else None
     return continues if answer is None else answer
@@ -93,7 +93,7 @@ def _staged(staging, test, body, get_state, set_state, names, limit, peeled=Fals
 
 
 def _always(staging, carry):
-    """The region of a loop condition that is always true."""
+    """Returns the region of a loop condition that is always true."""
     with staging.record.new_region() as region:
         carry.install(region)
         region.results = [True]

@@ -31,8 +31,8 @@ class _Body:
 
 
 def closures(region):
-    """The functions that are called in a region, directly or by each other. Maps each to the outer values that it or its
-    callees use. A nested function comes before the function that contains it."""
+    """Returns the functions that are called in a region, directly or by each other. Maps each to the outer values that it or
+    its callees use. A nested function comes before the function that contains it."""
     bodies, pending = {}, list(_Body(region).calls)
     while pending:
         function = pending.pop()

@@ -7,12 +7,12 @@ _MARK_OR_ITS_REPR = re.compile(r"(\ue000|\\ue000)[0-9]+(\ue001|\\ue001)")
 
 
 def mark(index):
-    """The placeholder for the value with this index."""
+    """Returns the placeholder for the value with this index."""
     return f"\ue000{index}\ue001"
 
 
 def exist(text):
-    """Whether a text contains a mark."""
+    """Returns whether a text contains a mark."""
     return "\ue000" in text
 
 
@@ -23,5 +23,5 @@ def split(text):
 
 
 def elided(text):
-    """The text, or its `repr`, with `…` in place of each value."""
+    """Returns the text, or its `repr`, with `…` in place of each value."""
     return _MARK_OR_ITS_REPR.sub("…", text)

@@ -68,7 +68,7 @@ _OF_TORCH = {}  # OpOverload -> Op
 
 
 def of_torch(operator):
-    """The operation that calls an operator of torch, such as `torch.ops.aten.add.Tensor`."""
+    """Returns the operation that calls an operator of torch, such as `torch.ops.aten.add.Tensor`."""
     op = _OF_TORCH.get(operator)
     if op is None:
         op = _OF_TORCH[operator] = Op.of_torch(operator)
@@ -76,11 +76,11 @@ def of_torch(operator):
 
 
 def operator_of(op):
-    """The operator of torch that an operation calls; None for other operations."""
+    """Returns the operator of torch that an operation calls; None for other operations."""
     return op.overload if isinstance(op, Op) else None
 
 
 def is_aten(op):
-    """Whether an operation calls an operator of ATen."""
+    """Returns whether an operation calls an operator of ATen."""
     operator = operator_of(op)
     return operator is not None and operator.namespace == "aten"

@@ -9,22 +9,22 @@ _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def has_gradient(region):
-    """Whether a region, or a function called in it, computes a gradient."""
+    """Returns whether a region, or a function called in it, computes a gradient."""
     return any(isinstance(node.op, Gradient) for node in _nodes(region, set()))
 
 
 def has_random(region):
-    """Whether a region, or a function called in it, draws random numbers."""
+    """Returns whether a region, or a function called in it, draws random numbers."""
     return any(_is_random(operator_of(node.op)) for node in _nodes(region, set()))
 
 
 def has_effects(region):
-    """Whether a region, or a function called in it, prints or calls a Python function that may have effects."""
+    """Returns whether a region, or a function called in it, prints or calls a Python function that may have effects."""
     return any(map(_is_effect, _nodes(region, set())))
 
 
 def called_for_effects(region):
-    """The indexes of the Python functions with effects other than output that a region, or a function called in it,
+    """Returns the indexes of the Python functions with effects other than output that a region, or a function called in it,
     calls."""
     effects = [node.op for node in _nodes(region, set()) if isinstance(node.op, Callback)]
     return {op.number for op in effects if not (op.is_pure or op.prints)}
@@ -35,14 +35,14 @@ def _is_effect(node):
 
 
 def checks_first(region, messages):
-    """Whether all assertions with these messages precede the first effect, so that a run that fails one of them has no
+    """Returns whether all assertions with these messages precede the first effect, so that a run that fails one of them has no
     effect."""
     return not checked_late(region, messages, ())
 
 
 def checked_late(region, messages, undone):
-    """Those of the messages whose assertions follow an effect. Calls of the Python functions in `undone` are no effects,
-    because they are undone if the run fails."""
+    """Returns those of the messages whose assertions follow an effect. Calls of the Python functions in `undone` are no
+    effects, because they are undone if the run fails."""
     found, has_effect = set(), False
     for node in region.nodes:
         inside = [node, *(n for inner in node.regions for n in _nodes(inner, set()))]
@@ -55,7 +55,7 @@ def checked_late(region, messages, undone):
 
 
 def overwrites(region):
-    """Whether a region, or a function called in it, has an in-place write that autograd does not record."""
+    """Returns whether a region, or a function called in it, has an in-place write that autograd does not record."""
     return any(node.op == OVERWRITTEN for node in _nodes(region, set()))
 
 
@@ -64,12 +64,12 @@ def _is_random(operator):
 
 
 def all_nodes(region):
-    """The nodes of a region and of the functions called in it."""
+    """Returns the nodes of a region and of the functions called in it."""
     return _nodes(region, set())
 
 
 def _nodes(region, seen):
-    """All nodes of a region and of the functions called in it, each once."""
+    """Yields all nodes of a region and of the functions called in it, each once."""
     seen.add(region)
     for node in region.nodes:
         yield node
@@ -94,7 +94,7 @@ def solve(found, value, parts, compute):
 
 
 def is_used(record, value):
-    """Whether a node uses a value."""
+    """Returns whether a node uses a value."""
     region, found = record.region, set()
     while region is not None:
         for node in region.nodes:
@@ -116,13 +116,13 @@ def depend_on(record, inputs, outputs):
 
 
 def earlier_values(value):
-    """The earlier values of a tensor that may still be its value for autograd: on some path through conditions and loops of
-    the graph the tensor is not changed, or autograd has not recorded the change."""
+    """Returns the earlier values of a tensor that may still be its value for autograd: on some path through conditions and
+    loops of the graph the tensor is not changed, or autograd has not recorded the change."""
     return _closure([value], _before) - {value}
 
 
 def sources(values, without):
-    """The values on which `values` depend with a gradient. Dependencies through `without` do not count."""
+    """Returns the values on which `values` depend with a gradient. Dependencies through `without` do not count."""
     return _closure(values, lambda value, params: () if value is without else _operands(value, params))
 
 
@@ -152,8 +152,8 @@ def _operands(value, params):
 
 
 def _on_paths(value, params):
-    """The values that a result of a condition or loop, or a parameter of a loop, may have; None for other values. For a
-    result of a loop, adds the parameters of the loop to `params`."""
+    """Returns the values that a result of a condition or loop, or a parameter of a loop, may have; None for other values. For
+    a result of a loop, adds the parameters of the loop to `params`."""
     node = value.node
     if node is None:
         return params.get(value, ())
@@ -168,7 +168,7 @@ def _on_paths(value, params):
 
 
 def _stops_gradient(node):
-    """Whether gradients do not propagate through a node."""
+    """Returns whether gradients do not propagate through a node."""
     if isinstance(node.op, Gradient):
         return not node.op.create_graph
     return node.op == _DETACH or not node.grad and is_aten(node.op)

@@ -14,12 +14,12 @@ DTYPES = dtype_names()
 
 
 def is_differentiable(dtype):
-    """Whether a tensor of this dtype can have a gradient."""
+    """Returns whether a tensor of this dtype can have a gradient."""
     return dtype.is_floating_point or dtype.is_complex
 
 
 def gradient_type(type):
-    """The type of the gradient of a value; None if it has none."""
+    """Returns the type of the gradient of a value; None if it has none."""
     if isinstance(type, TensorType):
         return type if is_differentiable(type.dtype) else None
     if isinstance(type, ListType):

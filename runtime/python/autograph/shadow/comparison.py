@@ -182,7 +182,7 @@ def _cells(graph, eager, path):
 
 
 def texts(graph, eager):
-    """Whether two printed texts are equal, except for rounding errors in numbers. The tensors that a graph prints have
+    """Returns whether two printed texts are equal, except for rounding errors in numbers. The tensors that a graph prints have
     no history."""
     eager = _HISTORY.sub("", eager)
     graph = _HISTORY.sub("", graph)
@@ -195,7 +195,7 @@ def texts(graph, eager):
 
 
 def _printed_close(a, b):
-    """Whether two printed numbers differ at most by one in the last digit, because they were rounded for printing."""
+    """Returns whether two printed numbers differ at most by one in the last digit, because they were rounded for printing."""
     digits = min(len(text.lower().partition("e")[0].partition(".")[2]) for text in (a, b))
     return math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1.01 * 10**-digits)
 

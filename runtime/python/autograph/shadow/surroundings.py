@@ -11,7 +11,7 @@ from ..tracing.tracebacks import line_outside
 
 
 def random_state():
-    """The state of all global random number generators."""
+    """Returns the state of all global random number generators."""
     numpy = sys.modules.get("numpy")
     return {
         "torch": torch.get_rng_state(),

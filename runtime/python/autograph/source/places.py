@@ -19,7 +19,7 @@ _ATTRIBUTE = "ag_place"
 
 
 def place_of(node):
-    """The place of a node; None if it was created by a rewrite."""
+    """Returns the place of a node; None if it was created by a rewrite."""
     return getattr(node, _ATTRIBUTE, None)
 
 

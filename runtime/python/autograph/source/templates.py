@@ -9,7 +9,7 @@ from .places import place_of, set_place
 
 
 def template(code, **replacements):
-    """The statements of a text, with code in place of names.
+    """Returns the statements of a text, with code in place of names.
 
     A replacement is a name (a string), an expression, a statement, or a list or tuple of these. Any replacement can stand
     for a statement that consists of the name. A list of names or expressions can stand for parameters or arguments. In all
@@ -27,7 +27,7 @@ def template(code, **replacements):
 
 
 def _checked(name, value):
-    """The replacement as a list of nodes."""
+    """Returns the replacement as a list of nodes."""
     items = list(value) if isinstance(value, (list, tuple)) else [value]
     if isinstance(value, ast.Module):
         items = value.body
@@ -82,7 +82,7 @@ class _Filler(ast.NodeTransformer):
         return found[0]
 
     def _name(self, name):
-        """The new name of a definition, an attribute or a keyword."""
+        """Returns the new name of a definition, an attribute or a keyword."""
         node = self._one(name, ast.Name, "a name")
         return name if node is None else node.id
 
@@ -150,7 +150,7 @@ _TARGETS = ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Star
 
 
 def _located(node, at):
-    """A node that replaces the name `at`. Nodes in it that have no place of their own get the place of the name."""
+    """Returns a node that replaces the name `at`. Nodes in it that have no place of their own get the place of the name."""
     for inner in ast.walk(node):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, at)

@@ -16,7 +16,7 @@ class Text(str):
         return self
 
     def place(self, line, column=0):
-        """The place from which the code at a position comes; None if it was created by a rewrite."""
+        """Returns the place from which the code at a position comes; None if it was created by a rewrite."""
         position = line, column
         around = [entry for entry in self.map if entry[:2] <= position < entry[2:4]]
         if not around:
@@ -26,7 +26,7 @@ class Text(str):
 
 
 def unparse(tree):
-    """The text of a tree, a node or a list of statements, with its source map."""
+    """Returns the text of a tree, a node or a list of statements, with its source map."""
     if isinstance(tree, list):
         tree = ast.Module(tree, [])
     text = ast.unparse(ast.fix_missing_locations(tree))

@@ -31,7 +31,7 @@ class Absent:
         self.held = [s for s, _ in held], [key for _, key in held]
 
     def appeared(self):
-        """Whether one of the names exists now."""
+        """Returns whether one of the names exists now."""
         if list(map(len, self.dictionaries)) == self.lengths and all(map(contains, *self.held)):
             return False
         for (scope, names, _), length in zip(self.scopes.values(), self.lengths):
@@ -41,5 +41,5 @@ class Absent:
         return False
 
     def _differs(self, scope, length):
-        """Whether a dictionary has got or lost a key."""
+        """Returns whether a dictionary has got or lost a key."""
         return len(scope) != length or any(held is scope and key not in scope for held, key in zip(*self.held))

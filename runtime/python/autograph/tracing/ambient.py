@@ -17,7 +17,7 @@ from .tracebacks import line_outside
 
 
 def key():
-    """The ambient state as part of a key."""
+    """Returns the ambient state as part of a key."""
     found = ambient()
     if found & 1 or forward_ad._current_level >= 0:
         return (found, *_casts(), *_modes(), *_transforms())
@@ -50,7 +50,7 @@ def _casts():
 
 
 def _modes():
-    """The default device. Other modes are refused, because they would intercept the operations of the trace, but not
+    """Yields the default device. Other modes are refused, because they would intercept the operations of the trace, but not
     the operations of the graph."""
     for index in range(torch._C._len_torch_function_stack()):
         mode = torch._C._get_function_stack_at(index)

@@ -9,21 +9,22 @@ _PLAIN = (torch.Tensor, int, float, str, type(None))
 
 
 def flatten(args, kwargs):
-    """The leaves and their structure. If all arguments are positional tensors and numbers, the structure is their number."""
+    """Returns the leaves and their structure. If all arguments are positional tensors and numbers, the structure is their
+    number."""
     if not kwargs and all(isinstance(arg, _PLAIN) for arg in args):
         return list(args), len(args)
     return pytree.tree_flatten((args, kwargs))
 
 
 def unflatten(leaves, structure):
-    """The inverse of `flatten`: (args, kwargs)."""
+    """Returns the inverse of `flatten`: (args, kwargs)."""
     if isinstance(structure, int):
         return tuple(leaves), {}
     return pytree.tree_unflatten(leaves, structure)
 
 
 def names(function, args, kwargs):
-    """The name of each leaf: its parameter and its path in the argument, such as `inputs['x'][0]`."""
+    """Returns the name of each leaf: its parameter and its path in the argument, such as `inputs['x'][0]`."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

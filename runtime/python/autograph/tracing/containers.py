@@ -9,7 +9,7 @@ _KINDS = (List, list, dict, collections.defaultdict, collections.OrderedDict)
 
 
 def containers_in(value):
-    """The lists and dictionaries in a structure. Structures of the same form have the same order."""
+    """Yields the lists and dictionaries in a structure. Structures of the same form have the same order."""
     if type(value) in _KINDS:
         yield value
     elif not isinstance(value, tuple):
@@ -19,7 +19,7 @@ def containers_in(value):
 
 
 def copies(value):
-    """The structure with a `List` in place of each list. Changes the dictionaries in it in place."""
+    """Returns the structure with a `List` in place of each list. Changes the dictionaries in it in place."""
     if type(value) is list:
         return List(map(copies, value))
     if type(value) in _KINDS:

@@ -15,9 +15,9 @@ from .lowering import plain_graph
 
 
 def derivative(operator, args, types, results):
-    """A graph that computes the gradients of an operator's tensors, given the tensors and the gradients of its results. To
-    get it, the operator runs on tensors without data, and what torch's autograd computes is recorded. None if torch has
-    no derivative either."""
+    """Returns a graph that computes the gradients of an operator's tensors, given the tensors and the gradients of its
+    results. To get it, the operator runs on tensors without data, and what torch's autograd computes is recorded. Returns None
+    if torch has no derivative either."""
     without_derivative = set()  # indexes of tensors
     while True:
         try:
@@ -30,7 +30,7 @@ def derivative(operator, args, types, results):
 
 
 def _not_differentiable(operator, args, message):
-    """The index of the tensor with respect to which torch refuses to differentiate. Torch's message contains the
+    """Returns the index of the tensor with respect to which torch refuses to differentiate. Torch's message contains the
     tensor's name in the schema."""
     found = re.search(r"not differentiable with respect to argument '(\w+)'", message)
     if found is None:
@@ -85,7 +85,7 @@ def _capture(operator, args, types, results, without_derivative):
 
 
 def _with_tensors(arg, tensors):
-    """An argument of an operator, with a tensor in place of each value."""
+    """Returns an argument of an operator, with a tensor in place of each value."""
     if isinstance(arg, list):
         return [_with_tensors(element, tensors) for element in arg]
     return next(tensors) if isinstance(arg, Value) else arg

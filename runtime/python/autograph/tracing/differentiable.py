@@ -20,7 +20,7 @@ from . import graphs
 
 
 def is_needed(tensors):
-    """Whether a run with these inputs must be a node of autograd."""
+    """Returns whether a run with these inputs must be a node of autograd."""
     if torch.is_grad_enabled():
         for tensor in tensors:
             if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
@@ -43,7 +43,7 @@ def run(trace, tensors):
 
 
 def _flat(outputs):
-    """The tensors in the outputs, and their structure; None if there are only tensors."""
+    """Returns the tensors in the outputs, and their structure; None if there are only tensors."""
     if all(isinstance(output, torch.Tensor) for output in outputs):
         return list(outputs), None
     return pytree.tree_flatten(tuple(outputs))
@@ -54,7 +54,7 @@ def _with_structure(leaves, structure):
 
 
 def _without_history(trace, tensors):
-    """The inputs; those on which no output depends are detached, because a backward pass must not enter their history.
+    """Returns the inputs; those on which no output depends are detached, because a backward pass must not enter their history.
     Such an input may be a result of an earlier call, in a list outside of the function."""
     needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
     unused = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
@@ -140,7 +140,7 @@ class MadeLeaf(torch.autograd.Function):
 
 
 def with_history(outputs, indexes):
-    """The outputs. Those at `indexes` require a gradient even if no input does, as in eager torch."""
+    """Returns the outputs. Those at `indexes` require a gradient even if no input does, as in eager torch."""
     end = torch.empty(0, requires_grad=True)
 
     def of(leaf):
@@ -156,8 +156,8 @@ def with_history(outputs, indexes):
 
 
 def _as_distinct_tensors(leaves):
-    """The outputs, each as its own tensor object. `x` and `x.detach()` are one value of the graph, but each output must
-    have its own history."""
+    """Returns the outputs, each as its own tensor object. `x` and `x.detach()` are one value of the graph, but each output
+    must have its own history."""
     seen, found = set(), []
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
@@ -168,8 +168,8 @@ def _as_distinct_tensors(leaves):
 
 
 def _seeds(ctx, seeds):
-    """The gradients of the outputs, in the structure of the outputs, with zeros for missing gradients; and the indexes of
-    the inputs that have no gradient. These are the inputs that the run has not used, and those on which only outputs
+    """Returns the gradients of the outputs, in the structure of the outputs, with zeros for missing gradients; and the indexes
+    of the inputs that have no gradient. These are the inputs that the run has not used, and those on which only outputs
     without a gradient depend."""
     if all(seed is not None for seed in seeds):
         return _with_structure(seeds, ctx.structure), ctx.unused
@@ -188,14 +188,14 @@ def _leaves_of(part):
 
 
 def _without_seeds(trace, needed):
-    """The inputs on which no output with a gradient depends."""
+    """Returns the inputs on which no output with a gradient depends."""
     needed, seeded = needed
     inputs = [index for index, need in enumerate(needed) if need]
     return [index for index in inputs if not any(map(and_, trace.graph.differentiable_in([index]), seeded))]
 
 
 def _used(gradients, unused):
-    """The gradients, with None for the unused inputs."""
+    """Returns the gradients, with None for the unused inputs."""
     for index in unused:
         gradients[index] = None
     return gradients
@@ -217,7 +217,7 @@ class _Inputs:
         self.random = (*_random_state(drawn), python_calls.current_run()) if is_random else None
 
     def unchanged(self):
-        """The tensors. Raises an error if one of them has been changed in place."""
+        """Returns the tensors. Raises an error if one of them has been changed in place."""
         if self._tensors is None:
             message = f"`{self._name}` changes a tensor in place, so its gradient cannot be differentiated"
             raise StagingError(f"{message}\nhelp: return the new value instead")
@@ -229,7 +229,7 @@ class _Inputs:
 
 
 def _differentiable(ctx, seeds, unused):
-    """The gradients of the inputs, with a history."""
+    """Returns the gradients of the inputs, with a history."""
     level = ctx.trace.gradient(Level, (ctx.needed,))
     seeds = [seeds[index] for index in level.outputs]
     return _used(level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds), unused)
@@ -255,7 +255,7 @@ class Derivative(torch.autograd.Function):
 
 
 def _random_state(drawn):
-    """The state of torch's random number generator, and of those of Python and NumPy that a graph draws from."""
+    """Returns the state of torch's random number generator, and of those of Python and NumPy that a graph draws from."""
     return torch.get_rng_state(), [(generator, generator.state()) for generator in drawn]
 
 
@@ -348,15 +348,15 @@ def differentiable_outputs(trace, needed):
 
 
 def _have_history(trace, needed):
-    """Whether an output has a gradient. New values of tensors do not count if autograd does not record the writes."""
+    """Returns whether an output has a gradient. New values of tensors do not count if autograd does not record the writes."""
     flags = trace.gradient(differentiable_outputs, needed)
     return any(flag for index, flag in enumerate(flags) if index not in trace.without_history)
 
 
 def partitioned(trace, needed):
-    """The forward and backward graph. None if the backward graph is built on demand. There are three reasons for that: the
-    trace computes gradients itself; saved values would be in returned lists; or a derivative is missing, which is an error
-    only when it is needed."""
+    """Returns the forward and backward graph. Returns None if the backward graph is built on demand. There are three reasons
+    for that: the trace computes gradients itself; saved values would be in returned lists; or a derivative is missing, which
+    is an error only when it is needed."""
     if has_gradient(trace.staging.record.entry):
         return None
     try:

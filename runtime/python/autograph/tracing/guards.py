@@ -233,7 +233,8 @@ class Guards:
     # Checking guards.
 
     def broken(self):
-        """Whether a guard does not hold, and the places whose values have changed, for those guards that expect one value."""
+        """Returns whether a guard does not hold, and the places whose values have changed, for those guards that expect one
+        value."""
         if self.is_empty:
             return False, []
         slots = [
@@ -263,7 +264,7 @@ class Guards:
 
 
 def _form(container):
-    """The type of a container, with the keys of a dictionary or the length of a list or tuple."""
+    """Returns the type of a container, with the keys of a dictionary or the length of a list or tuple."""
     return type(container), list(items_of(container)) if isinstance(container, dict) else len(container)
 
 

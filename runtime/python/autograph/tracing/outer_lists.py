@@ -41,7 +41,7 @@ class OuterLists:
             place.restore(self.replacements[id(value)])
 
     def _held(self):
-        """The places that hold these lists, and the lists."""
+        """Yields the places that hold these lists, and the lists."""
         for entry in list(self.objects.entries.values()):
             if isinstance(entry, heap.Variable):
                 places = [(entry.place, entry.place.state())]
@@ -56,8 +56,8 @@ class OuterLists:
             yield from ((place, value) for place, value in places if id(value) in self.replacements)
 
     def original(self, value):
-        """A state with the original in place of each replacement. The state is a value, a list of items or a dictionary of
-        items."""
+        """Returns a state with the original in place of each replacement. The state is a value, a list of items or a
+        dictionary of items."""
         if type(value) is dict:
             return {key: self.original_of(item) for key, item in value.items()}
         if type(value) is list:
@@ -68,8 +68,8 @@ class OuterLists:
         return self.originals.get(id(value), value) if type(value) is List else value
 
     def changes(self, changed):
-        """The changed places, each with its states before and after the trace. That a list was replaced is not a change; a
-        change of its items is."""
+        """Returns the changed places, each with its states before and after the trace. That a list was replaced is not a
+        change; a change of its items is."""
         found = {}
         for place, before in changed.items():
             if place.key()[0] in self.lists and isinstance(place, Items):

@@ -157,15 +157,15 @@ class Result:
         return lambda values, outside: value
 
     def _is_new(self, value):
-        """Whether each run must create the object anew: it holds values of the graph, or it is an object of a user's class
-        that the function has created."""
+        """Returns whether each run must create the object anew: it holds values of the graph, or it is an object of a user's
+        class that the function has created."""
         is_users = str(type(value).__module__).partition(".")[0] not in _LIBRARIES and hasattr(value, "__dict__")
         is_users = is_users and not isinstance(value, (types.FunctionType, enum.Enum))
         is_users = is_users and id(value) not in self._staging.objects.existing
         return is_users or _is_drawn(value) or holds_stand_ins(value, self._staging.outside)
 
     def _leaf(self, value, base):
-        """A tensor that the function has created with `requires_grad=True`."""
+        """Returns a builder for a tensor that the function has created with `requires_grad=True`."""
         staging = self._staging
         self.leaves.append(staging.value_of(value))
         tensor, gradient = self._slot(staging.value_of(value)), staging.gradients.values.get(base)
@@ -195,8 +195,8 @@ class Result:
                 raise StagingError(f"{message}\nhelp: {help}", place)
 
     def _created(self, value, make, fill=None):
-        """A builder that creates an object once in each run, by `make`. Then `fill` adds its contents, in which the object
-        itself may occur."""
+        """Returns a builder that creates an object once in each run, by `make`. Then `fill` adds its contents, in which the
+        object itself may occur."""
         key = "made", id(value)
 
         def build(values, outside):
@@ -210,7 +210,7 @@ class Result:
         return build
 
     def _items(self, value, kind):
-        """A list, deque or dictionary, with the attributes that an object of a subclass has."""
+        """Returns a builder for a list, deque or dictionary, with the attributes that an object of a subclass has."""
         if kind in (list, dict):
             return self._plain(value, kind)
         parts = []
@@ -269,7 +269,7 @@ class Result:
         return type(name) in (int, float, bool, type(None))
 
     def _keyed(self, value):
-        """A dictionary whose keys may be values of the graph, or contain values of the graph."""
+        """Returns a builder for a dictionary whose keys may be values of the graph, or contain values of the graph."""
         pairs = []
 
         def fill(made, *run):
@@ -280,7 +280,8 @@ class Result:
         return build
 
     def _instance(self, value):
-        """A builder for an object of a class that is written in Python. The state of such an object is in its attributes."""
+        """Returns a builder for an object of a class that is written in Python. The state of such an object is in its
+        attributes."""
         kind, parts = type(value), []
 
         def fill(made, *run):
@@ -307,8 +308,8 @@ class Result:
         return self._created(value, make)
 
     def _function(self, function):
-        """A builder for a function that uses variables of an enclosing function. If two functions share such a variable,
-        the new functions share it too."""
+        """Returns a builder for a function that uses variables of an enclosing function. If two functions share such a
+        variable, the new functions share it too."""
         cells = [self._cell(cell) for cell in function.__closure__]
         defaults = self._of(function.__defaults__)
         keywords = self._of(function.__kwdefaults__)
@@ -347,7 +348,8 @@ class Result:
         return build
 
     def _snapshot(self, value):
-        """A builder for the contents of an object from outside. Only the contents of a set may have values of the graph."""
+        """Returns a builder for the contents of an object from outside. Only the contents of a set may have values of the
+        graph."""
         if not isinstance(value.data, set):
             return lambda values, outside: value
         elements = [self._of(element) for element in value.data]
@@ -377,7 +379,7 @@ def _partial(kind, function, args, keywords):
 
 
 def _is_plain_class(kind):
-    """Whether `object.__new__` creates the objects of a class, so that all their state is in attributes."""
+    """Returns whether `object.__new__` creates the objects of a class, so that all their state is in attributes."""
     return kind.__new__ is object.__new__ or kind.__basicsize__ == _Example.__basicsize__
 
 
@@ -386,7 +388,7 @@ class _Example:
 
 
 def _is_drawn(value):
-    """Whether a value is an iterator or a generator, which can be consumed only once."""
+    """Returns whether a value is an iterator or a generator, which can be consumed only once."""
     return contents.kind_of(type(value)) in (contents.ITERATORS, contents.GENERATORS)
 
 

@@ -11,7 +11,8 @@ SPECIAL_SIZES = 2
 
 
 def kinds(leaves, inputs=()):
-    """The part of a key that does not depend on shapes. `inputs` are the indexes of numbers that are inputs of the graph."""
+    """Returns the part of a key that does not depend on shapes. `inputs` are the indexes of numbers that are inputs of the
+    graph."""
     seen, found = {}, []
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
@@ -31,7 +32,7 @@ def shapes(leaves):
 
 
 def flat(key):
-    """The parts of a key, for a message. The first tuple has the structure, the ambient state and the leaves."""
+    """Returns the parts of a key, for a message. The first tuple has the structure, the ambient state and the leaves."""
     (structure, settings, *leaves), *rest = [element for element in key if isinstance(element, tuple)]
     return [structure, f"the settings of torch {settings}", *leaves, *(part for element in rest for part in element)]
 
@@ -64,7 +65,7 @@ class Family:
         self.is_fixed = False
 
     def unknown(self, new):
-        """The dimensions that become unknown for a new shape: leaf -> {dimension: group}; None for a static trace."""
+        """Returns the dimensions that become unknown for a new shape: leaf -> {dimension: group}; None for a static trace."""
         if self.is_fixed or not self.seen:
             return None
         old = self.seen[-1]
@@ -81,7 +82,7 @@ class Family:
         self.traces.append((unknown, self.seen[-1], trace))
 
     def relaxed(self, new):
-        """The traces that are valid for these shapes."""
+        """Returns the traces that are valid for these shapes."""
         return [trace for unknown, first, trace in reversed(self.traces) if _fits(unknown, first, new)]
 
 
@@ -99,8 +100,8 @@ def _fits(unknown, first, new):
 
 
 def types_of(signature):
-    """The types of an `input_signature`. Each element is a string such as `f32[?,3]`, or an object with a dtype and a shape
-    in which None is an unknown size."""
+    """Returns the types of an `input_signature`. Each element is a string such as `f32[?,3]`, or an object with a dtype and a
+    shape in which None is an unknown size."""
     if isinstance(signature, str):
         raise TypeError("`input_signature` must be a list of tensor types, not a string")
     return [_type_of(entry) for entry in signature]

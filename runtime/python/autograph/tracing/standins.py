@@ -25,7 +25,7 @@ def is_stand_in(value):
 
 
 def holds_stand_ins(value, outside):
-    """Whether a stand-in can be reached from an object, without passing through objects that exist outside of the
+    """Returns whether a stand-in can be reached from an object, without passing through objects that exist outside of the
     trace."""
     pending, seen = [value], set()
     while pending:

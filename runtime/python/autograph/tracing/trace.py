@@ -234,8 +234,8 @@ class Trace:
             capture.tensor = None
 
     def gradient(self, kind, needed):
-        """The cached result of `kind(self, needed)`, which builds gradient graphs. `needed` contains a boolean for each
-        input: whether it needs a gradient."""
+        """Returns the cached result of `kind(self, needed)`, which builds gradient graphs. `needed` contains a boolean for
+        each input: whether it needs a gradient."""
         key = kind, needed
         if key not in self._gradients:
             with TRACING:
@@ -244,12 +244,12 @@ class Trace:
         return self._gradients[key]
 
     def without_uses(self):
-        """The graph without the results for `uses`."""
+        """Returns the graph without the results for `uses`."""
         operands = self.operands[: len(self.operands) - len(self.uses)]
         return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
 
     def broken(self):
-        """Whether a guard does not hold in the current state of Python, and the places whose values have changed."""
+        """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
         if self.is_spent:
             return True, []
         if self.gradient_guards and any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
@@ -259,7 +259,7 @@ class Trace:
         return self.guards.broken()
 
     def inputs(self, leaves):
-        """The inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
+        """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
         tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
         if self.writes:
             overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
@@ -404,7 +404,7 @@ def _restore(staging, before):
 
 
 def _unrepeatable(staging, contents):
-    """The message for an object that a run cannot change as the trace did; None if runs can change all of them."""
+    """Returns the message for an object that a run cannot change as the trace did; None if runs can change all of them."""
     for place in contents:
         tensors = [*(capture.tensor for capture in staging.captures.values()), *staging.constants]
         tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
@@ -433,7 +433,7 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
 
 
 def span_of(function):
-    """The span of the first line of a function; None if it has no code."""
+    """Returns the span of the first line of a function; None if it has no code."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
 

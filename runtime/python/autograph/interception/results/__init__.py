@@ -23,8 +23,8 @@ _LAYOUTS = {
 
 
 def results(func, args, tensors):
-    """The results [(dtype, size)] of an operator; None if there is no rule for it or for these operands. `tensors` are all
-    tensors among the arguments."""
+    """Returns the results [(dtype, size)] of an operator; None if there is no rule for it or for these operands. `tensors` are
+    all tensors among the arguments."""
     rule = RULES.get(func)
     if rule is None or not all(map(_LAYOUTS.get(func, torch.Tensor.is_contiguous), tensors)):
         return None

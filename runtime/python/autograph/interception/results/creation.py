@@ -8,7 +8,7 @@ from .operands import overloads
 
 
 def _is_plain(layout, pin):
-    """Whether a tensor is strided and not in pinned memory."""
+    """Returns whether a tensor is strided and not in pinned memory."""
     return layout in (None, torch.strided) and not pin
 
 

@@ -6,7 +6,7 @@ from .operands import FLOATS, INTEGERS, NUMBERS, broadcast, is_tensor, overloads
 
 
 def _same(dtypes):
-    """A rule for operators such as `torch.relu(x)`: the result has the dtype and the sizes of the first operand."""
+    """Returns a rule for operators such as `torch.relu(x)`: the result has the dtype and the sizes of the first operand."""
 
     def rule(x, *_):
         return [(x.dtype, x.shape)] if x.dtype in dtypes else None
@@ -15,14 +15,14 @@ def _same(dtypes):
 
 
 def _to_float(x):
-    """A rule for operators such as `torch.exp(x)`: integers become floating-point numbers."""
+    """Implements a rule for operators such as `torch.exp(x)`: integers become floating-point numbers."""
     if x.dtype not in (*NUMBERS, torch.bool):
         return None
     return [(x.dtype if x.dtype in FLOATS else torch.get_default_dtype(), x.shape)]
 
 
 def _of_two(x, y, dtypes):
-    """The common dtype and the common shape of two operands, of which one may be a number."""
+    """Returns the common dtype and the common shape of two operands, of which one may be a number."""
     if not (is_tensor(x) or is_tensor(y)):
         return None, None
     dtype = torch.result_type(x, y)
@@ -75,7 +75,7 @@ def _masked_fill(x, mask, value):
 
 
 def _of_floats(*operands):
-    """A rule for operators such as `torch.addcmul(x, y, z)`, whose operands must have the same dtype."""
+    """Implements a rule for operators such as `torch.addcmul(x, y, z)`, whose operands must have the same dtype."""
     tensors = [operand for operand in operands if is_tensor(operand)]
     dtype = tensors[0].dtype
     if dtype not in FLOATS or any(tensor.dtype != dtype for tensor in tensors):

@@ -6,12 +6,12 @@ from .operands import FLOATS, have_one_float_dtype, overloads
 
 
 def _is_ambiguous(x):
-    """Whether the strides of an image fit two layouts, so that torch chooses the layout of the result."""
+    """Returns whether the strides of an image fit two layouts, so that torch chooses the layout of the result."""
     return x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)
 
 
 def _pairs(numbers, count):
-    """The numbers for `count` dimensions: a single number is valid for all of them."""
+    """Returns the numbers for `count` dimensions: a single number is valid for all of them."""
     return list(numbers) * (count if len(numbers) == 1 else 1)
 
 

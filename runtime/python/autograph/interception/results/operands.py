@@ -17,14 +17,15 @@ def any_layout(tensor):
 
 
 def is_row_major(tensor):
-    """Whether the strides decrease from dimension to dimension, possibly with gaps. Elementwise results of such operands are
-    contiguous."""
+    """Returns whether the strides decrease from dimension to dimension, possibly with gaps. Elementwise results of such
+    operands are contiguous."""
     strides = [stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1 and stride]
     return all(outer > inner for outer, inner in zip(strides, strides[1:]))
 
 
 def is_no_image(tensor):
-    """Whether a tensor is certainly not an image with a layout such as channels-last. Some operators preserve that layout."""
+    """Returns whether a tensor is certainly not an image with a layout such as channels-last. Some operators preserve that
+    layout."""
     return tensor.dim() < 4 or tensor.is_contiguous()
 
 
@@ -33,7 +34,7 @@ def is_tensor(value):
 
 
 def broadcast(*shapes):
-    """The common shape; None if there is none."""
+    """Returns the common shape; None if there is none."""
     rank = max(map(len, shapes))
     common = [1] * rank
     for shape in shapes:
@@ -50,18 +51,18 @@ def result(dtype, size):
 
 
 def index_of(tensor, dim):
-    """The index of a dimension, counted from 0; None if the tensor has no such dimension."""
+    """Returns the index of a dimension, counted from 0; None if the tensor has no such dimension."""
     rank = tensor.dim()
     return dim % rank if rank and -rank <= dim < rank else None
 
 
 def have_one_float_dtype(*tensors):
-    """Whether the tensors have the same dtype, and it is a floating-point dtype."""
+    """Returns whether the tensors have the same dtype, and it is a floating-point dtype."""
     return tensors[0].dtype in FLOATS and all(tensor.dtype == tensors[0].dtype for tensor in tensors)
 
 
 def overloads(names, rule):
-    """A dictionary from each of these operators to the rule. `names` is a string such as `add.Tensor mul.Tensor`."""
+    """Returns a dictionary from each of these operators to the rule. `names` is a string such as `add.Tensor mul.Tensor`."""
     found = {}
     for name in names.split():
         packet, _, overload = name.partition(".")

@@ -27,7 +27,7 @@ def _dot(x, y):
 
 
 def _added(product):
-    """A rule for operators such as `torch.addmm(bias, x, y)`, which add a bias to a product."""
+    """Returns a rule for operators such as `torch.addmm(bias, x, y)`, which add a bias to a product."""
 
     def rule(bias, x, y, *_):
         found = product(x, y)
@@ -47,8 +47,8 @@ def _distances(x, y, order, mode):
 
 
 def _reduced(x, dims, keeps):
-    """The sizes of `x` without the dimensions `dims`, or without all dimensions if `dims` is None or empty. If `keeps`, these
-    sizes are 1 instead."""
+    """Returns the sizes of `x` without the dimensions `dims`, or without all dimensions if `dims` is None or empty. If
+    `keeps`, these sizes are 1 instead."""
     dims = [dims] if type(dims) is int else dims
     dims = [index_of(x, d) for d in dims] if dims else list(range(x.dim()))
     if None in dims or len(set(dims)) != len(dims) or x.dim() > MOST_DIMENSIONS:
@@ -148,7 +148,8 @@ def _topk(x, k, dim, *_):
 
 
 def _loss(x, y, *rest):
-    """A rule for operators such as `torch.nn.functional.mse_loss(x, y)`. The reduction is the first integer of `rest`."""
+    """Implements a rule for operators such as `torch.nn.functional.mse_loss(x, y)`. The reduction is the first integer of
+    `rest`."""
     reduction = next((argument for argument in rest if type(argument) is int), None)
     if not have_one_float_dtype(x, y, *filter(is_tensor, rest)) or x.shape != y.shape or reduction not in (0, 1, 2):
         return None

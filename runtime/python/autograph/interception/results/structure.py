@@ -44,7 +44,7 @@ def _index_select(x, dim, index):
 
 
 def _index(x, indices):
-    """A rule for `x[i, j]`, with tensors of integers as indices of the first dimensions."""
+    """Implements a rule for `x[i, j]`, with tensors of integers as indices of the first dimensions."""
     if any(index is None or index.dtype is not torch.int64 for index in indices) or len(indices) > x.dim():
         return None
     size = broadcast(*(index.shape for index in indices))
@@ -60,7 +60,7 @@ def _gather(x, dim, index, *_):
 
 
 def _fits(index, *others, dim):
-    """Whether an index is not larger than the other tensors in any dimension except for `dim`. If `dim` is None, all
+    """Returns whether an index is not larger than the other tensors in any dimension except for `dim`. If `dim` is None, all
     dimensions count."""
     if any(other.dim() != index.dim() for other in others):
         return False
@@ -97,7 +97,7 @@ def _index_put(x, indices, values, *_):
 
 
 def _moved(x, dims):
-    """A rule for `torch.flip(x, dims)`."""
+    """Implements a rule for `torch.flip(x, dims)`."""
     known = [index_of(x, dim) for dim in dims]
     return [(x.dtype, x.shape)] if None not in known and len(set(known)) == len(known) else None
 
@@ -107,7 +107,7 @@ def _rolled(x, shifts, dims):
 
 
 def _padded(x, padding, number):
-    """A rule for `torch.constant_pad_nd`. The first two numbers in `padding` are those of the last dimension."""
+    """Implements a rule for `torch.constant_pad_nd`. The first two numbers in `padding` are those of the last dimension."""
     if len(padding) % 2 or len(padding) > 2 * x.dim() or x.dtype not in FLOATS:
         return None
     around = [*zip(padding[::2], padding[1::2])] + [(0, 0)] * (x.dim() - len(padding) // 2)
@@ -116,7 +116,8 @@ def _padded(x, padding, number):
 
 
 def _scattered(fits):
-    """A rule for operators that replace a part of `x`. `fits` returns whether the new part has the shape of the old one."""
+    """Returns a rule for operators that replace a part of `x`. `fits` returns whether the new part has the shape of the old
+    one."""
 
     def rule(x, *rest):
         part, dim, *bounds = rest
