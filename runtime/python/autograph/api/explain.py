@@ -225,6 +225,7 @@ def _explained(statement, found):
 
 
 def _outcome(statement, is_loop, times, found):
+    """Returns the outcome of a statement."""
     nodes = found.nodes[statement]
     if statement in found.refusals:
         return REFUSED

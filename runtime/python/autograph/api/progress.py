@@ -49,6 +49,7 @@ def staging(name):
 
 
 def _show(terminal, name, done):
+    """Shows the name of the function and the elapsed time in the last line of a terminal until tracing is done."""
     start = time.monotonic()
     if done.wait(DELAY):
         return

@@ -107,6 +107,7 @@ class Objects:
         self._watch_all(values, self.heap.clock, False)
 
     def _watch_all(self, values, born, is_outer=True):
+        """Watches these values and all values that they lead to. A recursive call adds its values to the pending ones."""
         self._pending += [(value, born, is_outer) for value in values]
         if self._is_watching:
             return

@@ -234,6 +234,7 @@ class Sizes:
         return value
 
     def _compute(self, expression):
+        """Records the operations that compute an expression of sizes."""
         if _symbols().is_symbol(expression):
             origin = self.symbols[expression]
             if isinstance(origin, tuple):

@@ -117,6 +117,7 @@ def _of_library(value):
 
 
 def _plain(value, leaf):
+    """Applies `leaf` to all values in tuples, lists and dictionaries. Lists and dictionaries are changed in place."""
     if type(value) is tuple:
         items = tuple(_plain(item, leaf) for item in value)
         return value if all(map(operator.is_, items, value)) else items

@@ -39,6 +39,7 @@ class Creator:
         return result
 
     def _value(self, edge):
+        """Returns the value for an edge. The parts of a new container are added later."""
         if not isinstance(edge, Ref):
             return self.omitted if edge is OMITTED else edge
         if edge.id in self.matches.objects:

@@ -30,6 +30,7 @@ def encode(graph, entries):
 
 
 def _encode_node(node, entries):
+    """Converts a node to JSON data."""
     found = {"kind": node.kind}
     if node.class_name and node.kind in (kinds.OBJECT, MODULE, OPTIMIZER, STATE):
         found["class"] = node.class_name
@@ -55,6 +56,7 @@ def _encode_node(node, entries):
 
 
 def _encode(value):
+    """Converts a plain value, or the reference to a node, to JSON data."""
     if isinstance(value, Ref):
         return {"node": value.id}
     if value is OMITTED:
@@ -101,6 +103,7 @@ def decode(text, array):
 
 
 def _decode_node(id, data, count, array):
+    """Reads a node from JSON data. Raises `Invalid` if the data has another form."""
     data = _expected(data, dict)
     kind = data.get("kind")
     if kind not in kinds.ALL:
@@ -145,6 +148,7 @@ def _decode_node(id, data, count, array):
 
 
 def _decode(value, count):
+    """Reads a plain value or a reference from JSON data, for a graph of `count` nodes."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is not dict or len(value) != 1:

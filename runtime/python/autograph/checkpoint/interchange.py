@@ -38,6 +38,7 @@ def _of_module(graph, creator, root):
 
 
 def _of_optimizer(graph, creator, node):
+    """Returns the `state_dict()` of an optimizer. It numbers the parameters by their positions."""
     positions = {}
     for ids in node.parameters:
         for id in ids:

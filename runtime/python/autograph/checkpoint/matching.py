@@ -180,6 +180,7 @@ class Matching:
             self._queue.append(pair)
 
     def _expand(self, pair):
+        """Determines the outcomes for the edges of a matched pair."""
         theirs, ours = pair.saved, pair.current
         if theirs.kind in (TENSOR, ARRAY, STATE):
             return
@@ -251,6 +252,7 @@ class Matching:
         self.matches.finished.add(pair.saved.id)
 
     def _creatable(self, outcome):
+        """Returns the outcome, or `UNMATCHED` if it would create an object that only the program can create."""
         if isinstance(outcome, Rebuild):
             outcome.parts = [self._creatable(part) for part in outcome.parts]
             self.matches.consumed.update(

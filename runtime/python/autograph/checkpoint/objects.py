@@ -158,6 +158,7 @@ class Collector:
         return node
 
     def _expand(self, node):
+        """Adds the edges of a node."""
         if node.kind == STATE:
             if self.reads_states:
                 self._connect(node, "state", self._state(node), f"{node.path}.state")
@@ -194,6 +195,7 @@ class Collector:
         return state
 
     def _expand_optimizer(self, node):
+        """Adds the parameters of an optimizer, and its state for each of them."""
         optimizer = node.object
         for index, group in enumerate(optimizer.param_groups):
             ids = []

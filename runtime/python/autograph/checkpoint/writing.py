@@ -126,6 +126,8 @@ class Writer:
         self._undo = []
 
     def write(self):
+        """Writes the matched values to the program. If an assignment fails, those before it are undone. Tensors and
+        arrays are written last."""
         changes = [change for pair in list(self.matching.pairs.values()) for change in self._changes(pair)]
         states = []
         for theirs, ours in self.matching.new:

@@ -182,6 +182,7 @@ def _is_librarys_file(path):
 
 
 def _convert(function):
+    """Converts a function, or returns the reason why it cannot be converted."""
     code = function.__code__
     if code.co_flags & 0x20:
         return Converted(reason="generators cannot be converted")

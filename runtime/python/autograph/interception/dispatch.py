@@ -135,6 +135,7 @@ def compute(staging, func, args):
 
 
 def _computed_by_torch(staging, func, args):
+    """Returns the result of an operator on fake tensors. Raises a `StagingError` if torch cannot compute the shape."""
     positional, named = schemas.by_kind(func, args)
     if func is _SLICE and _is_last(staging, *positional):
         tensor, dim = positional[:2]
@@ -274,6 +275,7 @@ def _distinct(staging, fake):
 
 
 def _view(staging, func, args, result):
+    """Records an operator that returns views of its first argument."""
     source = staging.view_of(args[0])
     if isinstance(result, torch.Tensor):
         if result is args[0]:

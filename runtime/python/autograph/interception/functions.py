@@ -182,6 +182,7 @@ def _len(staging, func, tensor):
 
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
+    """Implements `tensor.requires_grad_()`: the tensor becomes a leaf of the graph, or no leaf."""
     view = staging.view_of(tensor)
     base, is_leaf = view.base, view.base in staging.leaves
     if view.chain:  # `x.detach().requires_grad_()`

@@ -97,6 +97,7 @@ def min_(*args, **kwargs):
 
 
 def _extreme(function, args, kwargs):
+    """Implements `max` and `min`."""
     if kwargs or not args:
         return function(*args, **kwargs)
     if len(args) == 1:

@@ -122,6 +122,8 @@ class Carry:
         return spec_of(self.staging, spec.value) if is_object else spec
 
     def _widen_variable(self, block, index, start):
+        """Widens the spec of a variable to the value after an iteration. Returns whether the recorded iteration is
+        still valid."""
         spec, after = self.specs[index], block.values[index]
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and (regions.same_object(after, spec.value) or specs.same(after, spec.value)):
@@ -172,6 +174,7 @@ class Carry:
         return is_correct
 
     def _finish(self, block, heads):
+        """Sets the parameters and results of the body's region."""
         staging, region = self.staging, block.region
         with regions.at_end(staging, block):
             results = []

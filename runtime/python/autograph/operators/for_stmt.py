@@ -165,6 +165,7 @@ def _has_tensor_operations(region):
 
 
 def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
+    """Runs the loop in Python. If the condition to continue is staged, each iteration becomes a condition of the graph."""
     count, is_complete = 0, False
     continues = _continues(extra_test, execution, count)
     if is_staged(continues) or continues:

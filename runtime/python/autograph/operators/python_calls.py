@@ -110,6 +110,7 @@ def observed(codes):
             kinds.clear()
 
     def observe(frame, name, result):
+        """Counts the calls of these functions, and merges the kinds of their results. Stops when enough calls were seen."""
         nonlocal events
         events += 1
         code = frame.f_code

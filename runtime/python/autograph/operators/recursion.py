@@ -83,6 +83,7 @@ def _stack_is_deep():
 
 
 def _called(staging, outer, function, converted, arguments):
+    """Calls a function of the graph: the one of an outer call if it admits the arguments, otherwise a new one."""
     widened = staging.recursive[function.__code__]
     for called in reversed(outer):
         if _same_function(called.function, function) and called.admits(arguments, widened):

@@ -49,6 +49,8 @@ REMEDY = ", which a graph cannot do; change it outside, or use a tensor, a numbe
 
 
 def _traced(staging, body, get_state, set_state, values, install):
+    """Traces `body` in a new region. If the body raises an exception, the graph raises it in the region, and the block
+    is dead."""
     staging.objects.block(body)
     with staging.record.new_region() as region:
         block = Block(region)

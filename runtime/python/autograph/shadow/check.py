@@ -103,6 +103,8 @@ def _compare_errors(name, eager, error):
 
 
 def _compare(eager, copies, result, arguments, printed):
+    """Compares the outcome of a run with that of eager Python: results, arguments, state, output, random numbers and
+    gradients."""
     if eager.error is not None:
         kind = type(eager.error).__name__
         raise Difference("the error", f"eager Python raised {kind}: {eager.error}")

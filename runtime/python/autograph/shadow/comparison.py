@@ -101,6 +101,7 @@ class Comparison:
 
 
 def _tensors(graph, eager, path):
+    """Compares two tensors. Yields their gradients for comparison."""
     for what in ("dtype", "shape", "device", "layout", "requires_grad"):
         a, b = getattr(graph, what), getattr(eager, what)
         if a != b:
@@ -138,6 +139,7 @@ def _entries(graph, eager, path):
 
 
 def _attributes(graph, eager, path):
+    """Yields the attributes of two objects for comparison."""
     first, second = (getattr(value, "__dict__", None) for value in (graph, eager))
     if isinstance(first, dict):
         for name in [*first, *(name for name in second if name not in first)]:

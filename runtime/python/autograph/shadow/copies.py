@@ -139,6 +139,8 @@ class Copies:
         return result
 
     def _copied(self, value, kind):
+        """Copies a value that is not in the memo yet. Functions, classes and cells are not copied: their variables
+        and attributes are saved as slots instead."""
         if isinstance(value, torch.Tensor):
             return self.tensors.copied(value, self.memo)
         if kind is types.FunctionType:
@@ -176,6 +178,8 @@ class Copies:
         return self._object(value, kind)
 
     def _object(self, value, kind):
+        """Copies an object as `copy.deepcopy` does. An object that cannot be copied is shared with eager Python; an
+        iterator cannot be shared and raises `NotCopied`."""
         for base in kind.__mro__:
             self._class(base)
         if isinstance(value, io.StringIO | io.BytesIO):
@@ -200,6 +204,7 @@ class Copies:
             return value
 
     def _rebuilt(self, value, function, args, state=None, items=None, pairs=None, setter=None):
+        """Creates the copy of an object from the parts that `__reduce_ex__` returns."""
         result = function(*[self.copy(arg) for arg in args])
         self.memo[id(value)] = result
         if state is not None:
@@ -231,6 +236,7 @@ class Copies:
         slot.copy = slot.original if slot.original is MISSING else self.copy(slot.original)
 
     def _function(self, function):
+        """Saves the variables, defaults and attributes of a function as slots."""
         self.memo[id(function)] = function
         self.kept.append(function)
         is_users = is_user_code(function)
@@ -267,6 +273,7 @@ class Copies:
                 self._modules.append(module)
 
     def _class(self, kind):
+        """Saves the attributes of a user's class and of its bases as slots."""
         if id(kind) in self._seen:
             return
         self._seen.add(id(kind))

@@ -48,6 +48,8 @@ def _count(arg):
 
 
 def _capture(operator, args, types, results, without_derivative):
+    """Records the derivative as a graph. Raises torch's error if torch cannot differentiate with respect to one of the
+    tensors."""
     staging = Staging("derivative")
     staging.keeps_detach = False
     entry = staging.record.entry

@@ -118,6 +118,7 @@ class Guards:
         )
 
     def _modules(self, modules, kept):
+        """Adds guards for the state of these modules and their submodules."""
         for module in {id(m): m for root in modules for m in root.modules()}.values():
             state = module.__dict__
             if type(module).__module__.startswith("torch.") and id(module) not in kept:

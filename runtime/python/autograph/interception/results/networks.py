@@ -16,6 +16,7 @@ def _pairs(numbers, count):
 
 
 def _convolution(x, weight, bias, stride, padding, dilation, is_transposed, output_padding, groups):
+    """Implements the rule for convolutions, except for transposed ones."""
     count = x.dim() - 2
     if not have_one_float_dtype(x, weight) or count not in (1, 2, 3) or weight.dim() != x.dim() or is_transposed or groups < 1:
         return None
