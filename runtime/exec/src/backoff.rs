@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// stop.
 const STOPS: u32 = 2;
 /// The number of skipped runs doubles at most this many times.
-const MOST_DOUBLINGS: u32 = 10;
+const MAX_DOUBLINGS: u32 = 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
@@ -32,7 +32,7 @@ impl Backoff {
             self.stops.store(0, Ordering::Relaxed);
             return;
         }
-        let stops = (self.stops.load(Ordering::Relaxed) + 1).min(STOPS + MOST_DOUBLINGS);
+        let stops = (self.stops.load(Ordering::Relaxed) + 1).min(STOPS + MAX_DOUBLINGS);
         self.stops.store(stops, Ordering::Relaxed);
         if stops > STOPS {
             self.skips.store(1 << (stops - STOPS), Ordering::Relaxed);

@@ -189,8 +189,8 @@ impl<'a> Compiler<'a> {
             let Some(register) = self.assigned[value.index()] else { continue };
             let dead = match register {
                 Register::Scalar(..) => None,
-                Register::Tensor(ten) => Some(Dead::Tensor(ten)),
-                Register::Object(any) => Some(Dead::Object(any)),
+                Register::Tensor(reg) => Some(Dead::Tensor(reg)),
+                Register::Object(reg) => Some(Dead::Object(reg)),
             };
             if !taken {
                 self.plan.tables.dead.extend(dead);
@@ -232,7 +232,7 @@ impl<'a> Compiler<'a> {
             Operand::Float(value) => Ok(ScalarInput::Const(value.to_bits())),
             Operand::Bool(value) => Ok(ScalarInput::Const(u64::from(*value))),
             Operand::Value(value) => match self.register_of(*value)? {
-                Register::Scalar(num, _) => Ok(ScalarInput::Register(num)),
+                Register::Scalar(reg, _) => Ok(ScalarInput::Register(reg)),
                 _ => Err("expected a number, found an operand of another or unknown type".into()),
             },
             _ => Err("expected a number".into()),
@@ -253,6 +253,7 @@ impl<'a> Compiler<'a> {
         Ok(sources)
     }
 
+    /// The source of an operand. The value in a register is moved out of it if it is one of the dying values in `left`.
     fn source(&self, operand: &Operand, left: &mut Vec<ir::Value>) -> Compiled<Source> {
         Ok(match operand {
             Operand::Value(value) => {
@@ -261,11 +262,11 @@ impl<'a> Compiler<'a> {
                     left.swap_remove(index);
                 }
                 match self.register_of(*value)? {
-                    Register::Scalar(num, kind) => {
-                        Source::Scalar(super::plan::TypedScalar { input: ScalarInput::Register(num), kind })
+                    Register::Scalar(reg, kind) => {
+                        Source::Scalar(super::plan::TypedScalar { input: ScalarInput::Register(reg), kind })
                     }
-                    Register::Tensor(ten) => Source::Tensor(ten, last.is_some()),
-                    Register::Object(any) => Source::Object(any, last.is_some()),
+                    Register::Tensor(reg) => Source::Tensor(reg, last.is_some()),
+                    Register::Object(reg) => Source::Object(reg, last.is_some()),
                 }
             }
             Operand::None => Source::Const(Value::None),

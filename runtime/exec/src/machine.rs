@@ -187,7 +187,7 @@ impl Machine<'_> {
         for dead in function.dead[index].of(&function.tables.dead) {
             match dead {
                 Dead::Tensor(reg) => drop(self.registers.tensor_mut(*reg).take()),
-                Dead::Object(any) => *self.registers.object_mut(*any) = Value::None,
+                Dead::Object(reg) => *self.registers.object_mut(*reg) = Value::None,
             }
         }
     }

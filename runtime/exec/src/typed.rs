@@ -49,7 +49,7 @@ pub(super) enum Typed {
 }
 
 /// The maximum number of integer operands of a step.
-pub(super) const MOST_INTS: usize = 16;
+pub(super) const MAX_INTS: usize = 16;
 
 /// The direct binding for an operator with operands of these forms, if there is one.
 /// `literals` are the operands themselves: some bindings apply only for the usual value of an argument.

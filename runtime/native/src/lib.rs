@@ -23,7 +23,7 @@ mod view;
 
 pub use dtype::Element;
 pub use listing::listing;
-pub use lower::FEWEST_OPERATORS;
+pub use lower::MIN_OPERATORS;
 pub use pass::{Fired, Pass, Passes};
 pub use run::{Memory, Stopped};
 pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment};

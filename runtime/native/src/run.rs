@@ -32,7 +32,7 @@ struct Line {
 
 /// The maximum size in bytes of a list whose tensors are all missing. A run with a larger list stops: Python needs only
 /// pointers for such a list, but this tier needs the memory of the tensors.
-const MOST_VACANT_BYTES: usize = 1 << 26;
+const MAX_VACANT_BYTES: usize = 1 << 26;
 
 #[derive(Debug, Clone, Default)]
 struct List {
@@ -67,7 +67,7 @@ impl List {
     fn vacate(&mut self, count: i64, bytes: usize) -> Result<(), Stopped> {
         let count = usize::try_from(count.max(0)).map_err(|_| Stopped)?;
         self.clear();
-        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MOST_VACANT_BYTES).ok_or(Stopped)?;
+        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MAX_VACANT_BYTES).ok_or(Stopped)?;
         self.data.resize(self.bytes.div_ceil(8), 0);
         self.missing.resize(count, true);
         self.gaps = count;

@@ -6,7 +6,7 @@ refers to the same kind of node: TensorFlow matches any kinds, and does not repo
 
 import random
 
-MOST_NODES = 12
+MAX_NODES = 12
 
 
 def case(seed):
@@ -19,7 +19,7 @@ def case(seed):
 
 def _program(rng):
     nodes = [["object", []]]
-    for _ in range(rng.randint(3, MOST_NODES)):
+    for _ in range(rng.randint(3, MAX_NODES)):
         kind = rng.choice(["object", "object", "variable", "variable", "variable", "list", "dict"])
         nodes.append([kind, []])
         _connect(rng, nodes, len(nodes) - 1)

@@ -23,7 +23,7 @@ import torch
 from harness import difference
 from torch.utils import _pytree as pytree
 
-SECONDS, FEWEST = 10, 5
+SECONDS, MIN_PAIRS = 10, 5
 #: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
 MAX_DIFFERENCE = 1e-2
 #: The abbreviations of dtypes in a signature.
@@ -73,7 +73,7 @@ def measure(name, configuration):
     found = staged(variants(workload), workload.arguments)
     order = [variant for variant, function in found.items() if callable(function)]
     times, end = {variant: [] for variant in order}, time.time() + SECONDS
-    while len(times["eager"]) < FEWEST or time.time() < end:
+    while len(times["eager"]) < MIN_PAIRS or time.time() < end:
         for variant in order:
             times[variant].append(clock(found[variant], workload.arguments)[0])
         order.reverse()

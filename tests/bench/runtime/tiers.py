@@ -17,7 +17,7 @@ import autograph as ag
 import torch
 from harness import difference
 
-SECONDS, FEWEST, MOST = 12, 4, 30
+SECONDS, MIN_PAIRS, MAX_PAIRS = 12, 4, 30
 #: The maximum difference of results. Gradient descent amplifies rounding errors, most in W6 with its line search.
 MAX_DIFFERENCE = 1e-2
 
@@ -34,7 +34,7 @@ def measure(name):
     workload = module.workload(**module.CONFIGURATIONS[0])
     staged = ag.function(workload.program)
     modes, pairs, apart, end = [False, True], [], 0.0, None
-    while end is None or len(pairs) < FEWEST or time.time() < end and len(pairs) < MOST:
+    while end is None or len(pairs) < MIN_PAIRS or time.time() < end and len(pairs) < MAX_PAIRS:
         pair = {mode: clock(staged, workload.arguments, mode) for mode in modes}
         (own, found), (libtorch, expected) = pair[False], pair[True]
         apart = max(apart, difference(found, expected))

@@ -212,13 +212,13 @@ def main():
 
 # The limits for the three packages. For all packages, the targets are 0.5 % contradictions and 2 % functions not seen.
 MAX_CONTRADICTIONS, MAX_NOT_SEEN = 0.005, 0.1
-FEWEST_DECISIONS = 20
+MIN_DECISIONS = 20
 
 
 def below_thresholds(rows):
     """A message if the disagreement exceeds a limit."""
     total = {key: sum(counts[key] for _, counts in rows) for key in COLUMNS}
-    if len(rows) < len(QUICK) or any(counts["decisions"] < FEWEST_DECISIONS for _, counts in rows):
+    if len(rows) < len(QUICK) or any(counts["decisions"] < MIN_DECISIONS for _, counts in rows):
         return "a package was not observed"
     if total["contradiction"] > MAX_CONTRADICTIONS * total["decisions"]:
         return f"{total['contradiction']} contradictions"

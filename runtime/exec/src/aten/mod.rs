@@ -308,6 +308,7 @@ unsafe fn output(value: raw::Value) -> Output {
     }
 }
 
+/// Converts a failure of the C++ code to an error, and frees its message.
 fn failed(failure: raw::Failure) -> AtenError {
     let message = match NonNull::new(failure.text) {
         None => String::from("libtorch is out of memory"),

@@ -25,7 +25,7 @@ impl Compiler<'_> {
         if self.is_native || self.tier == Tier::Torch {
             return None;
         }
-        let fewest = if self.tier == Tier::Always { 0 } else { ag_native::FEWEST_OPERATORS };
+        let fewest = if self.tier == Tier::Always { 0 } else { ag_native::MIN_OPERATORS };
         let passes = crate::tier::native_passes();
         let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest, passes)?;
         let register = |value: &Value| self.assigned[value.index()];
@@ -36,8 +36,8 @@ impl Compiler<'_> {
         dying.dedup();
         let dead = dying.iter().filter_map(|value| match register(value)? {
             Register::Scalar(..) => None,
-            Register::Tensor(ten) => Some(Dead::Tensor(ten)),
-            Register::Object(any) => Some(Dead::Object(any)),
+            Register::Tensor(reg) => Some(Dead::Tensor(reg)),
+            Register::Object(reg) => Some(Dead::Object(reg)),
         });
         let native = Native {
             inputs,

@@ -81,9 +81,9 @@ impl RegisterAllocator {
             return;
         }
         let (bank, index) = match register {
-            Register::Scalar(num, _) => (&mut self.scalars, num.0),
-            Register::Tensor(ten) => (&mut self.tensors, ten.0),
-            Register::Object(any) => (&mut self.objects, any.0),
+            Register::Scalar(reg, _) => (&mut self.scalars, reg.0),
+            Register::Tensor(reg) => (&mut self.tensors, reg.0),
+            Register::Object(reg) => (&mut self.objects, reg.0),
         };
         let is_from_outside = bank.depth[index as usize] < self.branches.len();
         match self.branches.last_mut() {

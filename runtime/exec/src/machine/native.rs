@@ -40,8 +40,8 @@ impl Scratch {
                     .ok()
                     .and_then(|tensor| aten::address(tensor, element.dtype(), sizes, strides))
                     .map(|address| address as usize as u64),
-                (Input::Number(_), Register::Scalar(num, _)) => {
-                    Some(registers.scalar(ScalarInput::Register(*num)))
+                (Input::Number(_), Register::Scalar(reg, _)) => {
+                    Some(registers.scalar(ScalarInput::Register(*reg)))
                 }
                 _ => None,
             };
@@ -82,7 +82,7 @@ impl Scratch {
         for dead in &native.dead {
             match dead {
                 Dead::Tensor(reg) => drop(registers.tensor_mut(*reg).take()),
-                Dead::Object(any) => *registers.object_mut(*any) = Value::None,
+                Dead::Object(reg) => *registers.object_mut(*reg) = Value::None,
             }
         }
         let mut numbers = numbers.iter();
@@ -98,8 +98,8 @@ impl Scratch {
                     taken = index + 1;
                 }
                 (Register::Tensor(reg), Output::View(_)) => *registers.tensor_mut(*reg) = views.next(),
-                (Register::Scalar(num, _), Output::Number(_)) => {
-                    *registers.scalar_mut(*num) = numbers.next().copied().unwrap_or_default();
+                (Register::Scalar(reg, _), Output::Number(_)) => {
+                    *registers.scalar_mut(*reg) = numbers.next().copied().unwrap_or_default();
                 }
                 _ => {}
             }

@@ -95,6 +95,7 @@ impl Varying<'_> {
         nodes.iter().filter(|node| !stops_gradient(node)).for_each(|node| self.node(node));
     }
 
+    /// Marks the values that depend on an input through this node.
     fn node(&mut self, node: &Node) {
         match node.op {
             Op::If => {
@@ -161,6 +162,7 @@ impl Live {
         nodes.iter().rev().filter(|node| !stops_gradient(node)).for_each(|node| self.node(node));
     }
 
+    /// Marks the values on which an active output of this node depends.
     fn node(&mut self, node: &Node) {
         match node.op {
             Op::If => {

@@ -117,6 +117,7 @@ pub(super) fn zero(emit: &mut Emit, value: Value) -> Operand {
     zeros(emit, value.into())
 }
 
+/// A gradient of zeros for a tensor, or for a list or tuple of tensors.
 pub(super) fn zeros(emit: &mut Emit, of: Operand) -> Operand {
     let ty = emit.ty(&of);
     match &ty {

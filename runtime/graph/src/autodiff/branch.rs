@@ -14,6 +14,7 @@ use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
 impl Reverse<'_> {
+    /// Adds the derivative of an `if`: an `if` with the same condition, whose branches compute the gradients.
     pub(super) fn differentiate_if(&mut self, node: &mut Node, adjoints: &mut Adjoints) -> Result<(), Error> {
         let attrs = self.emit.attrs.clone();
         let outside = self.used_from_outside(&node.regions);

@@ -103,6 +103,7 @@ impl Functions {
 }
 
 impl Reverse<'_> {
+    /// Adds the derivative of a call: a call of the derivative of the callee.
     pub(super) fn differentiate_call(
         &mut self,
         node: &mut Node,
@@ -146,6 +147,7 @@ impl Reverse<'_> {
         operand.value().filter(|value| self.activity.is_active(*value))
     }
 
+    /// The derivative of a function, which is created at the first use.
     fn derivative(&mut self, key: &DerivativeKey) -> Result<Derivative, Error> {
         if let Some(known) = self.functions.derived.get(key) {
             return Ok(*known);

@@ -74,6 +74,7 @@ fn inlined(emit: &mut Emit, function: Function, arguments: &[Operand]) -> Vec<Op
     results
 }
 
+/// Replaces all values that a node defines by fresh ones.
 fn define(node: &mut Node, fresh: &mut dyn FnMut(&mut Value)) {
     node.outputs.iter_mut().for_each(&mut *fresh);
     for region in &mut node.regions {
@@ -82,6 +83,7 @@ fn define(node: &mut Node, fresh: &mut dyn FnMut(&mut Value)) {
     }
 }
 
+/// Replaces the values that a node uses, and sets whether the node has a gradient.
 fn rename(node: &mut Node, names: &HashMap<Value, Operand>, grad: bool) {
     node.grad = grad;
     node.operands.iter_mut().for_each(|operand| substitute(operand, names));

@@ -16,6 +16,7 @@ pub(super) struct Reverse<'a> {
     pub(super) formulas: &'a mut dyn Formulas,
 }
 
+/// Adds the gradients of the inputs to the graph, given the gradients of the outputs.
 pub(super) fn gradient(
     emit: Emit<'_>,
     forward: &mut [Vec<Node>],
@@ -59,6 +60,7 @@ fn first_definition(forward: &[Vec<Node>], values: &[Value]) -> Option<(usize, u
 }
 
 impl Reverse<'_> {
+    /// Differentiates the nodes of the outermost region in reverse order.
     fn gradients(
         &mut self,
         forward: &mut [Vec<Node>],

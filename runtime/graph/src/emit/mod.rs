@@ -46,6 +46,7 @@ fn call(graph: &Graph, function: &Function, node: &Node) -> String {
     text
 }
 
+/// The text of an operand.
 fn short(function: &Function, operand: &Operand) -> String {
     match operand {
         Operand::Value(value) => name(function, *value),

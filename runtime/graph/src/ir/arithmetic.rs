@@ -31,6 +31,7 @@ impl Kind {
     }
 }
 
+/// An operation on the bits of two numbers.
 pub type Function = fn(u64, u64) -> Result<u64, ArithmeticError>;
 
 pub fn float(bits: u64) -> f64 {
@@ -156,10 +157,12 @@ pub fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)> {
     }
 }
 
+/// Applies `f` if `x` is in its domain, for which `holds` is true.
 fn domain(x: f64, holds: fn(f64) -> bool, f: fn(f64) -> f64) -> Result<u64, ArithmeticError> {
     if holds(x) { of_float(f(x)) } else { Err(ArithmeticError::Value("math domain error")) }
 }
 
+/// Converts a float without a fractional part to an integer.
 fn whole(value: f64) -> Result<u64, ArithmeticError> {
     const BOUND: f64 = (1u64 << 63) as f64;
     if value.is_nan() {

@@ -24,6 +24,7 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
+/// Checks a graph and returns the first violation.
 pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
     let entry = graph.entry().ok_or_else(|| error("", None, "the graph has no entry function"))?;
     if graph.origins.len() != entry.body.params.len() {
@@ -97,6 +98,7 @@ impl<'a> Verifier<'a> {
         checked.map_err(|message| error(&function.name, self.span, message))
     }
 
+    /// Checks a region. The values that it defines are visible until its end.
     fn region(&mut self, region: &Region) -> Checked {
         let mut inside = Vec::new();
         for param in &region.params {
@@ -169,6 +171,7 @@ impl<'a> Verifier<'a> {
             .try_for_each(|(wanted, given)| self.fits(self.function.ty(*wanted), given, how))
     }
 
+    /// Checks the operands, regions and results of a node.
     fn node(&self, node: &Node) -> Checked {
         let regions = node.op.regions();
         let fewest = if node.op == Op::For { 1 } else { regions.len() };

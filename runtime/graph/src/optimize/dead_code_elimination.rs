@@ -99,6 +99,7 @@ impl Live {
             })
     }
 
+    /// Removes the dead nodes, and the dead results of conditions and loops.
     fn sweep(&self, nodes: &mut Vec<Node>) {
         nodes.retain(|node| self.stays(node));
         for node in nodes {

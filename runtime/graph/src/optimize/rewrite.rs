@@ -44,6 +44,7 @@ impl Walk<'_> {
         self.pass.leave();
     }
 
+    /// Rewrites the nodes of a region in order.
     fn nodes(&mut self, nodes: Vec<Node>, rewritten: &mut Vec<Node>) {
         for mut node in nodes {
             node.operands.iter_mut().for_each(|operand| substitute(operand, &self.known));

@@ -29,8 +29,10 @@ impl Loss {
         usize::try_from(class).ok().filter(|class| *class < self.columns).map(Some).ok_or(())
     }
 
+    /// Reads an element.
+    ///
     /// # Safety
-    /// The addresses must be valid for this dtype.
+    /// The address must be valid for this dtype and index.
     unsafe fn read(&self, from: *const u8, index: usize) -> f64 {
         // SAFETY: the caller guarantees the shape.
         unsafe {
@@ -42,6 +44,8 @@ impl Loss {
         }
     }
 
+    /// Writes an element.
+    ///
     /// # Safety
     /// See `read`.
     unsafe fn write(&self, to: *mut u8, index: usize, value: f64) {

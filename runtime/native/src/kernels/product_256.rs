@@ -16,13 +16,15 @@ const HEIGHT: usize = 6;
 const HEIGHT_OF_NARROW: usize = 12;
 /// The minimum number of rows. With fewer, memory bandwidth limits the speed, and tiles that read longer parts of the
 /// rows of `b` are faster.
-const FEWEST_ROWS: usize = 4;
+const MIN_ROWS: usize = 4;
 
 /// Whether this kernel is suitable: the rows of `b` are contiguous and long enough, and `a` has enough rows.
 pub(crate) fn is_suitable(product: &Product) -> bool {
-    product.b[1] == 1 && product.columns > LANES / 2 && product.rows >= FEWEST_ROWS
+    product.b[1] == 1 && product.columns > LANES / 2 && product.rows >= MIN_ROWS
 }
 
+/// Computes a product.
+///
 /// # Safety
 /// See [`super::product::Kernel`]; the processor must have AVX2 and FMA, and the rows of `b` must be contiguous.
 #[target_feature(enable = "avx2,fma")]
@@ -70,7 +72,7 @@ unsafe fn rows<const VECTORS: usize, const PARTIAL: bool>(
             return HEIGHT_OF_NARROW;
         }
         // Splits seven rows into four and three: a tile with one row is slow.
-        let height = if left > HEIGHT && left < 2 * FEWEST_ROWS + 1 { FEWEST_ROWS } else { left.min(HEIGHT) };
+        let height = if left > HEIGHT && left < 2 * MIN_ROWS + 1 { MIN_ROWS } else { left.min(HEIGHT) };
         match height {
             1 => tile::<VECTORS, 1, PARTIAL>(product, c, a, b, at),
             2 => tile::<VECTORS, 2, PARTIAL>(product, c, a, b, at),
@@ -83,6 +85,8 @@ unsafe fn rows<const VECTORS: usize, const PARTIAL: bool>(
     }
 }
 
+/// Computes a tile of the result.
+///
 /// # Safety
 /// See [`rows`].
 #[target_feature(enable = "avx2,fma")]

@@ -151,6 +151,7 @@ impl Reduce {
         }
     }
 
+    /// Reduces floating-point elements to one.
     fn floats(&self, at: impl Fn(usize) -> f64) -> f64 {
         let count = self.reduced.iter().map(|(size, _)| size).product::<usize>() as f64;
         let extreme = |start: f64, is_better: fn(f64, f64) -> bool| {

@@ -85,6 +85,7 @@ impl Rows {
         }
     }
 
+    /// Computes one row of the result.
     #[inline(always)]
     fn row(
         self,

@@ -5,7 +5,7 @@ use super::is_wide;
 use crate::dtype::Element;
 
 /// The maximum number of elements that are selected in each row.
-pub(crate) const MOST_SELECTED: usize = 32;
+pub(crate) const MAX_SELECTED: usize = 32;
 
 /// Selects the first `selected` elements of each row in descending or ascending order.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +95,7 @@ impl Selection {
         a: *const T,
     ) -> Result<(), ()> {
         // One element more shows whether the last selected element is unique.
-        let mut first = [(T::default(), 0); MOST_SELECTED + 1];
+        let mut first = [(T::default(), 0); MAX_SELECTED + 1];
         let wanted = (self.selected + usize::from(self.is_unique)).min(self.columns).min(first.len());
         let first = &mut first[..wanted];
         for row in 0..self.rows {

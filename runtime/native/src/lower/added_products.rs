@@ -11,7 +11,7 @@ use crate::program::{Elementwise, Step};
 use crate::view::{BufferId, View};
 
 /// The maximum number of steps between a product and the addition.
-const MOST_BETWEEN: usize = 4;
+const MAX_BETWEEN: usize = 4;
 
 /// A product and the addition of its result, which is not used again, as indices of steps.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ impl Lowering<'_> {
     /// Records that the last step, which this node has emitted, adds a product.
     pub(super) fn note_addition(&mut self, name: &str, node: &Node) {
         let last = self.program.steps.len();
-        self.products.retain(|(step, _)| *step as usize + MOST_BETWEEN + 2 >= last);
+        self.products.retain(|(step, _)| *step as usize + MAX_BETWEEN + 2 >= last);
         let is_sum = name.starts_with("add.")
             && matches!(node.outputs[..], [output] if matches!(
                 self.items.get(&output), Some((Item::Tensor(View { buffer: Some(_), .. }), _))

@@ -13,14 +13,14 @@ use crate::program::{ListRegister, Number, Step};
 use crate::view::{Place, View, contiguous};
 
 /// The minimum size of a borrowed item. Copying a smaller item costs no more than computing its address.
-const FEWEST_BYTES: u32 = 256;
+const MIN_BYTES: u32 = 256;
 
 impl Lowering<'_> {
     /// Borrows an item of a list of tensors. `None` outside of loops and branches, where values may leave the segment,
     /// so they must be copied.
     pub(super) fn borrow_item(&mut self, list: ListRegister, item: &ListItem, index: Number) -> Option<View> {
         self.passes.has(Pass::BorrowedItems).then_some(())?;
-        let bytes = item.bytes().filter(|bytes| *bytes >= FEWEST_BYTES && self.depth > 0)?;
+        let bytes = item.bytes().filter(|bytes| *bytes >= MIN_BYTES && self.depth > 0)?;
         let ListItem::Tensor(element, sizes) = item else { return None };
         let base = self.new_base();
         self.step(Step::Borrow { base, list, index, bytes });

@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{MemoryFormat, Node, Operand};
 
-use super::{Lowering, MOST_FUNCTION_CALLS, is_dtype, is_plain};
+use super::{Lowering, MAX_FUNCTION_CALLS, is_dtype, is_plain};
 use crate::dtype::Element;
 use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::Step;
@@ -12,6 +12,7 @@ use crate::view::{View, broadcast};
 const CONTIGUOUS: Operand = Operand::MemoryFormat(MemoryFormat::Contiguous);
 
 impl Lowering<'_> {
+    /// Lowers elementwise operators.
     pub(super) fn elementwise_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let (base, overload) = name.split_once('.')?;
         let operands = &node.operands[..];
@@ -127,7 +128,7 @@ impl Lowering<'_> {
             }
             (_, [a]) => {
                 let a = self.operand_as(a, element)?;
-                (!kernels::is_slow(name, element) || a.count() <= MOST_FUNCTION_CALLS).then_some(())?;
+                (!kernels::is_slow(name, element) || a.count() <= MAX_FUNCTION_CALLS).then_some(())?;
                 self.mapped(node, kernels::unary(name, element)?, &[&a])
             }
             _ => None,
@@ -173,6 +174,7 @@ impl Lowering<'_> {
         self.mapped(node, kernels::binary(name, element)?, &[&a, &b])
     }
 
+    /// Lowers a power, with the special cases of torch.
     fn power(&mut self, node: &Node, a: &Operand, exponent: &Operand) -> Option<()> {
         let (element, _) = self.result(node)?;
         let a = self.operand_as(a, element)?;

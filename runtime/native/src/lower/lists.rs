@@ -40,6 +40,7 @@ impl ListItem {
 }
 
 impl Lowering<'_> {
+    /// Lowers an operation on lists.
     pub(super) fn list(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
         let operands = &node.operands[..];
         match (&node.op, operands) {

@@ -15,7 +15,7 @@ use crate::program::{CONSTANTS, Elementwise, Step};
 use crate::view::{BufferId, Place, View};
 
 /// The maximum number of steps between the multiplication and the addition.
-const MOST_BETWEEN: usize = 4;
+const MAX_BETWEEN: usize = 4;
 
 impl Lowering<'_> {
     /// Records that the last step multiplies two tensors.
@@ -29,7 +29,7 @@ impl Lowering<'_> {
     /// is not used again.
     pub(super) fn fuse_multiplication(&mut self, name: &str, node: &Node) -> bool {
         let last = self.program.steps.len();
-        self.multiplications.retain(|(step, _)| *step as usize + MOST_BETWEEN + 2 >= last);
+        self.multiplications.retain(|(step, _)| *step as usize + MAX_BETWEEN + 2 >= last);
         let is_difference = match name.split('.').next() {
             Some("add") => false,
             Some("sub") => true,

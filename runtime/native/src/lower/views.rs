@@ -9,6 +9,7 @@ use crate::program::{Number, Step};
 use crate::view::{Place, View, dimension};
 
 impl Lowering<'_> {
+    /// Lowers views and copies.
     pub(super) fn view_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let operands = &node.operands[..];
         let view = match (name, operands) {
@@ -167,6 +168,7 @@ impl Lowering<'_> {
         Some(out)
     }
 
+    /// Concatenates or stacks tensors: copies each to its part of the result.
     fn joined(&mut self, is_stack: bool, node: &Node, items: &[Operand], dim: i64) -> Option<View> {
         let (element, sizes) = self.result(node)?;
         let mut out = self.allocate(element, &sizes)?;

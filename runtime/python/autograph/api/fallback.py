@@ -9,7 +9,7 @@ from ..errors import AutographError, FallbackWarning, StagingError, located
 from ..operators.python_calls import PythonCall
 
 #: After this many signatures in a row that cannot be staged, a function is no longer traced for new signatures.
-MOST_REFUSALS = 5
+MAX_REFUSALS = 5
 
 _LOCAL = threading.local()
 
@@ -63,7 +63,7 @@ class Fallbacks:
     def reason(self, key):
         """Returns the reason why calls with this key are not staged; None if they are."""
         found = self.never or self.refused.get(key)
-        if found is None and self.in_a_row >= MOST_REFUSALS:
+        if found is None and self.in_a_row >= MAX_REFUSALS:
             return next(reversed(self.refused.values()))
         return found
 

@@ -28,7 +28,7 @@ PROFILED = 3
 
 #: Some code cannot be staged without an assumption. Then the assumption is made again, for the arguments of the next call.
 #: After this many calls that contradict it, Python runs all calls.
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 
 
 class Assumption(NamedTuple):
@@ -87,7 +87,7 @@ class Speculation:
 
     def is_hopeless(self, assumed):
         """Returns whether too many calls have contradicted an assumption that cannot be relaxed."""
-        return assumed.point is None and self._failures[str(assumed)] >= MOST_FAILURES
+        return assumed.point is None and self._failures[str(assumed)] >= MAX_FAILURES
 
     def table(self, traces):
         """Returns a list of the assumptions. An assumption about the path through the program is listed only if a graph checks

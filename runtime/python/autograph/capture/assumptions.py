@@ -21,10 +21,10 @@ from ..record.types import BOOL
 from .profile import Execution, Sequence, Trips
 
 #: Loops with more iterations are not unrolled.
-MOST_TRIPS = 64
+MAX_TRIPS = 64
 
 #: In a graph with more nodes, no loop is unrolled.
-MOST_NODES = 5000
+MAX_NODES = 5000
 
 
 class Assumptions:
@@ -57,7 +57,7 @@ class Assumptions:
     def _is_long(self, kind, outcome):
         """Returns whether the point is a loop that is too long to be unrolled."""
         count = outcome if kind == "while" else outcome.count if kind == "for" else 0
-        return count > MOST_TRIPS or count > 1 and len(self.staging.record.entry.nodes) > MOST_NODES
+        return count > MAX_TRIPS or count > 1 and len(self.staging.record.entry.nodes) > MAX_NODES
 
     def check(self, execution, flag, answer):
         """Records the check that a staged boolean has this value. Returns the value."""

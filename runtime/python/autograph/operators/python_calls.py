@@ -31,8 +31,8 @@ from .py_function import py_function
 _LOCAL = threading.local()
 
 #: A function is observed at most this many times, and during at most this many events of the interpreter.
-MOST_CALLS = 3
-MOST_EVENTS = 200_000
+MAX_CALLS = 3
+MAX_EVENTS = 200_000
 
 
 class Kind:
@@ -124,7 +124,7 @@ def observed(codes):
             before = kinds.get(code, found)
             kinds[code] = None if found is None or before is None else before.merged(found)
             counts[code] += 1
-        if events > MOST_EVENTS or all(count >= MOST_CALLS for count in counts.values()):
+        if events > MAX_EVENTS or all(count >= MAX_CALLS for count in counts.values()):
             sys.setprofile(None)
 
     sys.setprofile(event)

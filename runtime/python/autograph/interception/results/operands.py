@@ -9,7 +9,7 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 NUMBERS = (*FLOATS, *INTEGERS)
 
 #: Reductions refuse tensors with more dimensions.
-MOST_DIMENSIONS = 64
+MAX_DIMENSIONS = 64
 
 
 def any_layout(tensor):

@@ -2,7 +2,7 @@
 
 import torch
 
-from .operands import FLOATS, MOST_DIMENSIONS, NUMBERS, have_one_float_dtype, broadcast, index_of, is_tensor, overloads, result
+from .operands import FLOATS, MAX_DIMENSIONS, NUMBERS, have_one_float_dtype, broadcast, index_of, is_tensor, overloads, result
 
 
 def _mm(x, y):
@@ -51,7 +51,7 @@ def _reduced(x, dims, keeps):
     `keeps`, these sizes are 1 instead."""
     dims = [dims] if type(dims) is int else dims
     dims = [index_of(x, d) for d in dims] if dims else list(range(x.dim()))
-    if None in dims or len(set(dims)) != len(dims) or x.dim() > MOST_DIMENSIONS:
+    if None in dims or len(set(dims)) != len(dims) or x.dim() > MAX_DIMENSIONS:
         return None
     if keeps:
         return [1 if d in dims else n for d, n in enumerate(x.shape)]
