@@ -506,7 +506,7 @@ def effects_outside(path):
         digest.update(b"x")
         return x, digest.hexdigest()
 
-    def said(x):
+    def warned(x):
         LOG.warning("x is %s", x)
         return x
 
@@ -524,7 +524,7 @@ def effects_outside(path):
         print("end")
         raise SystemExit(3)
 
-    return [written, opened, dumped, saved, printed, taken, drawn, digested, said, caught, set_off, ended]
+    return [written, opened, dumped, saved, printed, taken, drawn, digested, warned, caught, set_off, ended]
 
 
 @pytest.mark.parametrize("index", range(12))

@@ -128,7 +128,7 @@ class Function(Callable):
             return converted_calls.call(self.python_function, args, kwargs)
 
     def _relaxed(self, assumed):
-        """Relaxes an assumption that a call has contradicted, and forgets the graphs that assume it. Returns the reason why
+        """Relaxes an assumption that a call has contradicted, and removes the graphs that assume it. Returns the reason why
         Python runs the call."""
         if self._speculation is None:
             return assumed
