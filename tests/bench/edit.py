@@ -43,6 +43,7 @@ def main():
 
 
 def row(where, source, marker):
+    """Measures the three tools on one file. Returns a row of the table."""
     folder = installed.FOLDER / "edit" / f"{source.stem}-{'middle' if marker else 'staged'}"
     folder.mkdir(parents=True, exist_ok=True)
     before, line, after = parts(source.read_text(), marker)

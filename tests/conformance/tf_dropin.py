@@ -101,6 +101,7 @@ class Transpiler(api.PyToTF):
         return Loaded(function, source, entry, self._operators_for(options))
 
     def _source(self, function, options):
+        """Returns the converted text of the function's file."""
         try:
             lines, _ = inspect.findsource(function.__code__)
         except OSError as error:
@@ -148,6 +149,7 @@ class Source:
         self._entries = entries
 
     def entry(self, function):
+        """Returns the converter's entry for a function."""
         if function.__code__.co_name == "<lambda>":
             return self._lambda(function)
         code = function.__code__

@@ -93,6 +93,7 @@ def run(program, stage):
 
 
 def outcome(case, stage=ag.function):
+    """Runs a case eagerly and staged, and compares the results."""
     try:
         expected = run(case.program, lambda f: f)
     except (Exception, TimedOut) as error:

@@ -18,6 +18,7 @@ def case(seed):
 
 
 def _program(rng):
+    """Draws the nodes of a program, each with its edges."""
     nodes = [["object", []]]
     for _ in range(rng.randint(3, MAX_NODES)):
         kind = rng.choice(["object", "object", "variable", "variable", "variable", "list", "dict"])
@@ -53,6 +54,7 @@ def _name(rng, kind):
 
 
 def _changed(rng, saved):
+    """Draws changes of a program. Returns the changed nodes, and the edges that the program adds after the restore."""
     nodes = [[kind, [list(edge) for edge in edges]] for kind, edges in saved]
     late = []
     for _ in range(rng.randint(1, 3)):

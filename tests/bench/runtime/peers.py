@@ -61,6 +61,7 @@ def lines(rows, tolerance):
 
 
 def line(key, variants, tolerance):
+    """Returns the row for a configuration, and whether the results agree."""
     failed = [f"{name}: {row['error']}" for name, row in variants.items() if "error" in row]
     measured = {name: row for name, row in variants.items() if "error" not in row}
     eager = min((name for name in measured if name.startswith("torch_eager")), key=len, default=None)

@@ -60,6 +60,7 @@ def measured(stem, package):
 
 
 def row(stem, packages, processes):
+    """Measures a program with each package. Returns a row of the table."""
     found = {package: [] for package in packages}
     for _ in range(processes):
         for package in packages:

@@ -30,6 +30,7 @@ def clock(staged, arguments, deterministic):
 
 
 def measure(name):
+    """Measures a program with and without the native tier, in alternating calls."""
     module = importlib.import_module(name)
     workload = module.workload(**module.CONFIGURATIONS[0])
     staged = ag.function(workload.program)

@@ -19,6 +19,7 @@ FILES = ["interpreters/ad.py", "api.py", "api_util.py", "pjit.py", "core.py", "c
 
 
 def kinds():
+    """Returns the kinds of errors in the source of JAX, one for each message."""
     found = {}
 
     def add(stem, source, pattern):

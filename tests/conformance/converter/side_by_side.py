@@ -36,6 +36,7 @@ class Observation(types.SimpleNamespace):
 
 @contextlib.contextmanager
 def in_time(seconds):
+    """Raises `Stuck` if the block takes longer than this number of seconds."""
     def stop(signum, frame):
         raise Stuck
 

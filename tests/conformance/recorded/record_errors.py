@@ -87,6 +87,7 @@ def mentioned(node, rules):
 
 
 def record(path):
+    """Runs each function of a module, as its `main()` calls it. Returns what the framework does."""
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module

@@ -55,6 +55,7 @@ class Package:
         self.sources = CACHE / f"packages/{self.name}-{self.version}"
 
     def unpack(self):
+        """Downloads and unpacks the package unless that has been done."""
         if self.sources.exists():
             return
         python = environment(self.environment)
@@ -95,6 +96,7 @@ class Package:
             shutil.rmtree(self.sources / self.folder / folder, ignore_errors=True)
 
     def observe(self, seconds):
+        """Runs the tests of the package under the observer."""
         if self.others:
             shutil.rmtree(self.sources)
             self.unpack()
@@ -155,6 +157,8 @@ def installed(folder, wanted, base):
 
 
 def run(package, again, seconds, binary):
+    """Observes a package unless its facts exist, and compares the checker with the facts. Returns the counts; None after
+    an error."""
     started = time.time()
     try:
         package.unpack()

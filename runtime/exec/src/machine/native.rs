@@ -57,8 +57,7 @@ impl Scratch {
             self.addresses.push(address);
             self.tensors.push(tensor);
         }
-        // SAFETY: the inputs have the dtypes and sizes of the segment and are contiguous, and the tensors that it
-        // writes are new and have the dtypes, sizes and strides of the segment.
+        // SAFETY: the inputs and the new tensors have the dtypes, sizes and strides of the segment.
         let run = unsafe { native.segment.run(&mut self.memory, &self.inputs, &self.addresses, poll) };
         native.backoff.count(run.is_err());
         let Ok(numbers) = run else { return false };

@@ -48,6 +48,7 @@ class Probe:
         return None
 
     def install(self):
+        """Defines the functions that rewritten code calls, as builtins."""
         sites, facts = self.sites.places, self.facts
         active, lines = self.active, self.lines
 
