@@ -1,4 +1,5 @@
-//! Skips a native step that stops again and again, for example because `topk` finds equal elements in each run.
+//! Skips a native step that stops again and again. Libtorch runs the nodes of a step that stops: `topk` stops at equal
+//! elements, for example.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -15,7 +15,7 @@ const GUTTER: usize = 90;
 /// The width of one character.
 const LETTER: usize = 7;
 /// Longer texts are truncated.
-const LETTERS: usize = 110;
+const MAX_LETTERS: usize = 110;
 
 pub fn svg(graph: &Graph, source: &Source<'_>) -> String {
     let mut drawing = Drawing { graph, source, rows: Vec::new(), frames: Vec::new(), curves: Vec::new() };
@@ -181,7 +181,7 @@ text { font: 12px monospace; fill: #24292f; white-space: pre }
 ";
 
 fn cut(text: String) -> String {
-    match text.char_indices().nth(LETTERS) {
+    match text.char_indices().nth(MAX_LETTERS) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }

@@ -21,7 +21,7 @@ from .conditions import ARITHMETIC, Conditions, is_integer
 
 #: The maximum number of operations in an expression of sizes. A larger expression becomes a new symbol about which nothing
 #: is known. Without a limit, expressions could grow exponentially, because an expression may contain another one twice.
-LARGEST = 64
+MAX_OPERATIONS = 64
 
 
 def _symbols():
@@ -89,7 +89,7 @@ class Sizes:
         if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
             return self.dimensions[tuple(node.args)], 1
         weight = 1 + sum(self.weights.get(operand, 1) for operand in _integers_of(value))
-        if weight == 1 or weight > LARGEST:
+        if weight == 1 or weight > MAX_OPERATIONS:
             return self._new(value), 1
         with self.staging.quiet():
             operands = (a if type(a) is int else self.numbers[a] for a in node.args)

@@ -1,4 +1,4 @@
-"""From functions, classes and text to trees."""
+"""Parses functions, classes and text: returns their syntax trees."""
 
 import ast
 import functools
