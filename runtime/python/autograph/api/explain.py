@@ -75,24 +75,24 @@ def explain(function, *args, **kwargs):
     - `called back`: the graph calls Python;
     - `decided`: a condition or loop whose outcome for these arguments is assumed, and checked by each run;
     - `refused`: it cannot be staged; a note has the reason."""
-    found, error = _Found(), None
+    found, error = _TraceLog(), None
     with found.observed():
         try:
-            _again(function).trace(*args, **kwargs)
+            _without_traces(function).trace(*args, **kwargs)
         except StagingError as refusal:
             error = refusal
     found.read(error)
     return Explanation([explained for file in sorted(found.files()) for explained in _functions(file, found)])
 
 
-def _again(function):
+def _without_traces(function):
     """Returns the same function as a new staged function, which has no traces."""
     if isinstance(function, Function):
         return Function(function.python_function, function.input_signature)
     return Function(function)
 
 
-class _Found:
+class _TraceLog:
     """What a trace did at each statement."""
 
     def __init__(self):

@@ -27,10 +27,10 @@ class Arguments:
             known = self.numbers.setdefault((structure, index), number)
             if not _same(known, number):
                 self.numbers[structure, index] = None
-        self._remember(structure, leaves)
+        self._record(structure, leaves)
         self._describe(structure, leaves, names)
 
-    def _remember(self, structure, leaves):
+    def _record(self, structure, leaves):
         self.calls[structure, kinds(leaves), signatures.shapes(leaves)] = None
 
     def _describe(self, structure, leaves, names):
@@ -70,14 +70,14 @@ class Arguments:
                 self._contradicted("type", name)
             earlier = {other[index] for types, other in known if types[index] == now[index]}
             if len(earlier) == 1 and shapes[index] not in earlier:
-                self._remember(structure, leaves)
+                self._record(structure, leaves)
                 self._contradicted("shape", name)
         for index, number in numbers(leaves).items():
             expected = self.numbers.setdefault((structure, index), number)
             if expected is not None and not _same(expected, number):
                 self.numbers[structure, index] = None
                 self._contradicted("value", names[index])
-        self._remember(structure, leaves)
+        self._record(structure, leaves)
 
     def _contradicted(self, kind, name):
         point = Point(kind, name)

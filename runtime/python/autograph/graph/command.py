@@ -73,7 +73,7 @@ def report(status, error):
 
 
 @contextlib.contextmanager
-def users_code():
+def user_code():
     """Wraps exceptions of the user's code in `Raised`. Their tracebacks keep only frames of the user's code."""
     try:
         yield
@@ -116,7 +116,7 @@ def imported(path):
     specification = importlib.util.spec_from_file_location(module_name, loader.path, loader=loader)
     module = importlib.util.module_from_spec(specification)
     sys.modules[module_name] = module
-    with users_code():
+    with user_code():
         loader.exec_module(module)
     return module
 
@@ -127,12 +127,12 @@ def staged(function, owner, arguments_by_name):
     parameters = inputs.parameters(plain)
     positional = []
     if owner is not None and parameters and parameters[0].name not in arguments_by_name:
-        with users_code():
+        with user_code():
             positional.append(owner())
         parameters = parameters[1:]
     inputs.check(plain, parameters, arguments_by_name)
     function = function if isinstance(function, Function) else Function(function)
-    with users_code():
+    with user_code():
         return function.trace(*positional, **arguments_by_name).graph
 
 

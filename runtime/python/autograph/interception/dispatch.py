@@ -137,7 +137,7 @@ def compute(staging, func, args):
 def _computed_by_torch(staging, func, args):
     """Returns the result of an operator on fake tensors. Raises a `StagingError` if torch cannot compute the shape."""
     positional, named = schemas.by_kind(func, args)
-    if func is _SLICE and _is_last(staging, *positional):
+    if func is _SLICE and _is_last_slice(staging, *positional):
         tensor, dim = positional[:2]
         with staging.quiet():
             return tensor.narrow(dim, tensor.shape[dim] - 1, 1)
@@ -151,14 +151,14 @@ def _computed_by_torch(staging, func, args):
                     raise
                 return decomposition_table[func](*positional, **named)
     except RuntimeError as error:
-        if not isinstance(error, _unknown_shape()):
+        if not isinstance(error, _shape_errors()):
             raise
         message = f"the shape of the result of `{func.overloadpacket.__name__}` cannot be computed while tracing"
         help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
         raise StagingError(f"{message}: {str(error).splitlines()[0]}\nhelp: {help}", spans.current()) from None
 
 
-def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
+def _is_last_slice(staging, tensor, dim=0, start=None, end=None, step=1):
     """Returns whether this is `x[-1:]` of a dimension of unknown size. The dimension is assumed not to be empty."""
     if type(start) is not int or start != -1 or end not in (None, sys.maxsize) or step != 1:
         return False
@@ -168,20 +168,20 @@ def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
 
 
 def _needs_numbers(error):
-    return isinstance(error, _guards()) or "SymIntArrayRef" in str(error)
+    return isinstance(error, _size_errors()) or "SymIntArrayRef" in str(error)
 
 
-def _guards():
+def _size_errors():
     """Returns the class of torch's error about a condition on an unknown size, in a tuple. The tuple is empty as long as its
     module is not imported, because there is no unknown size then."""
     module = sys.modules.get("torch.fx.experimental.symbolic_shapes")
     return () if module is None else (module.GuardOnDataDependentSymNode,)
 
 
-def _unknown_shape():
+def _shape_errors():
     """Returns the classes of the errors that torch's shape functions raise for code that is correct in eager torch."""
     of_fakes = DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
-    return (*_guards(), *of_fakes)
+    return (*_size_errors(), *of_fakes)
 
 
 def _example(staging, func, number, type):
@@ -345,7 +345,7 @@ def _lift_fresh(staging, func, args, kwargs):
     if isinstance(tensor, FakeTensor) and "_ag_view" in tensor.__dict__:
         return tensor
     if isinstance(tensor, FakeTensor):
-        tensor = _contents(tensor)
+        tensor = _with_data(tensor)
     if staging.objects.share_memory(tensor):
         return staging.fake_of(tensor)
     if tensor.numel() == 1 and not tensor.dtype.is_complex:
@@ -402,7 +402,7 @@ def _ctc_loss_backward(staging, func, args, kwargs):
     return emit(staging, func, fakes, result)
 
 
-def _contents(fake):
+def _with_data(fake):
     """Returns the tensor with the data of a fake tensor that torch created for a constant."""
     constant = fake.constant
     if constant is None:

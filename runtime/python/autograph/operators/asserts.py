@@ -65,14 +65,14 @@ def torch_check(kind, check):
         flag = regions.condition(staging, cond, f"`{check.__name__}`")
         if _is_decided(staging, flag, lambda: message and message(), kind):
             return
-        text = str(message()) if message is not None else _torchs_message(check)
+        text = str(message()) if message is not None else _torch_message(check)
         if flag is not True:
             regions.raise_unless(staging, flag, [texts.assembled(staging, text)], kind)
 
     return checked
 
 
-def _torchs_message(check):
+def _torch_message(check):
     try:
         check(False)
     except Exception as error:

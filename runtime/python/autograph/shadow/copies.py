@@ -269,7 +269,7 @@ class Copies:
     def _module(self, module):
         if id(module) not in self._seen:
             self._seen.add(id(module))
-            if _is_users_module(module.__name__) and getattr(module, "__file__", None):
+            if _is_user_module(module.__name__) and getattr(module, "__file__", None):
                 self._modules.append(module)
 
     def _class(self, kind):
@@ -277,7 +277,7 @@ class Copies:
         if id(kind) in self._seen:
             return
         self._seen.add(id(kind))
-        if not _is_users_module(kind.__module__) or not is_heap_type(kind):
+        if not _is_user_module(kind.__module__) or not is_heap_type(kind):
             return
         if isinstance(kind, enum.EnumMeta):
             return
@@ -301,6 +301,6 @@ def _variables(scope):
 
 
 @functools.lru_cache(maxsize=None)
-def _is_users_module(name):
+def _is_user_module(name):
     first = name.partition(".")[0]
     return first not in _LIBRARIES and first not in sys.stdlib_module_names or first == "__main__"
