@@ -2,8 +2,8 @@
 //! combination of differentiated operands and results. The derivative of a recursive function is recursive.
 //!
 //! If no second derivative is needed, the forward function also returns a tuple of saved values, which contains the
-//! tuples of nested calls. Then each level of a recursion is computed once. Otherwise the backward function of each
-//! level recomputes the forward function, including its nested calls.
+//! tuples of nested calls; each level is computed once. Otherwise the backward function of each level recomputes the
+//! forward function, including its nested calls.
 
 use std::collections::{HashMap, HashSet};
 

@@ -16,7 +16,6 @@ pub(super) struct Reverse<'a> {
     pub(super) formulas: &'a mut dyn Formulas,
 }
 
-/// Adds the gradients of the inputs to the graph, given the gradients of the outputs.
 pub(super) fn gradient(
     emit: Emit<'_>,
     forward: &mut [Vec<Node>],

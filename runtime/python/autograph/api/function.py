@@ -255,8 +255,6 @@ class Function(Callable):
             return self._found_or_refused(leaves, structure, args, kwargs, is_trial)
 
     def _found_or_refused(self, leaves, structure, args, kwargs, is_trial):
-        """Returns a trace for these arguments. If it `is_trial`, an error while tracing raises `Refused`, and so
-        does a key for which tracing has failed before."""
         sizes = None
         if self.input_signature is not None:
             sizes = signatures.checked(self.__name__, self.input_signature, leaves)
@@ -282,8 +280,6 @@ class Function(Callable):
         return trace
 
     def _known_or_new(self, leaves, structure, args, kwargs, sizes, new_trace):
-        """Returns a trace for the types and shapes of these arguments. If the shapes vary between calls, the new
-        trace has unknown sizes if possible."""
         inputs = () if self._speculation is None else self._speculation.arguments.inputs(structure, leaves)
         kind = (structure, ambient.key(), *signatures.kinds(leaves, inputs))
         if sizes is not None:

@@ -67,8 +67,8 @@ def is_staged(value):
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
-#: The error for a tensor of an earlier trace. Such a tensor is in an object that traces do not watch, such as a cache or a
-#: global variable of a library.
+#: The error for a tensor of an earlier trace, left in a cache or a global variable of a library, which traces do not
+#: watch.
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
@@ -79,8 +79,8 @@ LIFTED = (
 )
 
 
-#: The maximum number of decisions in one trace. Each runs the graph that is recorded so far, to decide one condition.
-MAX_PROBES = 100
+#: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
+MOST_PROBES = 100
 
 
 class Capture:
@@ -146,9 +146,9 @@ class Staging:
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.numbers = {}  # value of the graph -> its number for the arguments of the call
-        self.caught = None  # errors for exceptions of the graph inside a `try`; None if such an error ends the trace
-        self.raised = []  # errors and signals that were raised while tracing; they end the trace unless they are handled
-        self.probes = 0  # how often `probe` was called for a condition or number that Python needs
+        self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
+        self.raised = []  # errors and signals of the trace, which end it unless they are handled
+        self.probes = 0  # the number of calls of `probe` for conditions that Python needs
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
         self.reached = []  # for each call in `python_calls`: (function, the objects that it can reach, span)
         self.repeatable = set()  # the indexes of these calls in `callbacks`
@@ -156,8 +156,8 @@ class Staging:
         self.has_fallback = False  # whether Python runs the call if it cannot be staged
         self.speculates = expected is not None  # whether Python runs a call that contradicts an assumption
         self.callbacks = []  # Python functions that the graph calls
-        self.undone = set()  # the indexes of callbacks that only change random number generators
-        self.constants = []  # tensors that the graph refers to; keeps them alive
+        self.undone = set()  # the indexes of callbacks that change random number generators only
+        self.constants = []  # tensors with data, kept alive for the graph
         self.is_lifted = False  # whether the code of an `init_scope` is running
         self.lifted = set()  # spans of the `init_scope` statements whose code has changed Python state
 
@@ -184,8 +184,8 @@ class Staging:
             raise
 
     def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False):
-        """Records a call of a Python function that returns a tuple, with results of these types. If `is_undone`, the
-        function changes random number generators only, which are restored if the run fails."""
+        """Records a call of a Python function, which returns a tuple. With `is_undone`, the function changes nothing
+        but random number generators, which are restored if the run fails."""
         self.callbacks.append(function)
         self.path.is_late = self.path.is_late or not (is_pure or is_undone)
         if is_undone:
@@ -244,8 +244,7 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """Captures a tensor. `unknown` maps each dimension of unknown size to a group; the dimensions of a group have equal
-        sizes."""
+        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:
@@ -393,7 +392,7 @@ class Staging:
     def may_decide(self):
         """Returns whether a condition can be decided here for the arguments of the call, by running the graph that is recorded
         so far."""
-        return self.allows_decisions and self.probes < MAX_PROBES and self.probe(True) is not None
+        return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
         """Returns the value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for
@@ -438,7 +437,7 @@ class Staging:
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
     def _probed(self, operand):
-        if self.probes == MAX_PROBES:
+        if self.probes == MOST_PROBES:
             return None
         self.probes += 1
         return self.probe(operand)

@@ -35,8 +35,8 @@ def _no_cache(enabled):
 
 @contextmanager
 def tracing(staging):
-    """Records torch operations in this block. Torch's own code then calls this package for modules and for functions with
-    their own `backward`. Autocast has no cache."""
+    """Records torch operations. Torch's own code calls this package for modules, functions with their own `backward`,
+    and formatted numbers. Autocast has no cache."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     function = torch.autograd.function

@@ -219,7 +219,7 @@ def _constant_spec(arguments):
 
 
 def _kind(spec):
-    """Returns the dtype or kind of number, which widening must not change."""
+    """The dtype or kind of number, which widening must not change."""
     return spec.type.dtype if isinstance(spec, specs.Tensor) else specs.number_kind(spec)
 
 

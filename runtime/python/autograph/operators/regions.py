@@ -285,7 +285,7 @@ def check_not_caught(staging):
 
 
 def condition(staging, value, what):
-    """Returns the operand for a staged condition: `bool(value)`."""
+    """The operand for a staged condition: `bool(value)`."""
     if isinstance(value, torch.Tensor):
         type = staging.value_of(value).type
         if any(n not in (1, None) for n in type.dims):

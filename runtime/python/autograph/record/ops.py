@@ -49,8 +49,8 @@ class Raise(NamedTuple):
 
 
 class Callback(NamedTuple):
-    """Calls the Python function with the index `number`. If `prints`, its only effect is output. If `is_pure`, it has no
-    effects, and its results depend only on the operands."""
+    """Calls the Python function with this index. If `is_pure`, the results depend on the operands only, and the call
+    has no effects."""
 
     number: int
     prints: bool = False

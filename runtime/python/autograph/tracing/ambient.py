@@ -1,8 +1,8 @@
 """Ambient state: settings of torch that are in effect when a function is called. They are part of the key of a trace.
 
-The extension module reads most of them at once, as one number: whether gradients are enabled, inference mode, anomaly mode,
-the default dtype, deterministic algorithms, and which kernels may be used (oneDNN, cuDNN, kinds of attention). This module
-reads the others, which are seldom active: autocast, the default device, modes and transforms."""
+This is the only list of them. Most are read at once, as one number: gradients enabled, inference mode, anomaly mode,
+default dtype, deterministic algorithms, which kernels may be used (oneDNN, cuDNN, kinds of attention). Autocast, the
+default device, modes and transforms follow here; they are seldom active."""
 
 from contextlib import contextmanager
 

@@ -9,8 +9,7 @@ _PLAIN = (torch.Tensor, int, float, str, type(None))
 
 
 def flatten(args, kwargs):
-    """Returns the leaves and their structure. If all arguments are positional tensors and numbers, the structure is their
-    number."""
+    """The leaves and their structure. There is a fast path for positional tensors and numbers."""
     if not kwargs and all(isinstance(arg, _PLAIN) for arg in args):
         return list(args), len(args)
     return pytree.tree_flatten((args, kwargs))

@@ -15,9 +15,9 @@ from .lowering import plain_graph
 
 
 def derivative(operator, args, types, results):
-    """Returns a graph that computes the gradients of an operator's tensors, given the tensors and the gradients of its
-    results. To get it, the operator runs on tensors without data, and what torch's autograd computes is recorded. Returns None
-    if torch has no derivative either."""
+    """A graph that computes the gradients of an operator's tensors from the tensors and the gradients of its results.
+    The operator runs on tensors without data, and the computation of torch's autograd is recorded. None if torch has no
+    derivative either."""
     without_derivative = set()  # indexes of tensors
     while True:
         try:
@@ -48,8 +48,6 @@ def _count(arg):
 
 
 def _capture(operator, args, types, results, without_derivative):
-    """Records the derivative as a graph. Raises torch's error if torch cannot differentiate with respect to one of the
-    tensors."""
     staging = Staging("derivative")
     staging.keeps_detach = False
     entry = staging.record.entry

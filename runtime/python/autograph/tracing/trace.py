@@ -222,7 +222,7 @@ class Trace:
         self.gradient_guards = list(staging.gradients.guards.values())
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
-        #: For each write, whether autograd records it. `without_history` contains the outputs of the other writes.
+        #: For each write, whether autograd records it. The outputs `without_history` are those of the other writes.
         self.recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         written = enumerate(self.recorded, len(self.result.operands))
         self.without_history = {index for index, is_recorded in written if not is_recorded}
