@@ -197,7 +197,7 @@ class Carry:
             raise StagingError(HELD, spans.current())
 
     def _pass_through(self, block, heads):
-        """Returns the state unchanged: every iteration raises, so the state after the loop is never used."""
+        """Makes the region return the state unchanged. Every iteration raises, so the state after the loop is never used."""
         block.region.results = self._ordered()
         block.region.params = [*heads, *self._ordered()]
 

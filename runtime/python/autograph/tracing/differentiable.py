@@ -62,6 +62,8 @@ def _without_history(trace, tensors):
 
 
 class Differentiable(torch.autograd.Function):
+    """Runs a graph as one node of autograd."""
+
     @staticmethod
     def forward(ctx, trace, structure, *tensors):
         ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
