@@ -160,7 +160,8 @@ def total(function, *args):
 
 
 def gradients(module, function, call, seed):
-    """The gradients of a call. Outside of the function, they are those of leaves, because programs change `m` in place."""
+    """Returns the gradients of a call. Outside of the function, they are those of leaves, because programs change `m` in
+    place."""
     reset(module, seed)
     leaves = [call[name].clone().requires_grad_() for name in "am"]
     args = *(leaf * 1 for leaf in leaves), *list(call.values())[2:]

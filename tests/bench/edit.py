@@ -69,7 +69,7 @@ def parts(text, marker):
 
 
 def typed(indentation, number):
-    """A line with an undefined name, unique for each edit, and a name that is bound in only one branch."""
+    """Returns a line with an undefined name, unique for each edit, and a name that is bound in only one branch."""
     return f"{indentation}if tf.reduce_sum(x) > missing_{number}: scale = x\n"
 
 

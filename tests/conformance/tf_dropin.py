@@ -126,7 +126,7 @@ class Transpiler(api.PyToTF):
         return json.loads(answer.stdout)
 
     def _operators_for(self, options):
-        """The module `ag__`. The text is the same for all callers, so it uses the options of the current call."""
+        """Returns the module `ag__`. The text is the same for all callers, so it uses the options of the current call."""
         if options not in self._operators:
             operators = types.ModuleType("autograph")
             operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
@@ -166,7 +166,7 @@ class Source:
         return min(named, key=lambda entry: entry["line"])
 
     def _lambda(self, function):
-        """The lambda of a code object, found by its column."""
+        """Returns the lambda of a code object, found by its column."""
         code = function.__code__
         # Instructions that do not belong to an expression have empty positions.
         places = [

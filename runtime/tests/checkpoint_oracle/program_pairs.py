@@ -10,7 +10,7 @@ MAX_NODES = 12
 
 
 def case(seed):
-    """The saved program, the restoring program, and the edges that it adds later."""
+    """Returns the saved program, the restoring program, and the edges that it adds later."""
     rng = random.Random(seed)
     saved = _program(rng)
     changed, late = _changed(rng, saved)
@@ -44,7 +44,7 @@ def _connect(rng, nodes, target, only_objects=False):
 
 
 def _fits(node, kind):
-    """Whether the next element of a container may be of a kind. Elements of lists alternate."""
+    """Returns whether the next element of a container may be of a kind. Elements of lists alternate."""
     container, edges = node
     return kind in ("object", "variable") and (container == "dict" or kind == ("object", "variable")[len(edges) % 2])
 
@@ -87,7 +87,7 @@ def _changed(rng, saved):
 
 
 def build(nodes, make, initial):
-    """The objects of a program. `make` creates one of a kind, from its parts or its number; objects are filled
+    """Returns the objects of a program. `make` creates one of a kind, from its parts or its number; objects are filled
     later."""
     made = {}
     for index, (kind, _) in enumerate(nodes):

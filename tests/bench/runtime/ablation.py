@@ -31,7 +31,7 @@ NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.i
 
 
 def signature(arguments):
-    """The types of the tensors, with unknown sizes. A size of 1 stays known, because it is broadcast."""
+    """Returns the types of the tensors, with unknown sizes. A size of 1 stays known, because it is broadcast."""
     tensors = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
     return [f"{NAMES[x.dtype]}[{','.join('1' if n == 1 else '?' for n in x.shape)}]" for x in tensors]
 

@@ -61,7 +61,7 @@ class Figures:
 
 
 def single(array):
-    """A float32 tensor. NumPy generates the data, so that they are the same in every framework."""
+    """Returns a float32 tensor. NumPy generates the data, so that they are the same in every framework."""
     return torch.from_numpy(array.astype("float32"))
 
 
@@ -71,7 +71,7 @@ def numbers(result):
 
 
 def difference(left, right):
-    """The largest difference, relative to the largest absolute value of each tensor."""
+    """Returns the largest difference, relative to the largest absolute value of each tensor."""
     left, right = numbers(left), numbers(right)
     assert [x.shape for x in left] == [y.shape for y in right], "the results have different shapes"
     worst = 0.0

@@ -20,7 +20,7 @@ SKIPPED = {
 
 
 def measure(stem, pythons, options):
-    """The results of each variant and configuration, one dictionary each."""
+    """Returns the results of each variant and configuration, one dictionary each."""
     rows = []
     cache = Path(__file__).resolve().parents[3] / "target" / "bench" / "inductor"
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_CACHE_DIR": str(cache)}
@@ -51,7 +51,7 @@ HEAD = """\
 
 
 def lines(rows, tolerance):
-    """The lines of the table, one per configuration, and whether the runtime's results agree with eager torch's."""
+    """Returns the lines of the table, one per configuration, and whether the runtime's results agree with eager torch's."""
     configurations = {}
     for row in rows:
         key = " ".join([row["workload"], *(f"{name}={value}" for name, value in row["configuration"].items())])

@@ -50,7 +50,7 @@ def figures(stem):
 
 
 def measured(stem, package):
-    """The figures of a fresh process."""
+    """Returns the figures of a fresh process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(HERE)]), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--program", stem]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -20,7 +20,7 @@ import converter
 
 
 def readable(path):
-    """The text of a file, or None if CPython does not compile it."""
+    """Returns the text of a file, or None if CPython does not compile it."""
     try:
         data = path.read_bytes()
         compile(data, str(path), "exec", dont_inherit=True)

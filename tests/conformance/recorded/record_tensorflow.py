@@ -31,7 +31,7 @@ def import_file(path):
 
 
 def constants(source, name, default):
-    """The value of a module-level `NAME = <literal>`, without importing the module."""
+    """Returns the value of a module-level `NAME = <literal>`, without importing the module."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
             return ast.literal_eval(node.value)
@@ -146,7 +146,7 @@ def module_verdicts(results):
 
 
 def outcome(result, path, compare):
-    """The outcomes of the examples. Correct functions may keep state, so only faulty ones are compared."""
+    """Returns the outcomes of the examples. Correct functions may keep state, so only faulty ones are compared."""
     kept = {}
     for run in result["runs"]:
         error = run.get("error")

@@ -90,7 +90,7 @@ class Comparison:
                 self.note("not seen", file, line, self.cause(row, functions))
 
     def cause(self, row, functions, depth=0):
-        """Why a function is not seen: a call that was not followed, or an unknown root, of this function or of a
+        """Returns why a function is not seen: a call that was not followed, or an unknown root, of this function or of a
         caller."""
         for file, line, _, _, between in row["callers"]:
             caller = self.enclosing(file, line)
@@ -107,7 +107,7 @@ class Comparison:
         return f"unknown cause: `{row['name']}`"
 
     def enclosing(self, file, line):
-        """The innermost `def` around a line."""
+        """Returns the innermost `def` around a line."""
         found = None
         for node in ast.walk(parsed(file)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= node.end_lineno:
@@ -176,7 +176,7 @@ class Comparison:
                 self.note("missed", file, line, f"{rows[0]['type']}: {rows[0]['message'][:120]!r}")
 
     def statement(self, file, line):
-        """The first line of the innermost statement at a line."""
+        """Returns the first line of the innermost statement at a line."""
         starts = self.texts.get(file)
         if starts is None:
             starts = self.texts[file] = statement_starts(file)

@@ -128,7 +128,7 @@ class Package:
 
 
 def environment(framework):
-    """The interpreter of the environment with the framework and the requirements of the packages."""
+    """Returns the interpreter of the environment with the framework and the requirements of the packages."""
     wanted = HERE / f"requirements-{framework}.txt"
     name, _, quick = framework.partition("-")
     base = BASES.get(name) if quick else None
@@ -141,7 +141,7 @@ def environment(framework):
 
 
 def installed(folder, wanted, base):
-    """The interpreter of an environment with the `wanted` requirements and access to the packages of `base`."""
+    """Returns the interpreter of an environment with the `wanted` requirements and access to the packages of `base`."""
     python, mark = folder / "bin/python", folder / "requirements.txt"
     if not (mark.exists() and mark.read_text() == wanted.read_text()):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -220,7 +220,7 @@ MIN_DECISIONS = 20
 
 
 def below_thresholds(rows):
-    """A message if the disagreement exceeds a limit."""
+    """Returns a message if the disagreement exceeds a limit."""
     total = {key: sum(counts[key] for _, counts in rows) for key in COLUMNS}
     if len(rows) < len(QUICK) or any(counts["decisions"] < MIN_DECISIONS for _, counts in rows):
         return "a package was not observed"
