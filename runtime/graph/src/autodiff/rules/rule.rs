@@ -11,7 +11,7 @@ use crate::ir::types::{Dim, TensorType, Type};
 /// Sets the gradients of the operands. `None` if the rule does not apply.
 pub(super) type Derivative = fn(&mut Rule) -> Option<()>;
 
-/// `f(g, a, b, y)`
+/// The gradient of an operand, given the gradient of the result, both operands and the result.
 type BinaryDerivative = fn(Expr, Expr, Expr, Expr) -> Expr;
 
 /// A node that is being differentiated by a rule.
@@ -56,6 +56,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.node.operands.get(index).cloned().unwrap_or(Operand::None)
     }
 
+    /// An operand, for use in a derivative.
     pub(super) fn x(&self, index: usize) -> Expr {
         self.operand(index).into()
     }
@@ -64,6 +65,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.node.outputs.get(index).map_or(Operand::None, |output| (*output).into())
     }
 
+    /// The first result, for use in a derivative.
     pub(super) fn y(&self) -> Expr {
         self.output(0).into()
     }
@@ -121,7 +123,8 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(())
     }
 
-    /// `f(g, x, y)`
+    /// Sets the gradient of the first operand. `derivative` computes it from the gradient of the result, the operand and
+    /// the result.
     pub(super) fn unary(&mut self, derivative: fn(Expr, Expr, Expr) -> Expr) -> Option<()> {
         let g = self.g()?;
         self.set_gradient(0, derivative(g, self.x(0), self.y()));
