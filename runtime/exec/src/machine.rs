@@ -102,6 +102,7 @@ struct Caller {
     frame: Frame,
 }
 
+/// A fault, and the function and the step in which it occurred.
 type Stopped = (Fault, usize, usize);
 
 impl Machine<'_> {

@@ -49,7 +49,7 @@ impl Lowering<'_> {
                 let list = self.new_list();
                 self.step(Step::NewList { out: list });
                 for operand in items {
-                    // `[row, row]`
+                    // A list that occurs twice, as in `[row, row]`, cannot be moved.
                     let is_once = items.iter().filter(|item| *item == operand).count() == 1;
                     self.push(list, &item, operand, is_once && is_last_use(operand, &life.operands))?;
                 }
