@@ -80,7 +80,7 @@ LIFTED = (
 
 
 #: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
-MOST_PROBES = 100
+MAX_PROBES = 100
 
 
 class Capture:
@@ -392,7 +392,7 @@ class Staging:
     def may_decide(self):
         """Returns whether a condition can be decided here for the arguments of the call, by running the graph that is recorded
         so far."""
-        return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
+        return self.allows_decisions and self.probes < MAX_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
         """Returns the value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for
@@ -437,7 +437,7 @@ class Staging:
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
     def _probed(self, operand):
-        if self.probes == MOST_PROBES:
+        if self.probes == MAX_PROBES:
             return None
         self.probes += 1
         return self.probe(operand)

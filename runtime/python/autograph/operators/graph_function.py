@@ -17,7 +17,7 @@ from ..errors import StagingError, Unreachable
 from ..record.ops import Call
 from . import regions, specs
 from .values import List, build, lower, spec_of
-from .variables import on_every_path
+from .variables import resolve_return
 
 #: Each pass widens a type. More passes are an error.
 MAX_PASSES = 24
@@ -102,7 +102,7 @@ class GraphFunction:
         for cell, spec in self.cells.items():
             regions.store_cell(staging, cell, spec, values)
         if isinstance(result, Maybe) and staging.calls:
-            return on_every_path(staging, result, self.name)
+            return resolve_return(staging, result, self.name)
         return result
 
     @property

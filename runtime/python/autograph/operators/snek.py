@@ -23,7 +23,7 @@ from .if_stmt import if_stmt
 from .regions import decided_on_error
 from .variables import ld as _ld
 from .variables import ldu as _ldu
-from .variables import on_every_path, returned
+from .variables import resolve_return, returned
 from .while_stmt import while_stmt
 
 __all__ = [
@@ -51,7 +51,7 @@ def _depth():
 
 def _return(value):
     if isinstance(value, Maybe):
-        value = on_every_path(current(), value, sys._getframe(1).f_code.co_name)
+        value = resolve_return(current(), value, sys._getframe(1).f_code.co_name)
     raise NonLocalReturnValue(returned(value))
 
 

@@ -60,7 +60,7 @@ def returned(value):
     return value
 
 
-def on_every_path(staging, maybe, name):
+def resolve_return(staging, maybe, name):
     """Returns the return value of a function that returns a value on some paths and None on others. Staged code cannot
     continue with both, so one is assumed: the result for the usual sizes, or for the arguments of this call."""
     flag = scalars.lower(staging, maybe.flag)
