@@ -4,13 +4,14 @@
 //! - [`graph`]: `Graph`, built node by node
 //! - [`operation`]: `Op`, an operation; [`types`]: `Type`, the type of a value
 //! - [`operand`]: converts Python arguments to operands; [`torch`]: torch's dtypes, devices and layouts
-//! - [`callable`]: calls without frames in tracebacks
+//! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
 //! - [`passes`]: which passes run; [`tier`]: which operators run natively; [`products`]: which kernels compute products
 //! - [`model`]: saved models
 //! - [`gradient`]: derivatives as nodes
 
+mod cached_call;
 mod callable;
 mod convert;
 mod gradient;
@@ -32,6 +33,7 @@ use pyo3::prelude::*;
 fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<callable::PyCallable>()?;
+    module.add_class::<cached_call::PyCachedCall>()?;
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;

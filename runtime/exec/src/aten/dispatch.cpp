@@ -56,6 +56,13 @@ struct Failure {
   char *text;
 };
 
+struct Form {
+  int32_t dtype;
+  int32_t device;
+  int32_t index;
+  bool requires_grad;
+};
+
 struct Filling {
   size_t argument;
   c10::TypePtr type;
@@ -411,6 +418,8 @@ uint64_t ag_ambient() {
   return bits << 8 | (casts || transforms || modes);
 }
 
+bool ag_grad_is_enabled() { return at::GradMode::is_enabled(); }
+
 bool ag_uses_onednn() { return at::globalContext().hasMKLDNN() && at::globalContext().userEnabledMkldnn(); }
 
 const char *ag_version() { return TORCH_VERSION; }
@@ -486,6 +495,22 @@ bool ag_is_sole(const at::Tensor *tensor) {
 bool ag_are_alike(const at::Tensor *a, const at::Tensor *b) {
   return a->dtype() == b->dtype() && a->sizes() == b->sizes() && a->device() == b->device() &&
          a->layout() == b->layout();
+}
+
+// The dtype, device and history of a strided tensor. `false` for any other tensor.
+bool ag_form(const at::Tensor *tensor, Form *out) {
+  if (!tensor->defined() || tensor->layout() != at::kStrided)
+    return false;
+  *out = {static_cast<int32_t>(tensor->scalar_type()), static_cast<int32_t>(tensor->device().type()),
+          static_cast<int32_t>(tensor->device().index()), tensor->requires_grad()};
+  return true;
+}
+
+bool ag_has_form(const at::Tensor *tensor, const Form *form, const int64_t *sizes, const int64_t *strides, size_t rank) {
+  Form found;
+  return ag_form(tensor, &found) && found.dtype == form->dtype && found.device == form->device &&
+         found.index == form->index && found.requires_grad == form->requires_grad &&
+         tensor->sizes() == at::IntArrayRef(sizes, rank) && tensor->strides() == at::IntArrayRef(strides, rank);
 }
 
 // The address of a tensor on the CPU with this dtype, these sizes and these strides; null for any other tensor.

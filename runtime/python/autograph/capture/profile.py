@@ -19,7 +19,12 @@ from typing import NamedTuple
 
 from ..conversion import spans
 
-_LOCAL = threading.local()
+
+class _Local(threading.local):
+    observer = None
+
+
+_LOCAL = _Local()
 
 #: A point that one call passes more often than this, with different outcomes, is not constant.
 LONGEST = 64
@@ -60,7 +65,7 @@ class Passage:
 @contextmanager
 def observing(observer):
     """Converted code in this block reports to an observer: its method `passed(point)` returns a `Passage` or None."""
-    before = getattr(_LOCAL, "observer", None)
+    before = _LOCAL.observer
     _LOCAL.observer = observer
     try:
         yield
@@ -70,7 +75,7 @@ def observing(observer):
 
 def is_active():
     """Whether a call is being profiled in this thread."""
-    return isinstance(getattr(_LOCAL, "observer", None), Profile)
+    return isinstance(_LOCAL.observer, Profile)
 
 
 def entered(function):
@@ -81,7 +86,7 @@ def entered(function):
 
 def passed(kind):
     """The passage of the point that converted code executes now; None if the thread has no observer."""
-    observer = getattr(_LOCAL, "observer", None)
+    observer = _LOCAL.observer
     if observer is None:
         return None
     span = spans.current()

@@ -22,6 +22,7 @@ from ..errors import (
     Drawn,
     Eager,
     Late,
+    OtherInput,
     StagingError,
     Unconverted,
     Undecided,
@@ -230,6 +231,12 @@ class Trace:
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
         self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
+        #: Whether a run without effects only computes: its plan, inputs and results for a `CachedCall`; None otherwise.
+        self.direct = None
+        is_pure = self.only_returns and self.is_repeatable and not self.is_random
+        if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
+            sources = [capture.current_value if index is None else index for index, capture in self.sources]
+            self.direct = self.plan, sources, self.result.form
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -246,6 +253,11 @@ class Trace:
         """The graph with only the results of the function."""
         operands = self.operands[: len(self.operands) - len(self.uses)]
         return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
+
+    @property
+    def has_guards(self):
+        """Whether the trace depends on Python state besides its arguments."""
+        return bool(self.lifted or self.gradient_guards or self.hooks or not self.guards.is_empty)
 
     def broken(self):
         """Whether the current state of Python violates a guard; and the places whose values have changed."""
@@ -275,6 +287,10 @@ class Trace:
         try:
             needed = differentiable.is_needed(tensors)
             outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
+        except OtherInput as error:
+            self.is_spent = True
+            error.trace = self
+            raise
         except Exception as error:
             if isinstance(error, AssertionError) and str(error) in self.points:
                 self._undo(leaves, numbers)
