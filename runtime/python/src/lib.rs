@@ -8,6 +8,7 @@
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
 //! - [`passes`]: which passes run; [`tier`]: which operators run natively; [`products`]: which kernels compute products
+//! - [`memory`]: inputs that share memory, and writes to inputs
 //! - [`model`]: saved models
 //! - [`gradient`]: derivatives as nodes
 
@@ -16,6 +17,7 @@ mod callable;
 mod convert;
 mod gradient;
 mod graph;
+mod memory;
 mod model;
 mod operand;
 mod operation;
@@ -44,6 +46,8 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<types::PyTupleType>()?;
     module.add_function(wrap_pyfunction!(torch::dtype_names, module)?)?;
     module.add_function(wrap_pyfunction!(torch::ambient, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::share_storage, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::write, module)?)?;
     module.add_function(wrap_pyfunction!(passes::passes, module)?)?;
     module.add_function(wrap_pyfunction!(passes::disable_passes, module)?)?;
     module.add_function(wrap_pyfunction!(tier::set_tier, module)?)?;

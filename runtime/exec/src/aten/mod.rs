@@ -410,6 +410,25 @@ impl Form {
     }
 }
 
+/// Whether two of these tensors share a storage. Tensors without elements share nothing.
+pub fn share_storage(tensors: &[Tensor]) -> bool {
+    let tensors: Vec<_> = tensors.iter().map(Tensor::as_ptr).collect();
+    // SAFETY: the tensors are alive.
+    unsafe { raw::ag_share_storage(tensors.as_ptr(), tensors.len()) }
+}
+
+/// Writes each value to the tensor before it, in place and without a history, as if all values were read before the first
+/// write.
+pub fn write(pairs: &[(Tensor, Tensor)]) -> Result<(), AtenError> {
+    let (targets, values): (Vec<_>, Vec<_>) =
+        pairs.iter().map(|(target, value)| (target.as_ptr(), value.as_ptr())).unzip();
+    let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+    // SAFETY: the tensors are alive.
+    let is_done =
+        unsafe { raw::ag_write(targets.as_ptr(), values.as_ptr(), pairs.len(), &raw mut failure) };
+    if is_done { Ok(()) } else { Err(failed(failure)) }
+}
+
 /// The address of a tensor on the CPU with this dtype, these sizes and these strides. `None` for any other.
 pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<*const u8> {
     let (number, rank) = (dtype_number(dtype) as i32, sizes.len());

@@ -115,6 +115,13 @@ unsafe extern "C" {
         strides: *const i64,
         rank: usize,
     ) -> bool;
+    pub(super) fn ag_share_storage(tensors: *const *const C_tensor, count: usize) -> bool;
+    pub(super) fn ag_write(
+        targets: *const *const C_tensor,
+        values: *const *const C_tensor,
+        count: usize,
+        failure: *mut Failure,
+    ) -> bool;
     pub(super) fn ag_address(
         tensor: *const C_tensor,
         dtype: i32,

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .._runtime import write
 from ..capture import permanent, profile, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
@@ -344,13 +345,17 @@ class Trace:
         for (tensor, _), is_recorded in zip(written, self.recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
                 raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        plain = [pair for pair, is_recorded in zip(written, self.recorded) if not is_recorded]
-        if plain:
-            with torch.no_grad():
-                torch._foreach_copy_(*map(list, zip(*plain)))
-        for (tensor, value), is_recorded in zip(written, self.recorded):
+        if not any(self.recorded):
+            write(*map(list, zip(*written)))
+            return
+        # A value may be a view of a tensor that is written too: `a.copy_(b)` and then `b.add_(1)`.
+        storages = {tensor.untyped_storage().data_ptr() for tensor, _ in written}
+        values = [value.clone() if value.untyped_storage().data_ptr() in storages else value for _, value in written]
+        for (tensor, _), value, is_recorded in zip(written, values, self.recorded):
             if is_recorded:
                 tensor.copy_(value)
+            else:
+                write([tensor], [value])
 
     def _input(self, capture, leaves):
         index = self.positions.get(id(capture))
