@@ -89,6 +89,82 @@ def test_other_tensor(first):
     assert same(staged, *CASES[first])
 
 
+def nested(batch, *rest, scale=1.0, mask=None):
+    """Its result depends on the structure of its arguments and on the order of keys."""
+    found, tensors = [describe(batch), describe(rest), describe(mask)], []
+    for text, inside in found:
+        tensors += inside
+    total = tensors[0] * 0
+    for index, tensor in enumerate(tensors):
+        total = total + (index + 1) * tensor
+    return total * scale, [text for text, _ in found], tensors[0] is tensors[-1]
+
+
+def describe(value):
+    """The types and numbers of a structure as text, and its tensors."""
+    if isinstance(value, torch.Tensor):
+        return "tensor", [value]
+    if isinstance(value, dict):
+        found = [(f"{key!r}: ", describe(item)) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        found = [("", describe(item)) for item in value]
+    else:
+        return repr(value), []
+    tensors = []
+    for _, (_, inside) in found:
+        tensors += inside
+    name = "dict" if isinstance(value, dict) else "list" if isinstance(value, list) else "tuple"
+    return f"{name}({', '.join([key + text for key, (text, _) in found])})", tensors
+
+
+X, Y = torch.arange(3.0), torch.ones(3)
+NESTED = [
+    (({"x": X, "y": Y},), {}),
+    (({"y": X, "x": Y},), {}),
+    (({"x": X, "y": X},), {}),
+    (({"x": X, "y": [Y]},), {}),
+    (({"x": X, "y": (Y,)},), {}),
+    (({"x": X, "y": [Y, Y]},), {}),
+    (({"x": X, "y": Y, "z": Y},), {}),
+    (({"x": X, 1: Y},), {}),
+    (([X, Y],), {}),
+    (((X, Y),), {}),
+    ((X, Y), {}),
+    ((X, Y), {"scale": 2.0}),
+    ((X, Y), {"scale": 3}),
+    ((X,), {"mask": Y}),
+    ((X,), {"mask": Y, "scale": 2.0}),
+    ((X,), {"scale": 2.0, "mask": Y}),
+    ((X, []), {}),
+    ((X, {}), {}),
+    ((X, {"n": 1}), {}),
+    ((X, {"n": 2}), {}),
+]
+
+
+@pytest.mark.parametrize("first", range(len(NESTED)))
+def test_other_structure(first):
+    staged = ag.function(nested)
+    args, kwargs = NESTED[first]
+    for _ in range(3):
+        staged(*args, **kwargs)
+    for args, kwargs in [*NESTED, NESTED[first]]:
+        found, expected = staged(*args, **kwargs), nested(*args, **kwargs)
+        assert torch.equal(found[0], expected[0]) and found[1:] == expected[1:]
+
+
+def test_a_dictionary_is_changed_in_each_call():
+    def f(batch):
+        batch["sum"] = batch["x"].sum()
+        batch["x"] *= 2
+        return {"twice": batch["x"], "keys": list(batch)}
+
+    staged = ag.function(f)
+    for n in range(4):
+        found, expected = {"x": torch.full((2,), float(n))}, {"x": torch.full((2,), float(n))}
+        assert str(staged(found)) == str(f(expected)) and str(found) == str(expected)
+
+
 def scaled(x):
     return x * FACTOR + 1
 
@@ -173,6 +249,36 @@ def test_other_setting_of_torch(name, setting):
                 assert one.requires_grad == other.requires_grad
             assert found[2] == expected[2]
         assert same(staged, x, w)
+
+
+def test_forward_mode_is_refused_as_in_the_first_call():
+    staged = cached(lambda x: x * 2, torch.ones(2))
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(ag.StagingError, match="forward-mode"):
+        staged(torch.ones(2))
+
+
+class Counter:
+    def __init__(self, step):
+        self.step = step
+        self.total = torch.zeros(2)
+
+    @ag.function
+    def add(self, x):
+        self.total = self.total + x * self.step
+        return self.total.sum()
+
+
+def test_methods_depend_on_their_object():
+    one, other = Counter(1.0), Counter(10.0)
+    for _ in range(4):
+        one.add(torch.ones(2))
+    assert Counter.add.cached_call is not None
+    assert other.add(torch.ones(2)) == 20
+    one.step = 2.0
+    assert one.add(torch.ones(2)) == 12
+    one.total = torch.full((2,), 100.0)
+    assert one.add(torch.ones(2)) == 204
+    assert other.add(torch.ones(2)) == 40
 
 
 def test_functions_run_eagerly():

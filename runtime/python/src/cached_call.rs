@@ -6,18 +6,21 @@ use ag_exec::aten::{self, Form};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use pyo3_tch::tch::Tensor;
 
 use super::plan::PyPlan;
 use super::value::{from_python, to_python};
+
+/// The most leaves of the arguments of a cached call. Each is compared with those before it.
+const MAX_LEAVES: usize = 64;
 
 /// What an argument must be, so that the key of the trace stays the same.
 enum Argument {
     Tensor {
         class: Py<PyType>,
         form: Form,
-        /// The first argument that is the same object; a trace distinguishes `f(x, x)` from `f(x, y)`.
+        /// The first leaf that is the same object; a trace distinguishes `f(x, x)` from `f(x, y)`.
         first: usize,
     },
     None,
@@ -26,44 +29,122 @@ enum Argument {
     /// Its bits: 0.0 and -0.0 have different traces.
     Float(u64),
     Str(String),
+    /// The same object, as the `self` of a method. Guards watch its attributes.
+    Same(PyObject),
+    List(Vec<Self>),
+    Tuple(Vec<Self>),
+    /// Its keys, which are strings, in their order.
+    Dict(Vec<(String, Self)>),
+}
+
+/// The tensors and plain values among the arguments of a call, in the order of `torch.utils._pytree`.
+#[derive(Default)]
+struct Leaves<'py> {
+    objects: Vec<Bound<'py, PyAny>>,
+    values: Vec<Value>,
+}
+
+impl<'py> Leaves<'py> {
+    fn push(&mut self, object: &Bound<'py, PyAny>, value: Value) {
+        self.objects.push(object.clone());
+        self.values.push(value);
+    }
+
+    /// The first leaf that is the same object as the next one.
+    fn first(&self, next: &Bound<'py, PyAny>) -> usize {
+        self.objects.iter().position(|other| other.is(next)).unwrap_or(self.objects.len())
+    }
 }
 
 impl Argument {
-    /// `None` if the next argument cannot be compared with this one here.
-    fn of(argument: &Bound<'_, PyAny>, index: usize, all: &Bound<'_, PyTuple>) -> PyResult<Option<Self>> {
+    /// `None` if the argument of another call cannot be compared with this one here.
+    fn of<'py>(argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> Option<Self> {
+        if let Ok(items) = argument.downcast_exact::<PyList>() {
+            return Some(Self::List(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+        }
+        if let Ok(items) = argument.downcast_exact::<PyTuple>() {
+            return Some(Self::Tuple(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+        }
+        if let Ok(items) = argument.downcast_exact::<PyDict>() {
+            let item = |(key, item): (Bound<'py, PyAny>, _)| {
+                let key = key.downcast_exact::<PyString>().ok()?.to_str().ok()?.to_owned();
+                Some((key, Self::of(&item, leaves)?))
+            };
+            return Some(Self::Dict(items.iter().map(item).collect::<Option<_>>()?));
+        }
         // An integer may be too large for a graph.
-        let Ok(value) = from_python(argument) else { return Ok(None) };
-        Ok(match value {
-            Value::Tensor(tensor) => Form::of(&tensor).map(|form| Self::Tensor {
+        let value = from_python(argument).ok()?;
+        let known = match &value {
+            Value::Tensor(tensor) => Self::Tensor {
                 class: argument.get_type().unbind(),
-                form,
-                first: first(argument, index, all),
-            }),
-            Value::None => Some(Self::None),
-            Value::Bool(value) => Some(Self::Bool(value)),
-            Value::Int(value) => Some(Self::Int(value)),
-            Value::Float(value) => Some(Self::Float(value.to_bits())),
-            Value::Str(text) => Some(Self::Str(text.to_string())),
-            Value::List(_) | Value::Tuple(_) | Value::Object(_) => None,
-        })
+                form: Form::of(tensor)?,
+                first: leaves.first(argument),
+            },
+            Value::None => Self::None,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Int(value) => Self::Int(*value),
+            Value::Float(value) => Self::Float(value.to_bits()),
+            Value::Str(text) => Self::Str(text.to_string()),
+            Value::Object(_) => Self::Same(argument.clone().unbind()),
+            Value::List(_) | Value::Tuple(_) => return None,
+        };
+        leaves.push(argument, value);
+        (leaves.objects.len() <= MAX_LEAVES).then_some(known)
     }
 
-    /// The value of an argument, if it has the same key.
-    fn matched(
-        &self,
-        argument: &Bound<'_, PyAny>,
-        index: usize,
-        all: &Bound<'_, PyTuple>,
-    ) -> PyResult<Option<Value>> {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Self::Same(object) => visit.call(object),
+            Self::List(items) | Self::Tuple(items) => items.iter().try_for_each(|item| item.traverse(visit)),
+            Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an argument has the same key. Adds its leaves.
+    fn matches<'py>(&self, argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> PyResult<bool> {
+        let all = |known: &[Self], items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, leaves: &mut Leaves<'py>| {
+            for known in known {
+                let Some(item) = items.next() else { return Ok(false) };
+                if !known.matches(&item, leaves)? {
+                    return Ok(false);
+                }
+            }
+            Ok(items.next().is_none())
+        };
         let is_same = match self {
-            Self::Tensor { class, form, first: expected } => {
-                if !argument.get_type().is(class) || first(argument, index, all) != *expected {
-                    return Ok(None);
+            Self::List(known) => {
+                let Ok(items) = argument.downcast_exact::<PyList>() else { return Ok(false) };
+                return all(known, &mut items.iter(), leaves);
+            }
+            Self::Tuple(known) => {
+                let Ok(items) = argument.downcast_exact::<PyTuple>() else { return Ok(false) };
+                return all(known, &mut items.iter(), leaves);
+            }
+            Self::Dict(known) => {
+                let Ok(items) = argument.downcast_exact::<PyDict>() else { return Ok(false) };
+                if items.len() != known.len() {
+                    return Ok(false);
+                }
+                for ((name, known), (key, item)) in known.iter().zip(items) {
+                    let is_same_key =
+                        key.downcast_exact::<PyString>().is_ok_and(|key| key.to_str().is_ok_and(|key| key == name));
+                    if !is_same_key || !known.matches(&item, leaves)? {
+                        return Ok(false);
+                    }
+                }
+                return Ok(true);
+            }
+            Self::Tensor { class, form, first } => {
+                if !argument.get_type().is(class) || leaves.first(argument) != *first {
+                    return Ok(false);
                 }
                 let value = from_python(argument)?;
                 let is_same = value.tensor().is_some_and(|tensor| form.matches(tensor));
-                return Ok(is_same.then_some(value));
+                leaves.push(argument, value);
+                return Ok(is_same);
             }
+            Self::Same(object) => argument.is(object),
             Self::None => argument.is_none(),
             Self::Bool(value) => argument.downcast_exact::<PyBool>().is_ok_and(|it| it.is_true() == *value),
             Self::Int(value) => {
@@ -77,17 +158,16 @@ impl Argument {
                 argument.downcast_exact::<PyString>().is_ok_and(|it| it.to_str().is_ok_and(|it| it == text))
             }
         };
-        if is_same { from_python(argument).map(Some) } else { Ok(None) }
+        if is_same {
+            leaves.push(argument, from_python(argument)?);
+        }
+        Ok(is_same)
     }
-}
-
-fn first(argument: &Bound<'_, PyAny>, index: usize, all: &Bound<'_, PyTuple>) -> usize {
-    all.iter_borrowed().take(index).position(|other| other.is(argument)).unwrap_or(index)
 }
 
 /// An input of the graph.
 enum Source {
-    Argument(usize),
+    Leaf(usize),
     /// A function that returns the current tensor or number: the trace found it outside of its arguments.
     Outside(PyObject),
 }
@@ -135,6 +215,7 @@ pub(super) struct PyCachedCall {
     trace: PyObject,
     ambient: u64,
     arguments: Vec<Argument>,
+    keywords: Vec<(String, Argument)>,
     may_run: PyObject,
     broken: Option<PyObject>,
     run: PyObject,
@@ -143,41 +224,53 @@ pub(super) struct PyCachedCall {
 
 #[pymethods]
 impl PyCachedCall {
-    /// - `arguments`: those of the call that ran the trace. `None` is returned if they cannot be compared here.
+    /// - `arguments`, `keywords`: those of the call that ran the trace. `None` is returned if they cannot be compared here.
+    /// - `leaves`: their leaves. An object that has leaves itself cannot be compared here.
     /// - `may_run()` is false while calls must not run as graphs, for example during tracing.
     /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
-    /// - `run(trace, arguments)` runs the trace.
-    /// - `direct`: the plan, its inputs (an index of an argument, or a function that returns the value) and how the
-    ///   result is made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python
-    ///   state, or needs Python for its gradients.
+    /// - `run(trace, leaves, arguments, keywords)` runs the trace.
+    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result is
+    ///   made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python state, or
+    ///   needs Python for its gradients.
     #[staticmethod]
-    #[pyo3(signature = (trace, arguments, *, may_run, broken, run, direct))]
+    #[pyo3(signature = (trace, arguments, keywords, leaves, *, may_run, broken, run, direct))]
     fn of<'py>(
         trace: PyObject,
         arguments: &Bound<'py, PyTuple>,
+        keywords: &Bound<'py, PyDict>,
+        leaves: Vec<Bound<'py, PyAny>>,
         may_run: PyObject,
         broken: Option<PyObject>,
         run: PyObject,
         direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
-    ) -> PyResult<Option<Self>> {
+    ) -> Option<Self> {
         let ambient = aten::ambient();
         if !ambient.is_multiple_of(2) {
-            return Ok(None);
+            return None;
         }
-        let known = arguments.iter().enumerate().map(|(index, argument)| Argument::of(&argument, index, arguments));
-        let Some(known) = known.collect::<PyResult<Option<Vec<_>>>>()? else { return Ok(None) };
+        let mut found = Leaves::default();
+        let Argument::Tuple(known) = Argument::of(arguments, &mut found)? else { return None };
+        let Argument::Dict(known_keywords) = Argument::of(keywords, &mut found)? else { return None };
+        let is_complete = found.objects.len() == leaves.len()
+            && found.objects.iter().zip(&leaves).all(|(one, other)| one.is(other));
+        if !is_complete {
+            return None;
+        }
         let direct = direct.map(|(plan, sources, built)| {
             let sources = sources.into_iter().map(|source| match source.extract() {
-                Ok(index) => Source::Argument(index),
+                Ok(index) => Source::Leaf(index),
                 Err(_) => Source::Outside(source.unbind()),
             });
             Direct { plan, sources: sources.collect(), built }
         });
-        Ok(Some(Self { trace, ambient, arguments: known, may_run, broken, run, direct }))
+        Some(Self { trace, ambient, arguments: known, keywords: known_keywords, may_run, broken, run, direct })
     }
 
     /// For Python's garbage collector: a trace refers to its function, which refers to this object.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for argument in self.arguments.iter().chain(self.keywords.iter().map(|(_, argument)| argument)) {
+            argument.traverse(&visit)?;
+        }
         for object in [&self.trace, &self.may_run, &self.run] {
             visit.call(object)?;
         }
@@ -197,15 +290,23 @@ impl PyCachedCall {
         &self,
         py: Python<'py>,
         arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if arguments.len() != self.arguments.len() || aten::ambient() != self.ambient {
+        let is_alike = arguments.len() == self.arguments.len()
+            && keywords.map_or(0, |keywords| keywords.len()) == self.keywords.len()
+            && aten::ambient() == self.ambient;
+        if !is_alike {
             return Ok(None);
         }
-        let mut values = Vec::with_capacity(self.arguments.len());
-        for (index, (known, argument)) in self.arguments.iter().zip(arguments.iter_borrowed()).enumerate() {
-            match known.matched(&argument, index, arguments)? {
-                Some(value) => values.push(value),
-                None => return Ok(None),
+        let mut leaves = Leaves::default();
+        for (known, argument) in self.arguments.iter().zip(arguments.iter()) {
+            if !known.matches(&argument, &mut leaves)? {
+                return Ok(None);
+            }
+        }
+        for ((name, known), (key, argument)) in self.keywords.iter().zip(keywords.into_iter().flatten()) {
+            if key.downcast::<PyString>()?.to_str()? != name || !known.matches(&argument, &mut leaves)? {
+                return Ok(None);
             }
         }
         if !self.may_run.bind(py).call0()?.is_truthy()? {
@@ -217,20 +318,23 @@ impl PyCachedCall {
             return Ok(None);
         }
         match &self.direct {
-            None => self.run.bind(py).call1((&self.trace, arguments)).map(Some),
-            Some(direct) => direct.call(py, values),
+            None => {
+                let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);
+                self.run.bind(py).call1((&self.trace, leaves.objects, arguments, keywords)).map(Some)
+            }
+            Some(direct) => direct.call(py, leaves.values),
         }
     }
 }
 
 impl Direct {
-    fn call<'py>(&self, py: Python<'py>, mut arguments: Vec<Value>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn call<'py>(&self, py: Python<'py>, mut leaves: Vec<Value>) -> PyResult<Option<Bound<'py, PyAny>>> {
         // The types of the arguments have been compared. The plan checks other inputs.
-        let is_checked = self.sources.iter().all(|source| matches!(source, Source::Argument(_)));
+        let is_checked = self.sources.iter().all(|source| matches!(source, Source::Leaf(_)));
         let mut inputs = Vec::with_capacity(self.sources.len());
         for source in &self.sources {
             inputs.push(match source {
-                Source::Argument(index) => arguments.get_mut(*index).map(std::mem::take).unwrap_or_default(),
+                Source::Leaf(index) => leaves.get_mut(*index).map(std::mem::take).unwrap_or_default(),
                 Source::Outside(value) => {
                     let value = from_python(&value.bind(py).call0()?)?;
                     if value.tensor().is_some_and(Tensor::requires_grad) && aten::grad_is_enabled() {

@@ -51,11 +51,9 @@ impl PyCallable {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        if kwargs.is_none() {
-            let cached = slf.borrow().cached_call.as_ref().map(|cached| cached.clone_ref(py));
-            if let Some(result) = cached.and_then(|cached| cached.get().call(py, args).transpose()) {
-                return result;
-            }
+        let cached = slf.borrow().cached_call.as_ref().map(|cached| cached.clone_ref(py));
+        if let Some(result) = cached.and_then(|cached| cached.get().call(py, args, kwargs).transpose()) {
+            return result;
         }
         slf.call_method(intern!(py, "_call"), args, kwargs)
     }

@@ -9,6 +9,7 @@ import types
 import warnings
 
 import torch
+from torch.autograd import forward_ad
 
 from .._runtime import CachedCall, Callable
 from ..capture import profile
@@ -41,8 +42,9 @@ _SIGNALS = (fallbacks.Refused, Assumed, Again)
 
 
 def _runs_graphs():
-    """Whether a call of a staged function looks for a graph, and raises an error if the call cannot be staged."""
-    return not (functions_run_eagerly() or current() is not None or profile.is_active() or fallbacks.is_inherited())
+    """Whether a call of a staged function runs a graph, as far as that does not depend on its arguments."""
+    is_other = functions_run_eagerly() or current() is not None or profile.is_active() or fallbacks.is_inherited()
+    return not is_other and forward_ad._current_level < 0
 
 
 class Function(Callable):
@@ -135,8 +137,8 @@ class Function(Callable):
             trace = self._traced(leaves, structure, args, kwargs)
             if trace is not self._recent:
                 self._recent = trace
-            elif not kwargs and self.caches_calls:
-                self._cache(trace, leaves, args)
+            elif self.caches_calls:
+                self._cache(trace, leaves, args, kwargs)
             return trace.run(leaves, args, kwargs)
         except Assumed as assumed:
             reason = self._relaxed(assumed)
@@ -144,7 +146,7 @@ class Function(Callable):
             reason = eager.reason
         return self._in_python(reason, args, kwargs)
 
-    def _cache(self, trace, leaves, args):
+    def _cache(self, trace, leaves, args, kwargs):
         """Lets calls like this one run the trace without `_call`."""
         cached = self.cached_call
         if cached is not None and cached.trace is trace or trace.lifted or self._speculation is not None:
@@ -154,19 +156,19 @@ class Function(Callable):
             direct = None
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
-            trace, args, may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
+            trace, args, kwargs, leaves, may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
         )
 
-    def _run_cached(self, trace, args):
+    def _run_cached(self, trace, leaves, args, kwargs):
         try:
-            return trace.run(args, args, {})
+            return trace.run(leaves, args, kwargs)
         except OtherInput as error:
-            return self._called_again(error, args, {})
+            return self._called_again(error, args, kwargs)
         except Assumed as assumed:
             reason = self._relaxed(assumed)
         except Eager as eager:
             reason = eager.reason
-        return self._in_python(reason, args, {})
+        return self._in_python(reason, args, kwargs)
 
     def _in_python(self, reason, args, kwargs):
         with eagerly():
