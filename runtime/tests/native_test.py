@@ -23,9 +23,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 #: Operators of torch's table that the native tier supports, with their names in the table.
 NATIVE = set(
-    """abs add all amax amin any argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
+    """abs add addcdiv addcmul all amax amin any argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
     clamp_min clone cos div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 floor floor_divide full full_like ge
-    gt index_select le linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor lt masked_fill
+    gt index_select le lerp linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor lt masked_fill
     max.reduction_with_dim maximum mean min.reduction_with_dim minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.embedding nn.functional.relu
     ones ones_like permute pow reciprocal remainder reshape round rsqrt rsub select
     select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh topk transpose trunc

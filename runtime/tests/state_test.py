@@ -310,3 +310,24 @@ def test_deepcopy_of_a_state_dict():
         return f, lambda: list(layer.parameters())
 
     assert_same_state(make, (t(1, 2), t(-1, 3), t(0, 1)))
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_value_read_before_it_is_overwritten(requires_grad):
+    """`a.copy_(b)` reads `b` before `b.add_(1)`, although both are written when the run ends."""
+
+    def shifted(b, a, factor):
+        a.copy_(b)
+        b.add_(1)
+        b.mul_(factor)
+        return a.sum()
+
+    found, expected = [], []
+    for function, results in ((ag.function(shifted), found), (shifted, expected)):
+        b, a = torch.zeros(3), torch.ones(3)
+        factor = torch.full((3,), 2.0, requires_grad=requires_grad)
+        for _ in range(3):
+            results.append(function(b, a, factor).detach())
+            results += [b.detach().clone(), a.detach().clone()]
+            b, a = b.detach(), a.detach()
+    assert all(map(torch.equal, found, expected))

@@ -35,6 +35,8 @@ pub enum Fault {
     ZeroDivision(&'static str),
     Value(String),
     Type(String),
+    /// An input does not have the type of its parameter. Nothing has run.
+    Input(String),
     Overflow(&'static str),
     Recursion(usize),
     Interrupted,
@@ -60,7 +62,7 @@ impl Fault {
             Self::Index(_) => "IndexError",
             Self::ZeroDivision(_) => "ZeroDivisionError",
             Self::Value(_) => "ValueError",
-            Self::Type(_) => "TypeError",
+            Self::Type(_) | Self::Input(_) => "TypeError",
             Self::Overflow(_) => "OverflowError",
             Self::Recursion(_) => "RecursionError",
             Self::Interrupted => "KeyboardInterrupt",
@@ -105,7 +107,9 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Operator(error) => f.write_str(&error.message),
-            Self::Index(message) | Self::Value(message) | Self::Type(message) => f.write_str(message),
+            Self::Index(message) | Self::Value(message) | Self::Type(message) | Self::Input(message) => {
+                f.write_str(message)
+            }
             Self::ZeroDivision(message) | Self::Overflow(message) => f.write_str(message),
             Self::Recursion(depth) => write!(f, "maximum recursion depth of {depth} calls exceeded"),
             Self::Interrupted => Ok(()),

@@ -61,16 +61,16 @@ impl Plan {
         let params = self.params.get(saved..).unwrap_or_default();
         if inputs.len() != params.len() {
             let (wanted, given) = (params.len(), inputs.len());
-            return Err(Fault::Type(format!("expected {wanted} inputs, found {given}")));
+            return Err(Fault::Input(format!("expected {wanted} inputs, found {given}")));
         }
         for ((name, ty), input) in params.iter().zip(inputs) {
             match (ty, input) {
                 (Type::Tensor(ty), Value::Tensor(tensor)) => {
-                    fits(tensor, ty).map_err(|message| Fault::Type(format!("`{name}` {message}")))?;
+                    fits(tensor, ty).map_err(|message| Fault::Input(format!("`{name}` {message}")))?;
                 }
                 (Type::Tensor(_), other) => {
                     let kind = other.kind();
-                    return Err(Fault::Type(format!("`{name}` must be a Tensor, not {kind}")));
+                    return Err(Fault::Input(format!("`{name}` must be a Tensor, not {kind}")));
                 }
                 _ => {}
             }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ag_graph::ir::arithmetic::{Function as ScalarFn, Kind};
-use ag_graph::ir::{DType, Span, TensorType};
+use ag_graph::ir::{DType, Device, Span, TensorType};
 
 use super::aten::{Call, Shared};
 use super::backoff::Backoff;
@@ -425,6 +425,15 @@ pub(super) fn fits(tensor: &tch::Tensor, ty: &TensorType) -> Result<(), String> 
     if dtype != Some(ty.dtype) {
         let found = dtype.map_or("of another dtype", DType::torch);
         return Err(format!("is {found}, expected {}", ty.dtype.torch()));
+    }
+    let device = tensor.device();
+    let is_there = match ty.device {
+        Device::Cpu => device == tch::Device::Cpu,
+        Device::Cuda(index) => device == tch::Device::Cuda(usize::from(index)),
+        Device::Meta => true,
+    };
+    if !is_there {
+        return Err(format!("is on {device:?}, expected {}", ty.device));
     }
     let Some(shape) = &ty.shape else { return Ok(()) };
     let sizes = tensor.size();

@@ -78,6 +78,13 @@ class Misfit(Exception):
         self.code = code
 
 
+class OtherInput(TypeError):
+    """An input of a graph has another type than when the function was traced. Guards compare tensors from outside by
+    identity, and `model.double()` or `p.data = …` changes the type of a tensor. Nothing has run yet."""
+
+    trace = None
+
+
 class Signal(BaseException):
     """Ends a trace. It is a `BaseException`, so that `except Exception:` in the user's code does not catch it."""
 

@@ -1,19 +1,27 @@
 //! `Callable`: an object whose call adds no frame to tracebacks, because a native method has no frame. So tracebacks do
-//! not show this package.
+//! not show this package. A call that is like the last calls does not enter Python at all.
 
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback, PyTuple};
 
-/// Calls the method `_call` of the subclass. The traceback of an exception starts at the user's code.
+use super::cached_call::PyCachedCall;
+
+/// Calls the method `_call` of the subclass, unless `cached_call` can run the call. The traceback of an exception starts at
+/// the user's code.
 #[pyclass(name = "Callable", subclass, module = "autograph._runtime")]
-pub(super) struct PyCallable;
+pub(super) struct PyCallable {
+    #[pyo3(get, set)]
+    cached_call: Option<Py<PyCachedCall>>,
+}
 
 #[pymethods]
 impl PyCallable {
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
-        Self
+        Self { cached_call: None }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -22,9 +30,32 @@ impl PyCallable {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        slf.call_method("_call", args, kwargs).map_err(|raised| {
-            without_package_frames(slf.py(), &raised).map_or_else(|_| raised, PyErr::from_value)
-        })
+        let py = slf.py();
+        Self::call(slf, args, kwargs)
+            .map_err(|raised| without_package_frames(py, &raised).map_or_else(|_| raised, PyErr::from_value))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.cached_call)
+    }
+
+    fn __clear__(&mut self) {
+        self.cached_call = None;
+    }
+}
+
+impl PyCallable {
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let cached = slf.borrow().cached_call.as_ref().map(|cached| cached.clone_ref(py));
+        if let Some(result) = cached.and_then(|cached| cached.get().call(py, args, kwargs).transpose()) {
+            return result;
+        }
+        slf.call_method(intern!(py, "_call"), args, kwargs)
     }
 }
 

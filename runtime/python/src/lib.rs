@@ -4,17 +4,20 @@
 //! - [`graph`]: `Graph`, built node by node
 //! - [`operation`]: `Op`, an operation; [`types`]: `Type`, the type of a value
 //! - [`operand`]: converts Python arguments to operands; [`torch`]: torch's dtypes, devices and layouts
-//! - [`callable`]: calls without frames in tracebacks
+//! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
 //! - [`passes`]: which passes run; [`tier`]: which operators run natively; [`products`]: which kernels compute products
+//! - [`memory`]: inputs that share memory, and writes to inputs
 //! - [`model`]: saved models
 //! - [`gradient`]: derivatives as nodes
 
+mod cached_call;
 mod callable;
 mod convert;
 mod gradient;
 mod graph;
+mod memory;
 mod model;
 mod operand;
 mod operation;
@@ -32,6 +35,7 @@ use pyo3::prelude::*;
 fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<callable::PyCallable>()?;
+    module.add_class::<cached_call::PyCachedCall>()?;
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;
@@ -42,6 +46,8 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<types::PyTupleType>()?;
     module.add_function(wrap_pyfunction!(torch::dtype_names, module)?)?;
     module.add_function(wrap_pyfunction!(torch::ambient, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::share_storage, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::write, module)?)?;
     module.add_function(wrap_pyfunction!(passes::passes, module)?)?;
     module.add_function(wrap_pyfunction!(passes::disable_passes, module)?)?;
     module.add_function(wrap_pyfunction!(tier::set_tier, module)?)?;

@@ -79,7 +79,8 @@ fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
 }
 
 impl PyPlan {
-    fn values(&self, py: Python<'_>, saved: Vec<Value>, inputs: Vec<Value>) -> PyResult<Vec<Value>> {
+    /// The results of a run. The types of the `saved` inputs, which come first, are known to be right.
+    pub(super) fn values(&self, py: Python<'_>, saved: Vec<Value>, inputs: Vec<Value>) -> PyResult<Vec<Value>> {
         let mut host = Interpreter { callbacks: &self.callbacks };
         let results = py.allow_threads(|| self.plan.resume(saved, inputs, &mut host));
         results.map_err(|error| self.raised(py, error))
@@ -95,6 +96,10 @@ impl PyPlan {
                 Ok(raised) => *raised,
                 Err(error) => pyo3::exceptions::PyRuntimeError::new_err(error.to_string()),
             },
+            Fault::Input(message) => {
+                let class = py.import("autograph.errors").and_then(|errors| errors.getattr("OtherInput"));
+                class.and_then(|class| class.call1((message,))).map_or_else(|error| error, PyErr::from_value)
+            }
             Fault::Assertion(parts) | Fault::Raised(_, parts) => self.exception(py, &class, parts),
             _ => self.exception(py, &class, vec![Value::str(&message)]),
         };

@@ -21,6 +21,7 @@
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/headeronly/version.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -54,6 +55,13 @@ enum Kind : int32_t { Runtime, Index, Type, Invalid, NotImplemented, Memory };
 struct Failure {
   int32_t kind;
   char *text;
+};
+
+struct Form {
+  int32_t dtype;
+  int32_t device;
+  int32_t index;
+  bool requires_grad;
 };
 
 struct Filling {
@@ -411,6 +419,8 @@ uint64_t ag_ambient() {
   return bits << 8 | (casts || transforms || modes);
 }
 
+bool ag_grad_is_enabled() { return at::GradMode::is_enabled(); }
+
 bool ag_uses_onednn() { return at::globalContext().hasMKLDNN() && at::globalContext().userEnabledMkldnn(); }
 
 const char *ag_version() { return TORCH_VERSION; }
@@ -486,6 +496,65 @@ bool ag_is_sole(const at::Tensor *tensor) {
 bool ag_are_alike(const at::Tensor *a, const at::Tensor *b) {
   return a->dtype() == b->dtype() && a->sizes() == b->sizes() && a->device() == b->device() &&
          a->layout() == b->layout();
+}
+
+// The dtype, device and history of a strided tensor. `false` for any other tensor.
+bool ag_form(const at::Tensor *tensor, Form *out) {
+  if (!tensor->defined() || tensor->layout() != at::kStrided)
+    return false;
+  *out = {static_cast<int32_t>(tensor->scalar_type()), static_cast<int32_t>(tensor->device().type()),
+          static_cast<int32_t>(tensor->device().index()), tensor->requires_grad()};
+  return true;
+}
+
+bool ag_has_form(const at::Tensor *tensor, const Form *form, const int64_t *sizes, const int64_t *strides, size_t rank) {
+  Form found;
+  return ag_form(tensor, &found) && found.dtype == form->dtype && found.device == form->device &&
+         found.index == form->index && found.requires_grad == form->requires_grad &&
+         tensor->sizes() == at::IntArrayRef(sizes, rank) && tensor->strides() == at::IntArrayRef(strides, rank);
+}
+
+// Whether two of these tensors with elements share a storage.
+bool ag_share_storage(const at::Tensor *const *tensors, size_t count) {
+  std::vector<const void *> storages;
+  for (size_t i = 0; i < count; ++i)
+    if (tensors[i]->defined() && tensors[i]->has_storage() && tensors[i]->numel() > 0)
+      storages.push_back(tensors[i]->storage().data());
+  std::sort(storages.begin(), storages.end());
+  return std::adjacent_find(storages.begin(), storages.end()) != storages.end();
+}
+
+// Writes values to tensors without recording a history, as if all values were read before the first write.
+bool ag_write(const at::Tensor *const *targets, const at::Tensor *const *values, size_t count, Failure *failure) {
+  return guarded(failure, [&] {
+    at::NoGradGuard no_grad;
+    std::vector<const void *> written;
+    for (size_t i = 0; count > 1 && i < count; ++i)
+      if (targets[i]->has_storage()) written.push_back(targets[i]->storage().data());
+    std::sort(written.begin(), written.end());
+    std::vector<at::Tensor> read(count);
+    for (size_t i = 0; i < count; ++i) {
+      const bool may_be_written = !values[i]->has_storage() ||
+                                  (values[i]->storage().use_count() > 1 &&
+                                   std::binary_search(written.begin(), written.end(), values[i]->storage().data()));
+      if (may_be_written) read[i] = values[i]->clone();
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const at::Tensor &target = *targets[i], &value = read[i].defined() ? read[i] : *values[i];
+      const auto is_plain = [](const at::Tensor &it) {
+        return it.is_cpu() && it.layout() == at::kStrided && it.is_contiguous() && !it.is_neg() && !it.is_conj() &&
+               !it.key_set().has(c10::DispatchKey::Python);
+      };
+      if (is_plain(target) && is_plain(value) && target.scalar_type() == value.scalar_type() &&
+          target.sizes() == value.sizes() && !target.is_inference()) {
+        if (target.numel() > 0)
+          memmove(target.mutable_data_ptr(), value.const_data_ptr(), target.numel() * target.element_size());
+        target.unsafeGetTensorImpl()->bump_version();
+      } else {
+        target.copy_(value);
+      }
+    }
+  });
 }
 
 // The address of a tensor on the CPU with this dtype, these sizes and these strides; null for any other tensor.

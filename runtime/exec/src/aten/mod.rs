@@ -381,6 +381,55 @@ pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
     unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
 }
 
+/// What the graph of a call depends on in a tensor: dtype, device, sizes, strides, and whether it requires a gradient.
+#[derive(Debug)]
+pub struct Form {
+    raw: raw::Form,
+    sizes: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+impl Form {
+    /// `None` for a tensor that is not strided.
+    pub fn of(tensor: &Tensor) -> Option<Self> {
+        let mut raw = raw::Form::default();
+        // SAFETY: the tensor is alive.
+        let is_strided = unsafe { raw::ag_form(tensor.as_ptr(), &raw mut raw) };
+        is_strided.then(|| Self { raw, sizes: tensor.size(), strides: tensor.stride() })
+    }
+
+    pub fn requires_grad(&self) -> bool {
+        self.raw.requires_grad()
+    }
+
+    pub fn matches(&self, tensor: &Tensor) -> bool {
+        let Self { raw, sizes, strides } = self;
+        // SAFETY: the tensor is alive, and there are as many strides as sizes.
+        unsafe {
+            raw::ag_has_form(tensor.as_ptr(), &raw const *raw, sizes.as_ptr(), strides.as_ptr(), sizes.len())
+        }
+    }
+}
+
+/// Whether two of these tensors share a storage. Tensors without elements share nothing.
+pub fn share_storage(tensors: &[Tensor]) -> bool {
+    let tensors: Vec<_> = tensors.iter().map(Tensor::as_ptr).collect();
+    // SAFETY: the tensors are alive.
+    unsafe { raw::ag_share_storage(tensors.as_ptr(), tensors.len()) }
+}
+
+/// Writes each value to the tensor before it, in place and without a history, as if all values were read before the first
+/// write.
+pub fn write(pairs: &[(Tensor, Tensor)]) -> Result<(), AtenError> {
+    let (targets, values): (Vec<_>, Vec<_>) =
+        pairs.iter().map(|(target, value)| (target.as_ptr(), value.as_ptr())).unzip();
+    let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
+    // SAFETY: the tensors are alive.
+    let is_done =
+        unsafe { raw::ag_write(targets.as_ptr(), values.as_ptr(), pairs.len(), &raw mut failure) };
+    if is_done { Ok(()) } else { Err(failed(failure)) }
+}
+
 /// The address of a tensor on the CPU with this dtype, these sizes and these strides. `None` for any other.
 pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<*const u8> {
     let (number, rank) = (dtype_number(dtype) as i32, sizes.len());
@@ -423,6 +472,12 @@ pub fn load_cuda() -> bool {
 pub fn ambient() -> u64 {
     // SAFETY: reads settings of this thread and of torch.
     unsafe { raw::ag_ambient() }
+}
+
+/// Whether operators on this thread record gradients.
+pub fn grad_is_enabled() -> bool {
+    // SAFETY: reads a setting of this thread.
+    unsafe { raw::ag_grad_is_enabled() }
 }
 
 /// Whether libtorch has oneDNN and the user has not disabled it (`torch.backends.mkldnn.enabled`).

@@ -58,6 +58,21 @@ pub(super) struct Mode {
     _opaque: [u8; 0],
 }
 
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Form {
+    dtype: i32,
+    device: i32,
+    index: i32,
+    requires_grad: bool,
+}
+
+impl Form {
+    pub(super) fn requires_grad(self) -> bool {
+        self.requires_grad
+    }
+}
+
 unsafe extern "C" {
     pub(super) fn ag_call_prepare(
         name: *const c_char,
@@ -77,6 +92,7 @@ unsafe extern "C" {
     pub(super) fn ag_items_free(items: *mut Value);
     pub(super) fn ag_text_free(text: *mut c_char);
     pub(super) fn ag_ambient() -> u64;
+    pub(super) fn ag_grad_is_enabled() -> bool;
     pub(super) fn ag_uses_onednn() -> bool;
     pub(super) fn ag_version() -> *const c_char;
     pub(super) fn ag_mode_enter() -> *mut Mode;
@@ -91,6 +107,21 @@ unsafe extern "C" {
     ) -> bool;
     pub(super) fn ag_is_sole(tensor: *const C_tensor) -> bool;
     pub(super) fn ag_are_alike(a: *const C_tensor, b: *const C_tensor) -> bool;
+    pub(super) fn ag_form(tensor: *const C_tensor, out: *mut Form) -> bool;
+    pub(super) fn ag_has_form(
+        tensor: *const C_tensor,
+        form: *const Form,
+        sizes: *const i64,
+        strides: *const i64,
+        rank: usize,
+    ) -> bool;
+    pub(super) fn ag_share_storage(tensors: *const *const C_tensor, count: usize) -> bool;
+    pub(super) fn ag_write(
+        targets: *const *const C_tensor,
+        values: *const *const C_tensor,
+        count: usize,
+        failure: *mut Failure,
+    ) -> bool;
     pub(super) fn ag_address(
         tensor: *const C_tensor,
         dtype: i32,

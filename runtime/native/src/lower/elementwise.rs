@@ -87,6 +87,32 @@ impl Lowering<'_> {
                 }
                 self.mapped(node, kernels::copy(element), &[&a])
             }
+            // `a + value * b * c` and `a + value * b / c`, in this order.
+            ("addcmul" | "addcdiv", [a, b, c, value]) => {
+                let (a, mut b, c) =
+                    (self.operand_as(a, element)?, self.operand_as(b, element)?, self.operand_as(c, element)?);
+                if !is_one(value) {
+                    let value = self.number_as(value, element)?;
+                    b = self.map(kernels::binary("mul", element)?, element, &[&b, &value])?;
+                }
+                let operation = if base == "addcmul" { "mul" } else { "div" };
+                let product = self.map(kernels::binary(operation, element)?, element, &[&b, &c])?;
+                if base == "addcmul" {
+                    self.note_multiplication(&product);
+                }
+                self.mapped(node, kernels::binary("add", element)?, &[&a, &product])
+            }
+            ("lerp", [start, end, Operand::Float(weight)]) if overload == "Scalar" => {
+                let (start, end) = (self.operand_as(start, element)?, self.operand_as(end, element)?);
+                let difference = self.map(kernels::binary("sub", element)?, element, &[&end, &start])?;
+                // Torch starts at the nearer end, so that the result is exact there.
+                let (base, weight) =
+                    if weight.abs() < 0.5 { (start, *weight) } else { (end, *weight - 1.0) };
+                let weight = self.number_as(&Operand::Float(weight), element)?;
+                let part = self.map(kernels::binary("mul", element)?, element, &[&difference, &weight])?;
+                self.note_multiplication(&part);
+                self.mapped(node, kernels::binary("add", element)?, &[&base, &part])
+            }
             ("threshold_backward", [gradient, input, threshold]) => {
                 let (gradient, input) = (self.tensor(gradient)?, self.tensor(input)?);
                 (gradient.element == element && input.element == element).then_some(())?;

@@ -31,7 +31,7 @@ impl Lowering<'_> {
         let last = self.program.steps.len();
         self.multiplications.retain(|(step, _)| *step as usize + MAX_BETWEEN + 2 >= last);
         let is_difference = match name.split('.').next() {
-            Some("add") => false,
+            Some("add" | "addcmul" | "lerp") => false,
             Some("sub") => true,
             _ => return false,
         };

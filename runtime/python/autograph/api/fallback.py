@@ -11,7 +11,12 @@ from ..operators.python_calls import PythonCall
 #: After this many signatures in a row that cannot be staged, a function is no longer traced for new signatures.
 MAX_REFUSALS = 5
 
-_LOCAL = threading.local()
+
+class _Local(threading.local):
+    depth = 0  # of blocks of `inherited` in this thread
+
+
+_LOCAL = _Local()
 
 
 def checked(fallback):
@@ -24,13 +29,13 @@ def checked(fallback):
 def is_inherited():
     """Returns whether Python runs a function with a fallback in this thread. Then the staged functions that it calls have a
     fallback too."""
-    return getattr(_LOCAL, "depth", 0) > 0
+    return _LOCAL.depth > 0
 
 
 @contextmanager
 def inherited():
     """Staged functions that are called in this block have a fallback."""
-    _LOCAL.depth = getattr(_LOCAL, "depth", 0) + 1
+    _LOCAL.depth += 1
     try:
         yield
     finally:

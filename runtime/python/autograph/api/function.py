@@ -9,15 +9,16 @@ import types
 import warnings
 
 import torch
+from torch.autograd import forward_ad
 
-from .._runtime import Callable
+from .._runtime import CachedCall, Callable
 from ..capture import profile
 from ..capture.staging import current
-from ..errors import Assumed, AutographError, Eager, Misfit, Restart, StagingError
+from ..errors import Assumed, AutographError, Eager, Misfit, OtherInput, Restart, StagingError
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
-from ..tracing import ambient, signatures
+from ..tracing import ambient, differentiable, signatures
 from ..tracing.arguments import flatten, names
 from ..tracing.trace import TRACING, Trace, name_of, span_of
 from ..tracing.tracebacks import in_user_code
@@ -40,8 +41,17 @@ class Again(Exception):
 _SIGNALS = (fallbacks.Refused, Assumed, Again)
 
 
+def _runs_graphs():
+    """Whether a call of a staged function runs a graph, as far as that does not depend on its arguments."""
+    is_other = functions_run_eagerly() or current() is not None or profile.is_active() or fallbacks.is_inherited()
+    return not is_other and forward_ad._current_level < 0
+
+
 class Function(Callable):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
+
+    #: Whether calls that are like the last calls run without `_call`.
+    caches_calls = True
 
     def __init__(self, python_function, input_signature=None, fallback=None, speculate=False):
         if not callable(python_function) or isinstance(python_function, type):
@@ -68,6 +78,7 @@ class Function(Callable):
         self._changing = {}  # key -> place of a number that changes between calls
         self._lifted = set()  # spans of the `init_scope` whose code has changed Python state
         self._fixed = set()  # keys of places whose numbers must be known during tracing
+        self._recent = None  # the trace of the last call
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -94,6 +105,23 @@ class Function(Callable):
         return converted_calls.call(self.python_function, args, kwargs)
 
     def _call(self, *args, **kwargs):
+        try:
+            return self._called(args, kwargs)
+        except OtherInput as error:
+            return self._called_again(error, args, kwargs)
+
+    def _called_again(self, error, args, kwargs):
+        """Runs a call whose trace turned out to be invalid before anything has run."""
+        for _ in self.traces:
+            if not any(error.trace is trace for trace in self.traces):
+                break
+            try:
+                return self._called(args, kwargs)
+            except OtherInput as other:
+                error = other
+        raise error
+
+    def _called(self, args, kwargs):
         if functions_run_eagerly():
             return self.python_function(*args, **kwargs)
         if current() is not None or profile.is_active():
@@ -107,7 +135,36 @@ class Function(Callable):
         if self.fallback is not None or fallbacks.is_inherited():
             return self._staged_or_in_python(leaves, structure, args, kwargs)
         try:
-            return self._traced(leaves, structure, args, kwargs).run(leaves, args, kwargs)
+            trace = self._traced(leaves, structure, args, kwargs)
+            if trace is not self._recent:
+                self._recent = trace
+            elif self.caches_calls:
+                self._cache(trace, leaves, args, kwargs)
+            return trace.run(leaves, args, kwargs)
+        except Assumed as assumed:
+            reason = self._relaxed(assumed)
+        except Eager as eager:
+            reason = eager.reason
+        return self._in_python(reason, args, kwargs)
+
+    def _cache(self, trace, leaves, args, kwargs):
+        """Lets calls like this one run the trace without `_call`."""
+        cached = self.cached_call
+        if cached is not None and cached.trace is trace or trace.lifted or self._speculation is not None:
+            return
+        direct = trace.direct
+        if direct is not None and differentiable.is_needed(trace.inputs(leaves)):
+            direct = None
+        broken = trace.broken if trace.has_guards else None
+        self.cached_call = CachedCall.of(
+            trace, args, kwargs, leaves, may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
+        )
+
+    def _run_cached(self, trace, leaves, args, kwargs):
+        try:
+            return trace.run(leaves, args, kwargs)
+        except OtherInput as error:
+            return self._called_again(error, args, kwargs)
         except Assumed as assumed:
             reason = self._relaxed(assumed)
         except Eager as eager:
@@ -415,13 +472,15 @@ class Function(Callable):
         warnings.warn(
             f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}\n"
             "help: pass numbers that change as tensors",
-            stacklevel=5,
+            stacklevel=9,
         )
 
 
 class VerifiedFunction(Function):
     """A staged function in shadow mode: in each call, eager Python runs on copies beside the graph, and both are
     compared."""
+
+    caches_calls = False
 
     def _call(self, *args, **kwargs):
         if functions_run_eagerly() or current() is not None:

@@ -18,7 +18,12 @@ from typing import NamedTuple
 
 from ..conversion import spans
 
-_LOCAL = threading.local()
+
+class _Local(threading.local):
+    observer = None
+
+
+_LOCAL = _Local()
 
 #: The maximum number of different outcomes in the `Sequence` of a point.
 LONGEST = 64
@@ -60,7 +65,7 @@ class Execution:
 def observing(observer):
     """Converted code in this block reports to an observer: its method `execution(point)` returns an `Execution` or
     None."""
-    before = getattr(_LOCAL, "observer", None)
+    before = _LOCAL.observer
     _LOCAL.observer = observer
     try:
         yield
@@ -70,7 +75,7 @@ def observing(observer):
 
 def is_active():
     """Returns whether a call is being profiled in this thread."""
-    return isinstance(getattr(_LOCAL, "observer", None), Profile)
+    return isinstance(_LOCAL.observer, Profile)
 
 
 def entered(function):
@@ -81,7 +86,7 @@ def entered(function):
 
 def execution(kind):
     """Returns the execution of the point that converted code executes now; None if the thread has no observer."""
-    observer = getattr(_LOCAL, "observer", None)
+    observer = _LOCAL.observer
     if observer is None:
         return None
     span = spans.current()

@@ -23,7 +23,12 @@ from .layouts import layout, strides
 from .objects import Objects
 from .uses import Uses
 
-_LOCAL = threading.local()
+
+class _Local(threading.local):
+    stack = ()  # the active traces of this thread, the innermost last
+
+
+_LOCAL = _Local()
 
 _TO_COPY = of_torch(torch.ops.aten._to_copy.default)
 _IS_NAN = of_torch(torch.ops.aten.isnan.default)
@@ -33,7 +38,7 @@ _SCALAR_TENSOR = of_torch(torch.ops.aten.scalar_tensor.default)
 
 def current():
     """Returns the innermost active trace; None outside of tracing."""
-    stack = getattr(_LOCAL, "stack", None)
+    stack = _LOCAL.stack
     return stack[-1] if stack else None
 
 

@@ -3,11 +3,14 @@ is written in place."""
 
 import torch
 
+from .._runtime import share_storage
 from ..errors import StagingError
 
 
 def check(name, place, captures, tensors, written):
     """Raises an error if an input shares memory with one that the graph of `name`, defined at `place`, writes to."""
+    if not share_storage(tensors):
+        return
     storages = {}
     for capture, tensor in zip(captures, tensors):
         if isinstance(tensor, torch.Tensor) and tensor.numel():

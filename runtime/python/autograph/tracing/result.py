@@ -45,6 +45,9 @@ class Result:
         self._builders = {}  # id of an object -> its builder
         self._kept = []
         self._build = self._of(value)
+        #: How the function's own result, the first item of `value`, is made of the operands: an index, or a tuple of such;
+        #: None for any other result.
+        self.form = _form(self._build.builders[0])
         self._staging = self._builders = self._kept = self._outer_lists = None
 
     def value(self, values, outside):
@@ -52,8 +55,7 @@ class Result:
 
     def _slot(self, operand):
         self.operands.append(operand)
-        index = len(self.operands) - 1
-        return lambda values, outside: values[index]
+        return _Slot(len(self.operands) - 1)
 
     def _of(self, value):
         staging = self._staging
@@ -105,7 +107,9 @@ class Result:
         kind = type(value)
         if not builders:
             return lambda values, outside: value
-        if kind is tuple or kind is torch.Size or kind.__module__ == "torch.return_types":
+        if kind is tuple:
+            return _Tuple(builders)
+        if kind is torch.Size or kind.__module__ == "torch.return_types":
             return lambda values, outside: kind([build(values, outside) for build in builders])
         if hasattr(value, "_fields"):
             return lambda values, outside: kind(*[build(values, outside) for build in builders])
@@ -366,6 +370,39 @@ class Result:
             return {name: item for name, item in made.items() if not isinstance(item, Undefined)}
 
         return build
+
+
+class _Slot:
+    """Builds a value that is an operand."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index):
+        self.index = index
+
+    def __call__(self, values, outside):
+        return values[self.index]
+
+
+class _Tuple:
+    """Builds a tuple."""
+
+    __slots__ = ("builders",)
+
+    def __init__(self, builders):
+        self.builders = builders
+
+    def __call__(self, values, outside):
+        return tuple([build(values, outside) for build in self.builders])
+
+
+def _form(builder):
+    if isinstance(builder, _Slot):
+        return builder.index
+    if isinstance(builder, _Tuple):
+        forms = tuple(map(_form, builder.builders))
+        return None if None in forms else forms
+    return None
 
 
 def _as_kind(kind, tensor, requires_grad):

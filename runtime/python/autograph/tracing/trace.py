@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .._runtime import write
 from ..capture import permanent, profile, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
@@ -22,6 +23,7 @@ from ..errors import (
     Drawn,
     Eager,
     Late,
+    OtherInput,
     StagingError,
     Unconverted,
     Undecided,
@@ -230,6 +232,12 @@ class Trace:
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
         self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
+        #: Whether a run without effects only computes: its plan, inputs and results for a `CachedCall`; None otherwise.
+        self.direct = None
+        is_pure = self.only_returns and self.is_repeatable and not self.is_random
+        if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
+            sources = [capture.current_value if index is None else index for index, capture in self.sources]
+            self.direct = self.plan, sources, self.result.form
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -247,6 +255,11 @@ class Trace:
         """Returns the graph without the results for `uses`."""
         operands = self.operands[: len(self.operands) - len(self.uses)]
         return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
+
+    @property
+    def has_guards(self):
+        """Whether the trace depends on Python state besides its arguments."""
+        return bool(self.lifted or self.gradient_guards or self.hooks or not self.guards.is_empty)
 
     def broken(self):
         """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
@@ -276,6 +289,10 @@ class Trace:
         try:
             needed = differentiable.is_needed(tensors)
             outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
+        except OtherInput as error:
+            self.is_spent = True
+            error.trace = self
+            raise
         except Exception as error:
             if isinstance(error, AssertionError) and str(error) in self.points:
                 self._undo(leaves, numbers)
@@ -329,13 +346,17 @@ class Trace:
         for (tensor, _), is_recorded in zip(written, self.recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
                 raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        plain = [pair for pair, is_recorded in zip(written, self.recorded) if not is_recorded]
-        if plain:
-            with torch.no_grad():
-                torch._foreach_copy_(*map(list, zip(*plain)))
-        for (tensor, value), is_recorded in zip(written, self.recorded):
+        if not any(self.recorded):
+            write(*map(list, zip(*written)))
+            return
+        # A value may be a view of a tensor that is written too: `a.copy_(b)` and then `b.add_(1)`.
+        storages = {tensor.untyped_storage().data_ptr() for tensor, _ in written}
+        values = [value.clone() if value.untyped_storage().data_ptr() in storages else value for _, value in written]
+        for (tensor, _), value, is_recorded in zip(written, values, self.recorded):
             if is_recorded:
                 tensor.copy_(value)
+            else:
+                write([tensor], [value])
 
     def _input(self, capture, leaves):
         index = self.positions.get(id(capture))

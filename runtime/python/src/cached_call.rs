@@ -1,0 +1,355 @@
+//! `CachedCall`: the graph that the last calls of a staged function ran, and the conditions under which the next call runs
+//! it too. It saves most calls the lookup of their trace in Python, which takes longer than a small graph.
+
+use ag_exec::Value;
+use ag_exec::aten::{self, Form};
+use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3_tch::tch::Tensor;
+
+use super::plan::PyPlan;
+use super::value::{from_python, to_python};
+
+/// The most leaves of the arguments of a cached call. Each is compared with those before it.
+const MAX_LEAVES: usize = 64;
+
+/// What an argument must be, so that the key of the trace stays the same.
+enum Argument {
+    Tensor {
+        class: Py<PyType>,
+        form: Form,
+        /// The first leaf that is the same object; a trace distinguishes `f(x, x)` from `f(x, y)`.
+        first: usize,
+    },
+    None,
+    Bool(bool),
+    Int(i64),
+    /// Its bits: 0.0 and -0.0 have different traces.
+    Float(u64),
+    Str(String),
+    /// The same object, as the `self` of a method. Guards watch its attributes.
+    Same(PyObject),
+    List(Vec<Self>),
+    Tuple(Vec<Self>),
+    /// Its keys, which are strings, in their order.
+    Dict(Vec<(String, Self)>),
+}
+
+/// The tensors and plain values among the arguments of a call, in the order of `torch.utils._pytree`.
+#[derive(Default)]
+struct Leaves<'py> {
+    objects: Vec<Bound<'py, PyAny>>,
+    values: Vec<Value>,
+}
+
+impl<'py> Leaves<'py> {
+    fn push(&mut self, object: &Bound<'py, PyAny>, value: Value) {
+        self.objects.push(object.clone());
+        self.values.push(value);
+    }
+
+    /// The first leaf that is the same object as the next one.
+    fn first(&self, next: &Bound<'py, PyAny>) -> usize {
+        self.objects.iter().position(|other| other.is(next)).unwrap_or(self.objects.len())
+    }
+}
+
+impl Argument {
+    /// `None` if the argument of another call cannot be compared with this one here.
+    fn of<'py>(argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> Option<Self> {
+        if let Ok(items) = argument.downcast_exact::<PyList>() {
+            return Some(Self::List(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+        }
+        if let Ok(items) = argument.downcast_exact::<PyTuple>() {
+            return Some(Self::Tuple(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+        }
+        if let Ok(items) = argument.downcast_exact::<PyDict>() {
+            let item = |(key, item): (Bound<'py, PyAny>, _)| {
+                let key = key.downcast_exact::<PyString>().ok()?.to_str().ok()?.to_owned();
+                Some((key, Self::of(&item, leaves)?))
+            };
+            return Some(Self::Dict(items.iter().map(item).collect::<Option<_>>()?));
+        }
+        // An integer may be too large for a graph.
+        let value = from_python(argument).ok()?;
+        let known = match &value {
+            Value::Tensor(tensor) => Self::Tensor {
+                class: argument.get_type().unbind(),
+                form: Form::of(tensor)?,
+                first: leaves.first(argument),
+            },
+            Value::None => Self::None,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Int(value) => Self::Int(*value),
+            Value::Float(value) => Self::Float(value.to_bits()),
+            Value::Str(text) => Self::Str(text.to_string()),
+            Value::Object(_) => Self::Same(argument.clone().unbind()),
+            Value::List(_) | Value::Tuple(_) => return None,
+        };
+        leaves.push(argument, value);
+        (leaves.objects.len() <= MAX_LEAVES).then_some(known)
+    }
+
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Self::Same(object) => visit.call(object),
+            Self::List(items) | Self::Tuple(items) => items.iter().try_for_each(|item| item.traverse(visit)),
+            Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an argument has the same key. Adds its leaves.
+    fn matches<'py>(&self, argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> PyResult<bool> {
+        let all = |known: &[Self], items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, leaves: &mut Leaves<'py>| {
+            for known in known {
+                let Some(item) = items.next() else { return Ok(false) };
+                if !known.matches(&item, leaves)? {
+                    return Ok(false);
+                }
+            }
+            Ok(items.next().is_none())
+        };
+        let is_same = match self {
+            Self::List(known) => {
+                let Ok(items) = argument.downcast_exact::<PyList>() else { return Ok(false) };
+                return all(known, &mut items.iter(), leaves);
+            }
+            Self::Tuple(known) => {
+                let Ok(items) = argument.downcast_exact::<PyTuple>() else { return Ok(false) };
+                return all(known, &mut items.iter(), leaves);
+            }
+            Self::Dict(known) => {
+                let Ok(items) = argument.downcast_exact::<PyDict>() else { return Ok(false) };
+                if items.len() != known.len() {
+                    return Ok(false);
+                }
+                for ((name, known), (key, item)) in known.iter().zip(items) {
+                    let is_same_key =
+                        key.downcast_exact::<PyString>().is_ok_and(|key| key.to_str().is_ok_and(|key| key == name));
+                    if !is_same_key || !known.matches(&item, leaves)? {
+                        return Ok(false);
+                    }
+                }
+                return Ok(true);
+            }
+            Self::Tensor { class, form, first } => {
+                if !argument.get_type().is(class) || leaves.first(argument) != *first {
+                    return Ok(false);
+                }
+                let value = from_python(argument)?;
+                let is_same = value.tensor().is_some_and(|tensor| form.matches(tensor));
+                leaves.push(argument, value);
+                return Ok(is_same);
+            }
+            Self::Same(object) => argument.is(object),
+            Self::None => argument.is_none(),
+            Self::Bool(value) => argument.downcast_exact::<PyBool>().is_ok_and(|it| it.is_true() == *value),
+            Self::Int(value) => {
+                argument.is_exact_instance_of::<PyInt>()
+                    && argument.extract::<i64>().is_ok_and(|it| it == *value)
+            }
+            Self::Float(bits) => {
+                argument.downcast_exact::<PyFloat>().is_ok_and(|it| it.value().to_bits() == *bits)
+            }
+            Self::Str(text) => {
+                argument.downcast_exact::<PyString>().is_ok_and(|it| it.to_str().is_ok_and(|it| it == text))
+            }
+        };
+        if is_same {
+            leaves.push(argument, from_python(argument)?);
+        }
+        Ok(is_same)
+    }
+}
+
+/// An input of the graph.
+enum Source {
+    Leaf(usize),
+    /// A function that returns the current tensor or number: the trace found it outside of its arguments.
+    Outside(PyObject),
+}
+
+/// How a result of the function is made of the results of the graph.
+enum Built {
+    Result(usize),
+    Tuple(Vec<Self>),
+}
+
+impl FromPyObject<'_> for Built {
+    fn extract_bound(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match object.downcast::<PyTuple>() {
+            Ok(items) => Ok(Self::Tuple(items.extract()?)),
+            Err(_) => Ok(Self::Result(object.extract()?)),
+        }
+    }
+}
+
+impl Built {
+    fn object(&self, py: Python<'_>, results: &[Value]) -> PyResult<PyObject> {
+        match self {
+            Self::Result(index) => {
+                let result = results.get(*index).ok_or_else(|| PyTypeError::new_err("a result is missing"))?;
+                to_python(py, result.clone())
+            }
+            Self::Tuple(items) => {
+                let items = items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>()?;
+                Ok(PyTuple::new(py, items)?.into_any().unbind())
+            }
+        }
+    }
+}
+
+/// Runs the plan without Python.
+struct Direct {
+    plan: Py<PyPlan>,
+    sources: Vec<Source>,
+    built: Built,
+}
+
+#[pyclass(frozen, name = "CachedCall", module = "autograph._runtime")]
+pub(super) struct PyCachedCall {
+    #[pyo3(get)]
+    trace: PyObject,
+    ambient: u64,
+    arguments: Vec<Argument>,
+    keywords: Vec<(String, Argument)>,
+    may_run: PyObject,
+    broken: Option<PyObject>,
+    run: PyObject,
+    direct: Option<Direct>,
+}
+
+#[pymethods]
+impl PyCachedCall {
+    /// - `arguments`, `keywords`: those of the call that ran the trace. `None` is returned if they cannot be compared here.
+    /// - `leaves`: their leaves. An object that has leaves itself cannot be compared here.
+    /// - `may_run()` is false while calls must not run as graphs, for example during tracing.
+    /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
+    /// - `run(trace, leaves, arguments, keywords)` runs the trace.
+    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result is
+    ///   made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python state, or
+    ///   needs Python for its gradients.
+    #[staticmethod]
+    #[pyo3(signature = (trace, arguments, keywords, leaves, *, may_run, broken, run, direct))]
+    fn of<'py>(
+        trace: PyObject,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: &Bound<'py, PyDict>,
+        leaves: Vec<Bound<'py, PyAny>>,
+        may_run: PyObject,
+        broken: Option<PyObject>,
+        run: PyObject,
+        direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
+    ) -> Option<Self> {
+        let ambient = aten::ambient();
+        if !ambient.is_multiple_of(2) {
+            return None;
+        }
+        let mut found = Leaves::default();
+        let Argument::Tuple(known) = Argument::of(arguments, &mut found)? else { return None };
+        let Argument::Dict(known_keywords) = Argument::of(keywords, &mut found)? else { return None };
+        let is_complete = found.objects.len() == leaves.len()
+            && found.objects.iter().zip(&leaves).all(|(one, other)| one.is(other));
+        if !is_complete {
+            return None;
+        }
+        let direct = direct.map(|(plan, sources, built)| {
+            let sources = sources.into_iter().map(|source| match source.extract() {
+                Ok(index) => Source::Leaf(index),
+                Err(_) => Source::Outside(source.unbind()),
+            });
+            Direct { plan, sources: sources.collect(), built }
+        });
+        Some(Self { trace, ambient, arguments: known, keywords: known_keywords, may_run, broken, run, direct })
+    }
+
+    /// For Python's garbage collector: a trace refers to its function, which refers to this object.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for argument in self.arguments.iter().chain(self.keywords.iter().map(|(_, argument)| argument)) {
+            argument.traverse(&visit)?;
+        }
+        for object in [&self.trace, &self.may_run, &self.run] {
+            visit.call(object)?;
+        }
+        visit.call(&self.broken)?;
+        for source in self.direct.iter().flat_map(|direct| &direct.sources) {
+            if let Source::Outside(value) = source {
+                visit.call(value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PyCachedCall {
+    /// The result of a call, if it runs this graph.
+    pub(super) fn call<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let is_alike = arguments.len() == self.arguments.len()
+            && keywords.map_or(0, |keywords| keywords.len()) == self.keywords.len()
+            && aten::ambient() == self.ambient;
+        if !is_alike {
+            return Ok(None);
+        }
+        let mut leaves = Leaves::default();
+        for (known, argument) in self.arguments.iter().zip(arguments.iter()) {
+            if !known.matches(&argument, &mut leaves)? {
+                return Ok(None);
+            }
+        }
+        for ((name, known), (key, argument)) in self.keywords.iter().zip(keywords.into_iter().flatten()) {
+            if key.downcast::<PyString>()?.to_str()? != name || !known.matches(&argument, &mut leaves)? {
+                return Ok(None);
+            }
+        }
+        if !self.may_run.bind(py).call0()?.is_truthy()? {
+            return Ok(None);
+        }
+        if let Some(broken) = &self.broken
+            && broken.bind(py).call0()?.get_item(0)?.is_truthy()?
+        {
+            return Ok(None);
+        }
+        match &self.direct {
+            None => {
+                let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);
+                self.run.bind(py).call1((&self.trace, leaves.objects, arguments, keywords)).map(Some)
+            }
+            Some(direct) => direct.call(py, leaves.values),
+        }
+    }
+}
+
+impl Direct {
+    fn call<'py>(&self, py: Python<'py>, mut leaves: Vec<Value>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // The types of the arguments have been compared. The plan checks other inputs.
+        let is_checked = self.sources.iter().all(|source| matches!(source, Source::Leaf(_)));
+        let mut inputs = Vec::with_capacity(self.sources.len());
+        for source in &self.sources {
+            inputs.push(match source {
+                Source::Leaf(index) => leaves.get_mut(*index).map(std::mem::take).unwrap_or_default(),
+                Source::Outside(value) => {
+                    let value = from_python(&value.bind(py).call0()?)?;
+                    if value.tensor().is_some_and(Tensor::requires_grad) && aten::grad_is_enabled() {
+                        return Ok(None);
+                    }
+                    value
+                }
+            });
+        }
+        let (checked, inputs) = if is_checked { (inputs, Vec::new()) } else { (Vec::new(), inputs) };
+        match self.plan.get().values(py, checked, inputs) {
+            Ok(results) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
+            // The run has had no effect. The usual way raises the exception with the traceback of the source.
+            Err(raised) if raised.is_instance_of::<PyException>(py) => Ok(None),
+            Err(raised) => Err(raised),
+        }
+    }
+}
