@@ -60,10 +60,14 @@ impl Argument {
     /// `None` if the argument of another call cannot be compared with this one here.
     fn of<'py>(argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> Option<Self> {
         if let Ok(items) = argument.downcast_exact::<PyList>() {
-            return Some(Self::List(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+            return Some(Self::List(
+                items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?,
+            ));
         }
         if let Ok(items) = argument.downcast_exact::<PyTuple>() {
-            return Some(Self::Tuple(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+            return Some(Self::Tuple(
+                items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?,
+            ));
         }
         if let Ok(items) = argument.downcast_exact::<PyDict>() {
             let item = |(key, item): (Bound<'py, PyAny>, _)| {
@@ -103,15 +107,16 @@ impl Argument {
 
     /// Whether an argument has the same key. Adds its leaves.
     fn matches<'py>(&self, argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> PyResult<bool> {
-        let all = |known: &[Self], items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, leaves: &mut Leaves<'py>| {
-            for known in known {
-                let Some(item) = items.next() else { return Ok(false) };
-                if !known.matches(&item, leaves)? {
-                    return Ok(false);
+        let all =
+            |known: &[Self], items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, leaves: &mut Leaves<'py>| {
+                for known in known {
+                    let Some(item) = items.next() else { return Ok(false) };
+                    if !known.matches(&item, leaves)? {
+                        return Ok(false);
+                    }
                 }
-            }
-            Ok(items.next().is_none())
-        };
+                Ok(items.next().is_none())
+            };
         let is_same = match self {
             Self::List(known) => {
                 let Ok(items) = argument.downcast_exact::<PyList>() else { return Ok(false) };
@@ -127,8 +132,9 @@ impl Argument {
                     return Ok(false);
                 }
                 for ((name, known), (key, item)) in known.iter().zip(items) {
-                    let is_same_key =
-                        key.downcast_exact::<PyString>().is_ok_and(|key| key.to_str().is_ok_and(|key| key == name));
+                    let is_same_key = key
+                        .downcast_exact::<PyString>()
+                        .is_ok_and(|key| key.to_str().is_ok_and(|key| key == name));
                     if !is_same_key || !known.matches(&item, leaves)? {
                         return Ok(false);
                     }
@@ -191,11 +197,13 @@ impl Built {
     fn object(&self, py: Python<'_>, results: &[Value]) -> PyResult<PyObject> {
         match self {
             Self::Result(index) => {
-                let result = results.get(*index).ok_or_else(|| PyTypeError::new_err("a result is missing"))?;
+                let result =
+                    results.get(*index).ok_or_else(|| PyTypeError::new_err("a result is missing"))?;
                 to_python(py, result.clone())
             }
             Self::Tuple(items) => {
-                let items = items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>()?;
+                let items =
+                    items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyTuple::new(py, items)?.into_any().unbind())
             }
         }
@@ -224,8 +232,8 @@ pub(super) struct PyCachedCall {
 
 #[pymethods]
 impl PyCachedCall {
-    /// - `arguments`, `keywords`: those of the call that ran the trace. `None` is returned if they cannot be compared here.
-    /// - `leaves`: their leaves. An object that has leaves itself cannot be compared here.
+    /// - `call`: the arguments, the keyword arguments and their leaves, of the call that ran the trace. `None` is returned
+    ///   if they cannot be compared here, for example because an object has leaves itself.
     /// - `may_run()` is false while calls must not run as graphs, for example during tracing.
     /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
@@ -233,12 +241,10 @@ impl PyCachedCall {
     ///   made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python state, or
     ///   needs Python for its gradients.
     #[staticmethod]
-    #[pyo3(signature = (trace, arguments, keywords, leaves, *, may_run, broken, run, direct))]
+    #[pyo3(signature = (trace, call, *, may_run, broken, run, direct))]
     fn of<'py>(
         trace: PyObject,
-        arguments: &Bound<'py, PyTuple>,
-        keywords: &Bound<'py, PyDict>,
-        leaves: Vec<Bound<'py, PyAny>>,
+        call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
         may_run: PyObject,
         broken: Option<PyObject>,
         run: PyObject,
@@ -248,9 +254,10 @@ impl PyCachedCall {
         if !ambient.is_multiple_of(2) {
             return None;
         }
+        let (arguments, keywords, leaves) = call;
         let mut found = Leaves::default();
-        let Argument::Tuple(known) = Argument::of(arguments, &mut found)? else { return None };
-        let Argument::Dict(known_keywords) = Argument::of(keywords, &mut found)? else { return None };
+        let Argument::Tuple(arguments) = Argument::of(&arguments, &mut found)? else { return None };
+        let Argument::Dict(keywords) = Argument::of(&keywords, &mut found)? else { return None };
         let is_complete = found.objects.len() == leaves.len()
             && found.objects.iter().zip(&leaves).all(|(one, other)| one.is(other));
         if !is_complete {
@@ -263,7 +270,7 @@ impl PyCachedCall {
             });
             Direct { plan, sources: sources.collect(), built }
         });
-        Some(Self { trace, ambient, arguments: known, keywords: known_keywords, may_run, broken, run, direct })
+        Some(Self { trace, ambient, arguments, keywords, may_run, broken, run, direct })
     }
 
     /// For Python's garbage collector: a trace refers to its function, which refers to this object.

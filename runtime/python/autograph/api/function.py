@@ -156,7 +156,7 @@ class Function(Callable):
             direct = None
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
-            trace, args, kwargs, leaves, may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
+            trace, (args, kwargs, leaves), may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
         )
 
     def _run_cached(self, trace, leaves, args, kwargs):
