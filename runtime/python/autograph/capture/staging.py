@@ -155,6 +155,7 @@ class Staging:
         self.speculates = expected is not None  # whether Python runs a call that contradicts an assumption
         self.callbacks = []  # Python functions that the graph calls
         self.adjoints = []  # derivatives of collectives
+        self.after_backward = {}  # id of a `DistributedDataParallel` module -> what follows a backward pass
         self.undone = set()  # the indexes of callbacks that change random number generators only
         self.constants = []  # tensors with data, kept alive for the graph
         self.is_lifted = False  # whether the code of an `init_scope` is running
