@@ -77,6 +77,11 @@ LIFTED = (
 )
 
 
+#: The remedy for a tensor that is distributed over processes, such as a parameter of a module with `fully_shard`.
+DISTRIBUTED = (
+    "\nhelp: call this outside of the staged function, or give each process all parameters and use `ag.average_gradients`"
+)
+
 #: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
 MOST_PROBES = 100
 
@@ -247,7 +252,8 @@ class Staging:
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:
-            raise StagingError(f"{unsupported} cannot be part of a graph", spans.current())
+            help = DISTRIBUTED if type(tensor).__name__ == "DTensor" else ""
+            raise StagingError(f"{unsupported} cannot be part of a graph{help}", spans.current())
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:

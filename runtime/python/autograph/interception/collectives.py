@@ -121,6 +121,12 @@ _WRITTEN = {
     "alltoall_": "output_tensors", "alltoall_base_": "output", "barrier": None, "monitored_barrier_": None,
 }  # fmt: skip
 
+#: The names in `torch.distributed`, where they differ.
+_PUBLIC = {
+    "allreduce_": "all_reduce", "allgather_": "all_gather", "_allgather_base_": "all_gather_into_tensor",
+    "_reduce_scatter_base_": "reduce_scatter_tensor", "alltoall_": "all_to_all", "alltoall_base_": "all_to_all_single",
+}  # fmt: skip
+
 #: These return when all ranks have called them.
 _BARRIERS = ("barrier", "monitored_barrier_")
 
@@ -179,7 +185,7 @@ def _has_history(staging, tensor):
 
 def _no_adjoint(name):
     return collectives.without_derivative(
-        f"a collective that writes to its argument (`{name}`) has no derivative\n"
+        f"a collective that writes to its argument, such as `{_PUBLIC.get(name, name.rstrip('_'))}`, has no derivative\n"
         "help: call the function of `torch.distributed.nn.functional` or of `torch.distributed._functional_collectives`, "
         "or detach the tensor"
     )

@@ -2,6 +2,7 @@
 
 import torch
 
+from . import processes
 from .overloads import OVERLOADS
 
 
@@ -44,9 +45,12 @@ def average_gradients(parameters, group=None, *, missing="error", bucket_cap_mb=
         gradients = _gradients(parameters, missing)
         if size == 1:
             return
-        started = [_start(bucket, size, group) for bucket in _buckets(gradients, bucket_cap_mb * 2**20)]
+        processes.register()
+        with processes.named():
+            started = [_start(bucket, size, group) for bucket in _buckets(gradients, bucket_cap_mb * 2**20)]
         for bucket, flat, work in started:
-            work.wait()
+            with processes.named():
+                work.wait()
             parts = flat.split([gradient.numel() for gradient in bucket])
             for gradient, part in zip(bucket, parts):
                 gradient.copy_(part.view(gradient.shape))

@@ -7,6 +7,8 @@ that the operations in between run at the same time as the collective.
 A run calls the function of torch that the program calls, with the same tensors, so its results are bitwise those of eager
 torch, and one rank may run a graph while another one runs Python."""
 
+import functools
+
 import torch
 
 from ..capture import gradients
@@ -15,6 +17,8 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import of_torch
 from ..record.types import TensorType, is_differentiable
+from . import processes
+from .overloads import OVERLOADS
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _LIBRARY.define("collected(Tensor result, Tensor input, int number) -> Tensor")
@@ -44,9 +48,10 @@ def emit(staging, start, wait, operands, types):
     """Records a collective. `start` takes the values of the operands and returns tensors of these types, and what `wait`
     takes. Returns the values of the results."""
     types = list(types)
+    processes.register()
 
     def started(*values):
-        with torch.no_grad():
+        with torch.no_grad(), processes.named():
             tensors, work = start(*values)
         tensors = list(tensors) or [torch.empty(0)]
         tensors[0].collective = work  # torch keeps the attributes of a tensor while a graph holds it
@@ -54,7 +59,7 @@ def emit(staging, start, wait, operands, types):
 
     def waited(*tensors):
         work, tensors[0].collective = tensors[0].collective, None
-        with torch.no_grad():
+        with torch.no_grad(), processes.named():
             wait(work)
         return tensors
 
@@ -91,6 +96,30 @@ def _backward(ctx, gradient):
 def _setup(ctx, inputs, output):
     ctx.number = inputs[2]
 
+
+def _refused(name, reason, help):
+    """Registers a function of `torch.distributed` that staged code must not call."""
+    original = getattr(torch.distributed, name, None)
+    if original is None:  # torch was built without it
+        return
+
+    @functools.wraps(original)
+    def overload(*args, **kwargs):
+        if current() is None:
+            return original(*args, **kwargs)
+        raise StagingError(f"`torch.distributed.{name}` cannot be staged: {reason}\nhelp: {help}", spans.current())
+
+    OVERLOADS[original] = overload
+
+
+for _name in (
+    "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list", "send_object_list",
+    "recv_object_list",
+):  # fmt: skip
+    _help = "call it outside of the staged function, or call a function that calls it with `ag.py_function`"
+    _refused(_name, "it pickles Python objects, which a graph does not hold", _help)
+for _name in ("init_process_group", "destroy_process_group", "new_group"):
+    _refused(_name, "it would run once, while the function is traced", "call it before the staged function")
 
 _LIBRARY.impl("collected", lambda result, input, number: result.clone(), "CompositeExplicitAutograd")
 torch.library.register_autograd("autograph::collected", _backward, setup_context=_setup, lib=_LIBRARY)

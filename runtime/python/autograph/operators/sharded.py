@@ -2,6 +2,7 @@
 
 import sys
 
+from ..capture.staging import DISTRIBUTED
 from ..conversion import spans
 from ..errors import StagingError
 
@@ -12,5 +13,4 @@ def check(module):
     if fsdp is None or not isinstance(module, (fsdp.FSDPModule, fsdp.FullyShardedDataParallel)):
         return
     message = f"`{type(module).__name__}` has parameters that FSDP distributes over processes, and cannot be staged"
-    help = "call it outside of the staged function, or give each process all parameters and use `ag.average_gradients`"
-    raise StagingError(f"{message}\nhelp: {help}", spans.current())
+    raise StagingError(message + DISTRIBUTED, spans.current())

@@ -1,12 +1,13 @@
 """Moves the waits for collectives to the first uses of their results, so that other operations run at the same time."""
 
 from .nodes import Value
-from .ops import Call, Callback, operator_of
+from .ops import OVERWRITTEN, Call, Callback, operator_of
 
 
 def delay(region, seen=None):
     """Moves each wait of a region, and of the regions and functions in it, before the first node that uses its result, or
-    to the end of its region. Collectives start in program order, which does not change."""
+    to the end of its region. Views of the result move with it, and so do writes of it. Collectives start in program order, which does not
+    change."""
     seen = set() if seen is None else seen
     seen.add(region)
     for node in region.nodes:
@@ -29,7 +30,7 @@ def _delayed(nodes):
         placed.append(node)
 
     for node in nodes:
-        if _is_wait(node) or _is_derivative(node):
+        if _is_wait(node) or _is_derivative(node) or _is_view(node) and not waiting.keys().isdisjoint(_values(node.args)):
             waiting.update((output, node) for output in node.outputs)
         else:
             place(node)
@@ -71,3 +72,14 @@ def _is_derivative(node):
     """Whether a node only gives the result of a collective its derivative."""
     operator = operator_of(node.op)
     return operator is not None and operator.name() == "autograph::collected"
+
+
+def _is_view(node):
+    """Whether a node computes nothing: its results are views of an operand, or a tensor that is written. It can be moved,
+    because all values of a record are immutable."""
+    if node.op == OVERWRITTEN:
+        return True
+    operator = operator_of(node.op)
+    returns = operator._schema.returns if operator is not None else ()
+    is_view = bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
+    return is_view or operator is not None and operator.name() == "aten::reshape"
