@@ -450,6 +450,9 @@ def verified():
     for function in (all_reduce, in_a_branch, gathered):
         run = ag.function(function, verify=True)
         assert_same(leaves(run(x, n)), leaves(function(x, n)))
+    x = integers(4, 3).requires_grad_()
+    y = ag.function(lambda x: functional.all_reduce(x * x, "sum", dist.group.WORLD), verify=True)(x)
+    assert_same([y], [functional.all_reduce(x * x, "sum", dist.group.WORLD)])
     _, part = batches()
     trained(ag.function(averaged_step, verify=True), network(), part, 2)
 
