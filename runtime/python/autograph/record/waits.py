@@ -6,8 +6,8 @@ from .ops import OVERWRITTEN, Call, Callback, operator_of
 
 def delay(region, seen=None):
     """Moves each wait of a region, and of the regions and functions in it, before the first node that uses its result, or
-    to the end of its region. Views of the result move with it, and so do writes of it. Collectives start in program order, which does not
-    change."""
+    to the end of its region. Views of the result move with it, and so do writes of it. Collectives start in program
+    order, which does not change."""
     seen = set() if seen is None else seen
     seen.add(region)
     for node in region.nodes:
