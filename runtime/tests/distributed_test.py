@@ -56,19 +56,29 @@ def test_all_processes_end(outcomes):
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-@pytest.mark.parametrize("how", ["killed", "returns"])
-def test_the_end_of_one_process_ends_all(how, tmp_path):
-    start = tmp_path / "start"
+def ended(how, folder):
+    """A training in two processes of which the second ends. All processes must end within 10 seconds; on a machine with
+    more work than processors, in as many times 10 seconds as there are threads for a processor."""
+    start = folder / "start"
     finished = torchrun(2, HERE / "distributed_end.py", how, start)
     seconds = time.time() - float(start.read_text())
+    assert seconds < 10 * max(1, os.getloadavg()[0] / os.cpu_count())
     assert finished.returncode != 0
-    assert seconds < 10
-    assert "rank 1 (process" in finished.stderr, finished.stderr
-    assert "has ended, so that this collective cannot complete" in finished.stderr
-    assert "distributed_end.py" in finished.stderr
-    if how == "killed":
-        cause = finished.stderr[finished.stderr.index("Root Cause") :]
-        assert "rank      : 1 " in cause and "SIGKILL" in cause, finished.stderr
+    return finished.stderr
+
+
+def test_a_killed_process_ends_all(tmp_path):
+    text = ended("killed", tmp_path)
+    cause = text[text.index("Root Cause") :]
+    assert "rank      : 1 " in cause and "SIGKILL" in cause, text
+
+
+def test_a_collective_names_the_process_that_has_ended(tmp_path):
+    """A process that has returned is no error for `torchrun`, but the others wait for it."""
+    text = ended("returns", tmp_path)
+    assert "RuntimeError: rank 1 (process" in text, text
+    assert "has ended, so that this collective cannot complete" in text
+    assert "distributed_end.py" in text and "ag.average_gradients(model.parameters())" in text
 
 
 # In one process.
