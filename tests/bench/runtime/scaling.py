@@ -5,7 +5,9 @@
 Each process has one thread, and a batch of its own of constant size; gloo averages the gradients. The scale factor is
 throughput / (throughput of one process x processes). Eager and staged rounds alternate in the same processes. The step time
 is the wall time between two barriers, divided by the number of steps; the table shows the minimum of the rounds, and CPU
-milliseconds of a step, the mean of the processes. All variants must reach the same loss, and all processes have the same
+milliseconds of a step, the mean of the processes. Where other programs use the processors, wall times say little, because
+more processes get a larger share: then compare the CPU factor, the ratio of the CPU times. It is the scale factor of
+processes with a processor each that never wait for each other. All variants must reach the same loss, and all processes have the same
 parameters.
 """
 
@@ -165,7 +167,7 @@ def main(counts):
     assert counts[0] == 1, "the scale factor needs the figures of one process"
     figures = {count: launched(count) for count in counts}
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, torch {torch.__version__}\n")
-    print("| model | variant | processes | ms a step | CPU ms a step | steps of all processes a second | scale factor |")
+    print("| model | variant | processes | ms a step | CPU ms a step | scale factor | CPU factor |")
     print("|---|---|---|---|---|---|---|")
     for model in MODELS:
         for variant in variants():
@@ -173,8 +175,8 @@ def main(counts):
             for count, found in figures.items():
                 wall = max(process[model][variant][0] for process in found)
                 cpu = sum(process[model][variant][1] for process in found) / count
-                alone = alone or wall
-                row = f"{wall * 1e3:.2f} | {cpu * 1e3:.2f} | {count / wall:.0f} | {alone / wall:.2f}"
+                alone = alone or (wall, cpu)
+                row = f"{wall * 1e3:.2f} | {cpu * 1e3:.2f} | {alone[0] / wall:.2f} | {alone[1] / cpu:.2f}"
                 print(f"| {model} | {variant} | {count} | {row} |")
 
 
