@@ -15,7 +15,6 @@ from ..capture import gradients
 from ..capture.staging import current
 from ..conversion import spans
 from ..errors import StagingError
-from ..record.ops import of_torch
 from ..record.types import TensorType, is_differentiable
 from . import processes
 from .overloads import OVERLOADS
@@ -123,6 +122,3 @@ for _name in ("init_process_group", "destroy_process_group", "new_group"):
 
 _LIBRARY.impl("collected", lambda result, input, number: result.clone(), "CompositeExplicitAutograd")
 torch.library.register_autograd("autograph::collected", _backward, setup_context=_setup, lib=_LIBRARY)
-
-#: The operation of a record that gives a result its derivative.
-COLLECTED = of_torch(torch.ops.autograph.collected.default)
