@@ -22,12 +22,16 @@ def _delayed(nodes):
     waiting, placed = {}, []  # output -> the node that computes it, which is not placed yet
 
     def place(node):
-        for output in node.outputs:
-            waiting.pop(output, None)
-        for value in _used(node):
-            if value in waiting:
-                place(waiting[value])
-        placed.append(node)
+        """Places a node after those of the waiting nodes that it uses."""
+        pending = [node]
+        while pending:
+            missing = next((waiting[value] for value in _used(pending[-1]) if value in waiting), None)
+            if missing is not None:
+                pending.append(missing)
+                continue
+            placed.append(pending.pop())
+            for output in placed[-1].outputs:
+                waiting.pop(output, None)
 
     for node in nodes:
         if _is_wait(node) or _is_derivative(node) or _is_view(node) and not waiting.keys().isdisjoint(_values(node.args)):
