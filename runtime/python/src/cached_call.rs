@@ -221,7 +221,7 @@ struct Direct {
 pub(super) struct PyCachedCall {
     #[pyo3(get)]
     trace: PyObject,
-    ambient: u64,
+    settings: PyObject,
     arguments: Vec<Argument>,
     keywords: Vec<(String, Argument)>,
     may_run: PyObject,
@@ -234,26 +234,24 @@ pub(super) struct PyCachedCall {
 impl PyCachedCall {
     /// - `call`: the arguments, the keyword arguments and their leaves, of the call that ran the trace. `None` is returned
     ///   if they cannot be compared here, for example because an object has leaves itself.
-    /// - `may_run()` is false while calls must not run as graphs, for example during tracing.
+    /// - `may_run(settings)` is false while calls must not run as graphs, for example during tracing, or if the ambient
+    ///   state is not `settings`.
     /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
     /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result is
     ///   made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python state, or
     ///   needs Python for its gradients.
     #[staticmethod]
-    #[pyo3(signature = (trace, call, *, may_run, broken, run, direct))]
+    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct))]
     fn of<'py>(
         trace: PyObject,
         call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
+        settings: PyObject,
         may_run: PyObject,
         broken: Option<PyObject>,
         run: PyObject,
         direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
     ) -> Option<Self> {
-        let ambient = aten::ambient();
-        if !ambient.is_multiple_of(2) {
-            return None;
-        }
         let (arguments, keywords, leaves) = call;
         let mut found = Leaves::default();
         let Argument::Tuple(arguments) = Argument::of(&arguments, &mut found)? else { return None };
@@ -270,7 +268,7 @@ impl PyCachedCall {
             });
             Direct { plan, sources: sources.collect(), built }
         });
-        Some(Self { trace, ambient, arguments, keywords, may_run, broken, run, direct })
+        Some(Self { trace, settings, arguments, keywords, may_run, broken, run, direct })
     }
 
     /// For Python's garbage collector: a trace refers to its function, which refers to this object.
@@ -278,7 +276,7 @@ impl PyCachedCall {
         for argument in self.arguments.iter().chain(self.keywords.iter().map(|(_, argument)| argument)) {
             argument.traverse(&visit)?;
         }
-        for object in [&self.trace, &self.may_run, &self.run] {
+        for object in [&self.trace, &self.settings, &self.may_run, &self.run] {
             visit.call(object)?;
         }
         visit.call(&self.broken)?;
@@ -300,8 +298,7 @@ impl PyCachedCall {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let is_alike = arguments.len() == self.arguments.len()
-            && keywords.map_or(0, |keywords| keywords.len()) == self.keywords.len()
-            && aten::ambient() == self.ambient;
+            && keywords.map_or(0, |keywords| keywords.len()) == self.keywords.len();
         if !is_alike {
             return Ok(None);
         }
@@ -316,7 +313,7 @@ impl PyCachedCall {
                 return Ok(None);
             }
         }
-        if !self.may_run.bind(py).call0()?.is_truthy()? {
+        if !self.may_run.bind(py).call1((&self.settings,))?.is_truthy()? {
             return Ok(None);
         }
         if let Some(broken) = &self.broken

@@ -1,5 +1,7 @@
 """The graphs of one trace: the graph of the function, and the graph with its gradient."""
 
+import functools
+
 from .._runtime import Graph
 from ..record.types import gradient_type
 from .derivatives import derivative
@@ -55,7 +57,7 @@ def derivative_graph(staging, operands, captures, steps):
 def _entry(staging, omits_prints=False, seeds=()):
     """A lowering that has emitted the whole record; the gradients of `seeds` are additional parameters."""
     graph = Graph(graph_name(staging.name))
-    lowering = Lowering(graph, derivative)
+    lowering = Lowering(graph, functools.partial(derivative, staging))
     lowering.omits_prints = omits_prints
     for index, capture in enumerate(staging.captures_in_order()):
         param = capture.param
