@@ -17,6 +17,7 @@ GRAPHS = {
     "actor_critic": {"learn": (2, {"for", "while", "if"})},
     "beam_search": {"beam_search": (2, {"for"})},
     "cart_pole": {"learn": (4, {"while", "if"})},
+    "data_parallel": {"train": (2, {"for", "if"})},
     "dynamic_rnn": {"dynamic_rnn": (6, {"for"})},
     "gan": {"train_steps": (2, {"for"})},
     "inception": {"train": (2, {"if"}), "accuracy": (1, set())},

@@ -60,10 +60,14 @@ impl Argument {
     /// `None` if the argument of another call cannot be compared with this one here.
     fn of<'py>(argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> Option<Self> {
         if let Ok(items) = argument.downcast_exact::<PyList>() {
-            return Some(Self::List(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+            return Some(Self::List(
+                items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?,
+            ));
         }
         if let Ok(items) = argument.downcast_exact::<PyTuple>() {
-            return Some(Self::Tuple(items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?));
+            return Some(Self::Tuple(
+                items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?,
+            ));
         }
         if let Ok(items) = argument.downcast_exact::<PyDict>() {
             let item = |(key, item): (Bound<'py, PyAny>, _)| {
@@ -103,15 +107,16 @@ impl Argument {
 
     /// Whether an argument has the same key. Adds its leaves.
     fn matches<'py>(&self, argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> PyResult<bool> {
-        let all = |known: &[Self], items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, leaves: &mut Leaves<'py>| {
-            for known in known {
-                let Some(item) = items.next() else { return Ok(false) };
-                if !known.matches(&item, leaves)? {
-                    return Ok(false);
+        let all =
+            |known: &[Self], items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, leaves: &mut Leaves<'py>| {
+                for known in known {
+                    let Some(item) = items.next() else { return Ok(false) };
+                    if !known.matches(&item, leaves)? {
+                        return Ok(false);
+                    }
                 }
-            }
-            Ok(items.next().is_none())
-        };
+                Ok(items.next().is_none())
+            };
         let is_same = match self {
             Self::List(known) => {
                 let Ok(items) = argument.downcast_exact::<PyList>() else { return Ok(false) };
@@ -127,8 +132,9 @@ impl Argument {
                     return Ok(false);
                 }
                 for ((name, known), (key, item)) in known.iter().zip(items) {
-                    let is_same_key =
-                        key.downcast_exact::<PyString>().is_ok_and(|key| key.to_str().is_ok_and(|key| key == name));
+                    let is_same_key = key
+                        .downcast_exact::<PyString>()
+                        .is_ok_and(|key| key.to_str().is_ok_and(|key| key == name));
                     if !is_same_key || !known.matches(&item, leaves)? {
                         return Ok(false);
                     }
@@ -191,11 +197,13 @@ impl Built {
     fn object(&self, py: Python<'_>, results: &[Value]) -> PyResult<PyObject> {
         match self {
             Self::Result(index) => {
-                let result = results.get(*index).ok_or_else(|| PyTypeError::new_err("a result is missing"))?;
+                let result =
+                    results.get(*index).ok_or_else(|| PyTypeError::new_err("a result is missing"))?;
                 to_python(py, result.clone())
             }
             Self::Tuple(items) => {
-                let items = items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>()?;
+                let items =
+                    items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyTuple::new(py, items)?.into_any().unbind())
             }
         }
@@ -213,7 +221,7 @@ struct Direct {
 pub(super) struct PyCachedCall {
     #[pyo3(get)]
     trace: PyObject,
-    ambient: u64,
+    settings: PyObject,
     arguments: Vec<Argument>,
     keywords: Vec<(String, Argument)>,
     may_run: PyObject,
@@ -224,33 +232,30 @@ pub(super) struct PyCachedCall {
 
 #[pymethods]
 impl PyCachedCall {
-    /// - `arguments`, `keywords`: those of the call that ran the trace. `None` is returned if they cannot be compared here.
-    /// - `leaves`: their leaves. An object that has leaves itself cannot be compared here.
-    /// - `may_run()` is false while calls must not run as graphs, for example during tracing.
+    /// - `call`: the arguments, the keyword arguments and their leaves, of the call that ran the trace. `None` is returned
+    ///   if they cannot be compared here, for example because an object has leaves itself.
+    /// - `may_run(settings)` is false while calls must not run as graphs, for example during tracing, or if the ambient
+    ///   state is not `settings`.
     /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
     /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result is
     ///   made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python state, or
     ///   needs Python for its gradients.
     #[staticmethod]
-    #[pyo3(signature = (trace, arguments, keywords, leaves, *, may_run, broken, run, direct))]
+    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct))]
     fn of<'py>(
         trace: PyObject,
-        arguments: &Bound<'py, PyTuple>,
-        keywords: &Bound<'py, PyDict>,
-        leaves: Vec<Bound<'py, PyAny>>,
+        call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
+        settings: PyObject,
         may_run: PyObject,
         broken: Option<PyObject>,
         run: PyObject,
         direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
     ) -> Option<Self> {
-        let ambient = aten::ambient();
-        if !ambient.is_multiple_of(2) {
-            return None;
-        }
+        let (arguments, keywords, leaves) = call;
         let mut found = Leaves::default();
-        let Argument::Tuple(known) = Argument::of(arguments, &mut found)? else { return None };
-        let Argument::Dict(known_keywords) = Argument::of(keywords, &mut found)? else { return None };
+        let Argument::Tuple(arguments) = Argument::of(&arguments, &mut found)? else { return None };
+        let Argument::Dict(keywords) = Argument::of(&keywords, &mut found)? else { return None };
         let is_complete = found.objects.len() == leaves.len()
             && found.objects.iter().zip(&leaves).all(|(one, other)| one.is(other));
         if !is_complete {
@@ -263,7 +268,7 @@ impl PyCachedCall {
             });
             Direct { plan, sources: sources.collect(), built }
         });
-        Some(Self { trace, ambient, arguments: known, keywords: known_keywords, may_run, broken, run, direct })
+        Some(Self { trace, settings, arguments, keywords, may_run, broken, run, direct })
     }
 
     /// For Python's garbage collector: a trace refers to its function, which refers to this object.
@@ -271,7 +276,7 @@ impl PyCachedCall {
         for argument in self.arguments.iter().chain(self.keywords.iter().map(|(_, argument)| argument)) {
             argument.traverse(&visit)?;
         }
-        for object in [&self.trace, &self.may_run, &self.run] {
+        for object in [&self.trace, &self.settings, &self.may_run, &self.run] {
             visit.call(object)?;
         }
         visit.call(&self.broken)?;
@@ -293,8 +298,7 @@ impl PyCachedCall {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let is_alike = arguments.len() == self.arguments.len()
-            && keywords.map_or(0, |keywords| keywords.len()) == self.keywords.len()
-            && aten::ambient() == self.ambient;
+            && keywords.map_or(0, |keywords| keywords.len()) == self.keywords.len();
         if !is_alike {
             return Ok(None);
         }
@@ -309,7 +313,7 @@ impl PyCachedCall {
                 return Ok(None);
             }
         }
-        if !self.may_run.bind(py).call0()?.is_truthy()? {
+        if !self.may_run.bind(py).call1((&self.settings,))?.is_truthy()? {
             return Ok(None);
         }
         if let Some(broken) = &self.broken

@@ -80,7 +80,12 @@ fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
 
 impl PyPlan {
     /// The results of a run. The types of the `saved` inputs, which come first, are known to be right.
-    pub(super) fn values(&self, py: Python<'_>, saved: Vec<Value>, inputs: Vec<Value>) -> PyResult<Vec<Value>> {
+    pub(super) fn values(
+        &self,
+        py: Python<'_>,
+        saved: Vec<Value>,
+        inputs: Vec<Value>,
+    ) -> PyResult<Vec<Value>> {
         let mut host = Interpreter { callbacks: &self.callbacks };
         let results = py.allow_threads(|| self.plan.resume(saved, inputs, &mut host));
         results.map_err(|error| self.raised(py, error))

@@ -425,8 +425,7 @@ pub fn write(pairs: &[(Tensor, Tensor)]) -> Result<(), AtenError> {
         pairs.iter().map(|(target, value)| (target.as_ptr(), value.as_ptr())).unzip();
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
     // SAFETY: the tensors are alive.
-    let is_done =
-        unsafe { raw::ag_write(targets.as_ptr(), values.as_ptr(), pairs.len(), &raw mut failure) };
+    let is_done = unsafe { raw::ag_write(targets.as_ptr(), values.as_ptr(), pairs.len(), &raw mut failure) };
     if is_done { Ok(()) } else { Err(failed(failure)) }
 }
 

@@ -89,8 +89,11 @@ impl Lowering<'_> {
             }
             // `a + value * b * c` and `a + value * b / c`, in this order.
             ("addcmul" | "addcdiv", [a, b, c, value]) => {
-                let (a, mut b, c) =
-                    (self.operand_as(a, element)?, self.operand_as(b, element)?, self.operand_as(c, element)?);
+                let (a, mut b, c) = (
+                    self.operand_as(a, element)?,
+                    self.operand_as(b, element)?,
+                    self.operand_as(c, element)?,
+                );
                 if !is_one(value) {
                     let value = self.number_as(value, element)?;
                     b = self.map(kernels::binary("mul", element)?, element, &[&b, &value])?;
@@ -106,8 +109,7 @@ impl Lowering<'_> {
                 let (start, end) = (self.operand_as(start, element)?, self.operand_as(end, element)?);
                 let difference = self.map(kernels::binary("sub", element)?, element, &[&end, &start])?;
                 // Torch starts at the nearer end, so that the result is exact there.
-                let (base, weight) =
-                    if weight.abs() < 0.5 { (start, *weight) } else { (end, *weight - 1.0) };
+                let (base, weight) = if weight.abs() < 0.5 { (start, *weight) } else { (end, *weight - 1.0) };
                 let weight = self.number_as(&Operand::Float(weight), element)?;
                 let part = self.map(kernels::binary("mul", element)?, element, &[&difference, &weight])?;
                 self.note_multiplication(&part);

@@ -9,7 +9,6 @@ import types
 import warnings
 
 import torch
-from torch.autograd import forward_ad
 
 from .._runtime import CachedCall, Callable
 from ..capture import profile
@@ -41,10 +40,10 @@ class Again(Exception):
 _SIGNALS = (fallbacks.Refused, Assumed, Again)
 
 
-def _runs_graphs():
-    """Whether a call of a staged function runs a graph, as far as that does not depend on its arguments."""
+def _runs_graphs(settings):
+    """Whether calls of staged functions run graphs, and the settings of torch are these."""
     is_other = functions_run_eagerly() or current() is not None or profile.is_active() or fallbacks.is_inherited()
-    return not is_other and forward_ad._current_level < 0
+    return not is_other and ambient.key() == settings
 
 
 class Function(Callable):
@@ -157,7 +156,7 @@ class Function(Callable):
             direct = None
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
-            trace, args, kwargs, leaves, may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
+            trace, (args, kwargs, leaves), ambient.key(), may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
         )
 
     def _run_cached(self, trace, leaves, args, kwargs):

@@ -62,7 +62,7 @@ def _check_changes(staging, bases, outputs):
 
 
 def backward(staging, tensor, gradient=None, inputs=None):
-    """Accumulates gradients into `.grad` of the tensors that require one."""
+    """Accumulates gradients into `.grad` of the tensors that require one. Returns these tensors."""
     if inputs is None:
         value = staging.value_of(tensor)
         bases = [base for base in list(staging.leaves) if base.value.visible]
@@ -81,6 +81,7 @@ def backward(staging, tensor, gradient=None, inputs=None):
     with torch.no_grad():
         for leaf, new in zip(leaves, found):
             staging.gradients.add(owner(staging, leaf), new)
+    return leaves
 
 
 def _views_used(staging, value):

@@ -84,6 +84,11 @@ LIFTED = (
 )
 
 
+#: The remedy for a tensor that is distributed over processes, such as a parameter of a module with `fully_shard`.
+DISTRIBUTED = (
+    "\nhelp: call this outside of the staged function, or give each process all parameters and use `ag.average_gradients`"
+)
+
 #: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
 MAX_PROBES = 100
 
@@ -161,6 +166,8 @@ class Staging:
         self.has_fallback = False  # whether Python runs the call if it cannot be staged
         self.speculates = expected is not None  # whether Python runs a call that contradicts an assumption
         self.callbacks = []  # Python functions that the graph calls
+        self.adjoints = []  # derivatives of collectives
+        self.after_backward = {}  # id of a `DistributedDataParallel` module -> what follows a backward pass
         self.undone = set()  # the indexes of callbacks that change random number generators only
         self.constants = []  # tensors with data, kept alive for the graph
         self.is_lifted = False  # whether the code of an `init_scope` is running
@@ -188,14 +195,14 @@ class Staging:
             del self.raised[count:]
             raise
 
-    def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False):
+    def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False, is_wait=False):
         """Records a call of a Python function, which returns a tuple. With `is_undone`, the function changes nothing
-        but random number generators, which are restored if the run fails."""
+        but random number generators, which are restored if the run fails. With `is_wait`, it waits for a collective."""
         self.callbacks.append(function)
         self.path.is_late = self.path.is_late or not (is_pure or is_undone)
         if is_undone:
             self.undone.add(len(self.callbacks) - 1)
-        return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure), args, types)
+        return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure, is_wait), args, types)
 
     def operand(self, argument):
         """Returns the operand for an argument of a torch function."""
@@ -253,7 +260,8 @@ class Staging:
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:
-            raise StagingError(f"{unsupported} cannot be part of a graph", spans.current())
+            help = DISTRIBUTED if type(tensor).__name__ == "DTensor" else ""
+            raise StagingError(f"{unsupported} cannot be part of a graph{help}", spans.current())
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
         if unknown:

@@ -20,7 +20,7 @@ from ..conversion import spans
 from ..errors import Eager, StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType, TensorType
-from . import composites, inplace, recurrent, schemas, shapes
+from . import collectives, composites, inplace, recurrent, schemas, shapes
 
 aten = torch.ops.aten
 
@@ -55,6 +55,8 @@ class Recorder(TorchDispatchMode):
         special = _SPECIAL.get(func)
         if special is not None:
             return special(staging, func, args, kwargs)
+        if func.namespace in collectives.NAMESPACES and not schemas.writes(func):
+            collectives.refuse(func)
         if schemas.is_host_only(func):
             return func(*args, **kwargs)
         if schemas.is_composite(func) and not _is_kept(func, args, kwargs):
@@ -473,5 +475,5 @@ _SPECIAL = {
     **dict.fromkeys((aten.arange.default, aten.arange.start, aten.arange.start_step), _arange),
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
-    **{func: _under_mode(function) for func, function in {**composites.SPECIAL, **recurrent.SPECIAL}.items()},
+    **{func: _under_mode(function) for func, function in {**composites.SPECIAL, **recurrent.SPECIAL, **collectives.SPECIAL}.items()},
 }

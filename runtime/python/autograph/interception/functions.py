@@ -347,7 +347,10 @@ def _autograd_grad(
 
 def _backward(staging, func, tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     with torch._C._AutoDispatchBelowAutograd():
-        return gradients.backward(staging, tensor, gradient, inputs)
+        leaves = gradients.backward(staging, tensor, gradient, inputs)
+        with Interception(staging):
+            for function in list(staging.after_backward.values()):
+                function(staging, leaves)
 
 
 for _factory in (

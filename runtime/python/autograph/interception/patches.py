@@ -9,7 +9,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from ..capture.staging import staging_of
 from ..operators import calls
 from ..operators.optimizers import after_step, before_step
-from . import custom
+from . import collectives, custom
 from .dispatch import Recorder
 from .functions import Interception
 
@@ -36,7 +36,7 @@ def _no_cache(enabled):
 @contextmanager
 def tracing(staging):
     """Records torch operations. Torch's own code calls this package for modules, functions with their own `backward`,
-    and formatted numbers. Autocast has no cache."""
+    and formatted numbers. Autocast has no cache, and functional collectives return plain tensors."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     function = torch.autograd.function
@@ -47,7 +47,7 @@ def tracing(staging):
     set_cache(False)
     _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # the log repeats the text of an exception
     try:
-        with recording(staging):
+        with recording(staging), collectives.plain_results():
             yield
     finally:
         torch.nn.Module.__call__ = module_call

@@ -5,7 +5,7 @@ import sys
 
 from ..capture.unbound import Undefined, UndefinedReturnValue
 from ..conversion.converter import OPERATORS
-from . import builtins, clock, derivatives, logs, mathematics, optimizers, randomness, sequences
+from . import builtins, clock, data_parallel, derivatives, logs, mathematics, optimizers, randomness, sequences
 from .asserts import assert_stmt
 from .builtins import contains
 from .calls import converted_call
@@ -37,6 +37,6 @@ __all__ = [
 ]  # fmt: skip
 
 #: Imported for the overloads that they register.
-_REGISTERED = (builtins, clock, derivatives, logs, mathematics, optimizers, randomness, sequences)
+_REGISTERED = (builtins, clock, data_parallel, derivatives, logs, mathematics, optimizers, randomness, sequences)
 
 OPERATORS.cell_contents = sys.modules[__name__]

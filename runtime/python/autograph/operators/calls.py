@@ -13,7 +13,7 @@ from ..capture import permanent, profile, scalars, texts
 from ..capture.staging import current
 from ..conversion import converter
 from ..errors import Eager, StagingError, Unconverted
-from . import draws, formats, outcomes, python_calls, recursion
+from . import draws, formats, outcomes, python_calls, recursion, sharded
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
@@ -214,14 +214,17 @@ def module(f, args, keywords):
         if isinstance(f, LazyModuleMixin) and f.has_uninitialized_params():
             raise Eager  # the call gives the parameters their sizes
         current().objects.watch(f)
+        sharded.check(f)
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)
-    if converter.converted(forward, current() is not None) is None:
+    overload = None if current() is None else OVERLOADS.get(forward)
+    if overload is None and converter.converted(forward, current() is not None) is None:
         return _plain_call(f, *args, **keywords)
+    staged = overload or functools.partial(_enter_with, forward)
     if not _has_hooks(f):
-        return _enter(forward, (f, *args), keywords)
-    f.__dict__["forward"] = functools.partial(_enter_with, forward, f)
+        return staged(f, *args, **keywords)
+    f.__dict__["forward"] = functools.partial(staged, f)
     try:
         return _plain_call(f, *args, **keywords)
     finally:

@@ -50,11 +50,12 @@ class Raise(NamedTuple):
 
 class Callback(NamedTuple):
     """Calls the Python function with this index. If `is_pure`, the results depend on the operands only, and the call
-    has no effects."""
+    has no effects. If `is_wait`, it waits for a collective, and may do so later."""
 
     number: int
     prints: bool = False
     is_pure: bool = False
+    is_wait: bool = False
 
 
 class Gradient(NamedTuple):

@@ -3,6 +3,7 @@
 import collections
 import math
 import re
+import sys
 import types
 
 import torch
@@ -41,6 +42,7 @@ class Comparison:
         todo = collections.deque([(graph, eager, path)])
         while todo:
             graph, eager, path = todo.popleft()
+            eager = _waited(eager)
             if graph is eager or (id(graph), id(eager)) in self._done:
                 continue
             if type(graph) is not type(eager):
@@ -98,6 +100,13 @@ class Comparison:
         known = self._to_graph.setdefault(id(eager), id(graph))
         if known != id(graph) and not isinstance(graph, torch.Tensor):
             raise Difference(path, "two objects where eager Python has one in two places")
+
+
+def _waited(value):
+    """The plain tensor for the result of a functional collective, which waits when it is used. A graph returns plain
+    tensors."""
+    module = sys.modules.get("torch.distributed._functional_collectives")
+    return value.wait() if module is not None and isinstance(value, module.AsyncCollectiveTensor) else value
 
 
 def _tensors(graph, eager, path):

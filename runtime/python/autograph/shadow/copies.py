@@ -32,6 +32,10 @@ _CONTAINERS = (list, dict, set, collections.deque)
 _LIBRARIES = ("torch", "numpy", "builtins", "autograph", "abc", "typing", "collections", "enum", "functools")
 
 
+#: Both runs use the same process groups: each process executes the collectives of a verified call twice.
+_GROUPS = (torch.distributed.ProcessGroup,) if torch.distributed.is_available() else ()
+
+
 class Slot:
     """A variable in a dictionary (globals), a class, a cell or a function. `after` is its value after eager Python has
     run."""
@@ -155,6 +159,8 @@ class Copies:
             return types.MethodType(self.copy(value.__func__), self.copy(value.__self__))
         if isinstance(value, torch.Generator):
             return value.clone_state()
+        if isinstance(value, _GROUPS):
+            return value
         if kind is weakref.ref:
             target = value()
             return value if target is None else weakref.ref(self.copy(target))

@@ -2,7 +2,8 @@
 
 This is the only list of them. Most are read at once, as one number: gradients enabled, inference mode, anomaly mode,
 default dtype, deterministic algorithms, which kernels may be used (oneDNN, cuDNN, kinds of attention). Autocast, the
-default device, modes and transforms follow here; they are seldom active."""
+default device, modes, transforms, and the rank among the processes of torch.distributed follow here; they are seldom
+active."""
 
 from contextlib import contextmanager
 
@@ -16,12 +17,18 @@ from ..interception.lifting import Lifted
 from .tracebacks import line_outside
 
 
+#: The state of torch.distributed; None if torch was built without it.
+_WORLD = torch.distributed.distributed_c10d._world if torch.distributed.is_available() else None
+
+
 def key():
     """Returns the ambient state as part of a key."""
     found = ambient()
+    group = None if _WORLD is None else _WORLD.default_pg
+    place = () if group is None else (group.rank(), group.size())
     if found & 1 or forward_ad._current_level >= 0:
-        return (found, *_casts(), *_modes(), *_transforms())
-    return found
+        return (found, *place, *_casts(), *_modes(), *_transforms())
+    return (found, *place) if place else found
 
 
 @contextmanager

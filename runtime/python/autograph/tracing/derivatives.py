@@ -14,14 +14,15 @@ from ..record.types import ListType, is_differentiable
 from .lowering import plain_graph
 
 
-def derivative(operator, args, types, results):
+def derivative(outer, operator, args, types, results):
     """A graph that computes the gradients of an operator's tensors from the tensors and the gradients of its results.
     The operator runs on tensors without data, and the computation of torch's autograd is recorded. None if torch has no
-    derivative either."""
+    derivative either. If the derivative executes collectives, Python functions are added to those that the trace `outer`
+    calls."""
     without_derivative = set()  # indexes of tensors
     while True:
         try:
-            return _capture(operator, args, types, results, without_derivative)
+            return _capture(outer, operator, args, types, results, without_derivative)
         except RuntimeError as error:
             index = _not_differentiable(operator, args, str(error))
             if index is None or index in without_derivative:
@@ -47,9 +48,10 @@ def _count(arg):
     return sum(map(_count, arg)) if isinstance(arg, list) else isinstance(arg, Value)
 
 
-def _capture(operator, args, types, results, without_derivative):
+def _capture(outer, operator, args, types, results, without_derivative):
     staging = Staging("derivative")
     staging.keeps_detach = False
+    staging.callbacks, staging.adjoints = outer.callbacks, outer.adjoints
     entry = staging.record.entry
     params = [entry.param(type) for type in types]
     seeds = [entry.param(type) for type in results]

@@ -1,5 +1,7 @@
 """The graphs of one trace: the graph of the function, and the graph with its gradient."""
 
+import functools
+
 from .._runtime import Graph
 from ..record.types import gradient_type
 from .derivatives import derivative
@@ -56,7 +58,7 @@ def _entry(staging, omits_prints=False, seeds=()):
     """Returns a lowering that has emitted the whole record. Its graph has an additional parameter for the gradient of each of
     the `seeds`."""
     graph = Graph(graph_name(staging.name))
-    lowering = Lowering(graph, derivative)
+    lowering = Lowering(graph, functools.partial(derivative, staging))
     lowering.omits_prints = omits_prints
     for index, capture in enumerate(staging.captures_in_order()):
         param = capture.param

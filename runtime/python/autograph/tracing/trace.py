@@ -36,6 +36,7 @@ from ..operators import python_calls as python_calls_
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
+from ..record import waits
 from ..record.queries import checked_late, checks_first, has_effects, has_random, overwrites
 from . import ambient, differentiable, graphs, overlap
 from .arguments import flatten, names, unflatten
@@ -197,6 +198,7 @@ class Trace:
             written[position] = captures.index(capture)
         self.operands = operands
         self._gradients = {}
+        waits.delay(staging.record.entry)
         self.graph, exceptions, computed = graphs.graph(staging, operands, written)
         #: The outputs that have a history although no input requires a gradient.
         self.histories = [index for index in computed if operands[index] not in self.result.leaves]

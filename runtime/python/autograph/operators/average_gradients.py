@@ -1,0 +1,99 @@
+"""`ag.average_gradients`: the gradients of data-parallel training, in staged code and in Python."""
+
+import torch
+
+from . import processes
+from .overloads import OVERLOADS
+
+
+def average_gradients(parameters, group=None, *, missing="error", bucket_cap_mb=25):
+    """Replaces the gradient of each parameter by its average over all processes of a group.
+
+        loss.backward()
+        ag.average_gradients(model.parameters())
+        optimizer.step()
+
+    All processes must call it with the same parameters in the same order. Parameters with `requires_grad=False` are left
+    out. Like `torch.nn.parallel.DistributedDataParallel`, it multiplies each gradient by `1 / size` and adds the products,
+    with one `all_reduce` for each *bucket*: consecutive parameters of one dtype and device, up to a size. All buckets are
+    started before the first one is waited for; in a graph, the wait is at the first use of a gradient.
+
+    Results are bitwise those of `DistributedDataParallel` in groups of two. In larger groups the order of additions depends
+    on the position of an element in its bucket, and `DistributedDataParallel` orders its buckets anew after the first step.
+
+    Args:
+        parameters: a tensor, or an iterable of tensors, such as `model.parameters()`.
+        group: a process group; None is the default group.
+        missing: what happens if a parameter has no gradient, for example because the loss does not depend on it:
+            `"error"`, or `"zeros"`, which counts it as zeros, as other processes may have one. It then has a gradient.
+        bucket_cap_mb: the size in MiB from which on a bucket is full.
+
+    Raises:
+        RuntimeError: `torch.distributed` is not initialized.
+        ValueError: a parameter has no gradient, or a sparse one; nothing has been sent or changed.
+    """
+    if missing not in ("error", "zeros"):
+        raise ValueError(f'`missing` is "error" or "zeros", not {missing!r}')
+    parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        message = "`ag.average_gradients` needs a process group"
+        raise RuntimeError(f"{message}: call `torch.distributed.init_process_group`, and start the program with `torchrun`")
+    size = torch.distributed.get_world_size(group)
+    if size < 1:
+        raise ValueError("this process does not belong to the group")
+    with torch.no_grad():
+        gradients = _gradients(parameters, missing)
+        if size == 1:
+            return
+        processes.register()
+        with processes.named():
+            started = [_start(bucket, size, group) for bucket in _buckets(gradients, bucket_cap_mb * 2**20)]
+        for bucket, flat, work in started:
+            with processes.named():
+                work.wait()
+            parts = flat.split([gradient.numel() for gradient in bucket])
+            for gradient, part in zip(bucket, parts):
+                gradient.copy_(part.view(gradient.shape))
+
+
+def _gradients(parameters, missing):
+    found = []
+    for index, parameter in enumerate(parameters):
+        if not parameter.requires_grad:
+            continue
+        gradient = parameter.grad
+        if gradient is None and missing == "error":
+            message = f"parameter {index} of shape {list(parameter.shape)} has no gradient"
+            help = 'call `backward` before; if the loss does not depend on all parameters, use `missing="zeros"`'
+            raise ValueError(f"{message}\nhelp: {help}")
+        if gradient is not None and gradient.layout is not torch.strided:
+            raise ValueError(f"the gradient of parameter {index} is sparse\nhelp: use `sparse=False` in the embedding")
+        found.append((parameter, gradient))
+    for parameter, gradient in found:
+        if gradient is None:
+            parameter.grad = torch.zeros_like(parameter)
+    return [parameter.grad for parameter, _ in found]
+
+
+def _buckets(gradients, cap):
+    """Lists of gradients of one dtype and device each. All processes find the same ones."""
+    open_buckets, full = {}, []
+    for gradient in gradients:
+        key = gradient.dtype, gradient.device
+        bucket, bytes = open_buckets.pop(key, ([], 0))
+        bucket.append(gradient)
+        bytes += gradient.numel() * gradient.element_size()
+        if bytes >= cap:
+            full.append(bucket)
+        else:
+            open_buckets[key] = bucket, bytes
+    return full + [bucket for bucket, _ in open_buckets.values()]
+
+
+def _start(bucket, size, group):
+    flat = torch.cat([gradient.reshape(-1) for gradient in bucket]) * (1 / size)
+    return bucket, flat, torch.distributed.all_reduce(flat, group=group, async_op=True)
+
+
+#: Staged code calls it as it is.
+OVERLOADS[average_gradients] = average_gradients
