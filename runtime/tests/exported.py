@@ -1,7 +1,7 @@
 """Conformance of exported functions: programs are exported, run in a process that has torch only (`torch_alone.py`), and
 compared with eager Python.
 
-    python exported.py torchscript [PROGRAMS]      # the table of README.md, as Markdown
+    python exported.py FORMAT [PROGRAMS]      # a table of README.md, as Markdown. Formats: torchscript, exported_program
 """
 
 import collections
@@ -36,11 +36,20 @@ class Table:
         return f"{self.same} same, {len(self.differences)} differ, refused: {dict(self.refusals)}"
 
 
+#: How a format writes a program to a folder for the other process, and its text for messages.
+FORMATS = {
+    "torchscript": (lambda program, folder: program.save_source(folder / "program.py"), lambda program: program.source),
+    "exported_program": (lambda program, folder: torch.export.save(program, folder / "program.pt2"), str),
+}
+
+
 class Cases:
     """Exported programs in a folder, with the outcomes of eager Python."""
 
     def __init__(self, folder, format):
         self.folder, self.export, self.expected, self.table = folder, getattr(ag.export, format), {}, Table()
+        self.save, self.text = FORMATS[format]
+        self.texts = {}
 
     def add(self, name, function, arguments, calls, expected):
         """Exports a function for some arguments. `calls` are arguments with seeds, `expected` their outcomes."""
@@ -59,7 +68,8 @@ class Cases:
     def write(self, name, exported, calls, expected):
         folder = self.folder / name
         folder.mkdir()
-        exported.save_source(folder / "program.py")
+        self.save(exported, folder)
+        self.texts[name] = self.text(exported)
         torch.save([(tensors(arguments), seed) for arguments, seed in calls], folder / "calls.pt")
         self.expected[name] = expected
 
@@ -79,13 +89,24 @@ class Cases:
                 if "raised" in (one[0], other[0]):
                     assert one[0] == other[0], (one, other)
                 elif other[-1] is None:  # the changed arguments are not known
-                    assert_equal(one[1], other[1])
+                    assert_equal(numbers_like(one[1], other[1]), other[1])
                 else:
-                    assert_equal(one, other)
+                    assert_equal(numbers_like(one, other), other)
         except AssertionError as error:
-            self.table.differences.append(f"{name}: {error}\n{(self.folder / name / 'program.py').read_text()}")
+            self.table.differences.append(f"{name}: {error}\n{self.texts[name]}")
         else:
             self.table.same += 1
+
+
+def numbers_like(found, expected):
+    """A result in which the tensors in place of Python numbers are numbers."""
+    if type(expected) in (bool, int, float) and isinstance(found, torch.Tensor) and found.dim() == 0:
+        return found.item()
+    if isinstance(expected, (list, tuple)) and type(found) in (list, tuple) and len(found) == len(expected):
+        return type(found)(map(numbers_like, found, expected))
+    if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
+        return {key: numbers_like(item, expected[key]) for key, item in found.items()}
+    return found
 
 
 def tensors(arguments):
@@ -134,7 +155,7 @@ def state(folder, seeds, format):
 
 
 def gradients(folder, seeds, format):
-    """The gradients of random programs."""
+    """The gradients of random programs. TorchScript has derivatives for its modules; elsewhere, the program computes them."""
     cases = Cases(folder / "cases", format)
     module = load_programs(folder, seeds, programs.Program)
     for seed in seeds:
@@ -145,7 +166,11 @@ def gradients(folder, seeds, format):
             found = torch.autograd.grad(function(*call), call[:2], materialize_grads=True)
         except (RuntimeError, NameError, IndexError, ZeroDivisionError):  # in eager torch
             continue
-        cases.add(f"program_{seed}", function, call, [(call, seed)] * 2, [("gradients", found)] * 2)
+        if format == "torchscript":
+            cases.add(f"program_{seed}", function, call, [(call, seed)] * 2, [("gradients", found)] * 2)
+        else:
+            plain = detached(call)
+            cases.add(f"program_{seed}", gradient(function), plain, [(plain, seed)] * 2, [("returned", found, None)] * 2)
     return cases.compared()
 
 
@@ -153,6 +178,14 @@ def total(function):
     def program(a, m, n):
         a, b, s, *_, rows = function(a * 1, m * 1, n)
         return a.sum() + b.sum() + s.sum() + (rows * rows).sum()
+
+    return program
+
+
+def gradient(function):
+    def program(a, m, n):
+        a, m = a.detach().requires_grad_(), m.detach().requires_grad_()
+        return torch.autograd.grad(function(a, m, n), (a, m), materialize_grads=True)
 
     return program
 

@@ -12,6 +12,8 @@ import torch
 
 
 def load(folder):
+    if (folder / "program.pt2").exists():
+        return torch.export.load(folder / "program.pt2").module()
     spec = importlib.util.spec_from_file_location(f"program_{folder.name}", folder / "program.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

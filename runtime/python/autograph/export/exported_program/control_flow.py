@@ -16,6 +16,7 @@ or with each other. Shapes and dtypes are the same in each iteration. Numbers ar
 from contextlib import contextmanager
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from ...errors import AutographError
 from ..graph import BOOL, FLOAT, INT, STR, List, Value, values
@@ -42,13 +43,18 @@ class ControlFlow:
             return
         outside, structures = Operands(self, node.regions), {}
         outside.keep_one()
+        # A list that a branch makes may have another length than that of the other branch.
+        unchanged = [all(value in self.names for value in _values(results)) for results in zip(*(r.results for r in node.regions))]
 
         def branch(number, region):
             def run(*tensors):
                 with self.inside(outside.names(tensors)):
                     self.nodes(region.nodes)
-                    results = [self.carried(result, output.type) for result, output in zip(region.results, node.outputs)]
+                    outputs = zip(region.results, node.outputs, unchanged)
+                    results = [self.carried(result, output.type, are_rows=not same) for result, output, same in outputs]
                     tensors, structures[number] = split(results)
+                    if structures.get(1 - number, structures[number]) != structures[number]:
+                        refuse("the branches end with lists of different lengths, or with different strings", self.format, node.span)
                     return self.owned(tensors or [torch.zeros(())])
 
             return run
@@ -57,8 +63,6 @@ class ControlFlow:
             node, torch.ops.higher_order.cond, numbers.as_tensor(condition, BOOL),
             branch(0, node.regions[0]), branch(1, node.regions[1]), tuple(outside.tensors),
         )  # fmt: skip
-        if structures[0] != structures[1]:
-            refuse("the branches end with lists of different lengths, or with different strings", self.format, node.span)
         self.define(node, *join(found, structures[0]))
 
     def inlined(self, node, region):
@@ -88,7 +92,7 @@ class ControlFlow:
             bounds = [numbers.as_tensor(bound, INT) for bound in bounds]
             places = [outside.place(bound) for bound in bounds]
         outside.keep_one()
-        carried = [self.carried(start, output.type, is_loop=True) for start, output in zip(starts, node.outputs)]
+        carried = [self.carried(start, output.type, are_rows=True) for start, output in zip(starts, node.outputs)]
         tensors, structure = split(carried)
         tensors = [_contiguous(tensor) for tensor in (tensors if bounds is None else [bounds[0], *tensors])]
         first = 0 if bounds is None else 1
@@ -117,10 +121,12 @@ class ControlFlow:
             found, own, rest = names(arguments, body)
             with self.inside(found):
                 self.nodes(body.nodes)
-                results = [self.carried(result, output.type, is_loop=True) for result, output in zip(body.results, node.outputs)]
+                results = [self.carried(result, output.type, are_rows=True) for result, output in zip(body.results, node.outputs)]
                 nexts, new = split(results)
                 if new != structure:
-                    refuse("a list changes its length in a loop", self.format, node.span)
+                    refuse("a tensor or a list changes its size in a loop", self.format, node.span)
+                if not all(map(_has_same_shape, own[first:], nexts)):
+                    refuse("a tensor or a list changes its size in a loop", self.format, node.span)
                 if bounds is not None:
                     nexts = [own[0] + rest[places[2]], *nexts]
                 return self.owned(nexts)
@@ -140,7 +146,7 @@ class ControlFlow:
         outside = Operands(self, node.regions)
         kept = [index for index in range(len(starts)) if index not in appended]
         types = [output.type for output in node.outputs]
-        carried = [self.carried(starts[index], types[index], is_loop=True) for index in kept]
+        carried = [self.carried(starts[index], types[index], are_rows=True) for index in kept]
         tensors, structure = split(carried)
         tensors = [_contiguous(tensor) for tensor in tensors]
         rows = {}
@@ -154,9 +160,9 @@ class ControlFlow:
             found[body.params[0]] = index
             with self.inside(found):
                 self.nodes(body.nodes)
-                nexts, new = split([self.carried(body.results[place], types[place], is_loop=True) for place in kept])
+                nexts, new = split([self.carried(body.results[place], types[place], are_rows=True) for place in kept])
                 if new != structure:
-                    refuse("a list changes its length in a loop", self.format, node.span)
+                    refuse("a tensor or a list changes its size in a loop", self.format, node.span)
                 items = []
                 for place in appended:
                     parts, rows[place] = split(self.numbered(self.value(body.results[place])[-1], types[place].element))
@@ -184,18 +190,19 @@ class ControlFlow:
 
     # Values across the borders of regions.
 
-    def carried(self, operand, type, is_loop=False):
-        """The value that a region returns. Its numbers are tensors. In a loop, lists are the rows of tensors."""
-        return self.numbered(self.converted(operand, type), type, is_loop)
+    def carried(self, operand, type, are_rows=False):
+        """The value that a region returns. Its numbers are tensors. With `are_rows`, its lists are the rows of tensors if they
+        can be."""
+        return self.numbered(self.converted(operand, type), type, are_rows)
 
-    def numbered(self, value, type, is_loop=False):
+    def numbered(self, value, type, are_rows=False):
         if type in _NUMBERS:
             return numbers.as_tensor(value, type)
         if isinstance(value, tuple):
-            return tuple(self.numbered(item, kind, is_loop) for item, kind in zip(value, type.items))
+            return tuple(self.numbered(item, kind, are_rows) for item, kind in zip(value, type.items))
         if isinstance(value, list) and isinstance(type, List):
-            found = self.rows(value, type.element) if is_loop else None
-            return found if found is not None else [self.numbered(item, type.element, is_loop) for item in value]
+            found = self.rows(value, type.element) if are_rows else None
+            return found if found is not None else [self.numbered(item, type.element, are_rows) for item in value]
         return value
 
     def owned(self, tensors):
@@ -219,11 +226,13 @@ class ControlFlow:
 
     def higher_order(self, node, operator, *arguments):
         try:
-            return operator(*arguments)
+            found = operator(*arguments)
         except AutographError:
             raise
         except Exception as error:
             refuse(_reason(operator, error), self.format, node.span)
+        self.fresh.update((id(tensor), tensor) for tensor in found)
+        return found
 
 
 class Operands:
@@ -312,6 +321,16 @@ def _exception(region):
     return ": ".join(text for text in texts if text)
 
 
+def _has_same_shape(before, after):
+    if before.dim() != after.dim():
+        return False
+    return all(statically_known_true(one == other) for one, other in zip(before.shape, after.shape))
+
+
+def _values(operands):
+    return [value for operand in operands for value in values(operand)]
+
+
 def _contiguous(tensor):
     return tensor.clone(memory_format=torch.contiguous_format)
 
@@ -334,7 +353,7 @@ def _parts(structure):
 
 def _reason(operator, error):
     if "same metadata" in str(error):
-        return "a tensor of a loop changes its shape, dtype or device"
+        return "a tensor of a loop changes its dtype, device or layout"
     return f"torch.export cannot trace `{operator}`: {first_line(error)}"
 
 

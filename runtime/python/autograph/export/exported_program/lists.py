@@ -38,11 +38,11 @@ class Lists:
     def _list_get(self, node, operand, index):
         found, index = self.value(operand), self.value(index)
         if not isinstance(found, Stacked) and isinstance(index, int):
-            self.checked_index(found, index, node)
-            self.define(node, found[index])
+            element = type_of(operand).element
+            self.define(node, found[index] if self.has_index(found, index) else self.missing(element, node))
             return
         rows = self.stacked(found, type_of(operand).element, node).rows
-        if isinstance(index, int):
+        if isinstance(index, int) and isinstance(rows.size(0), int):
             self.define(node, torch.select(rows, 0, index))
         else:
             self.define(node, torch.index_select(rows, 0, operators.position(index, rows.size(0))).squeeze(0))
@@ -51,9 +51,9 @@ class Lists:
         element = node.outputs[0].type.element
         found, index, item = self.value(operand), self.value(index), self.converted(item, element)
         if not isinstance(found, Stacked) and isinstance(index, int):
-            self.checked_index(found, index, node)
             found = list(found)
-            found[index] = item
+            if self.has_index(found, index):
+                found[index] = item
             self.define(node, found)
             return
         rows = self.stacked(found, element, node).rows
@@ -67,10 +67,21 @@ class Lists:
         self.define(node, found[slice(*bounds)])
 
     def _list_concat(self, node, left, right):
-        self.define(node, [*self.items(left, node), *self.items(right, node)])
+        if self.has_unknown_length(left) or self.has_unknown_length(right):
+            lists = [self.stacked(self.value(operand), type_of(operand).element, node).rows for operand in (left, right)]
+            self.define(node, Stacked(torch.cat(lists)))
+        else:
+            self.define(node, [*self.items(left, node), *self.items(right, node)])
 
     def _list_append(self, node, operand, item):
-        self.define(node, [*self.items(operand, node), self.converted(item, node.outputs[0].type.element)])
+        element = node.outputs[0].type.element
+        item = self.converted(item, element)
+        if self.has_unknown_length(operand):
+            rows = self.value(operand).rows
+            item = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
+            self.define(node, Stacked(torch.cat([rows, item.unsqueeze(0)])))
+        else:
+            self.define(node, [*self.items(operand, node), item])
 
     def _list_insert(self, node, operand, index, item):
         found = self.items(operand, node)
@@ -78,10 +89,21 @@ class Lists:
         self.define(node, found)
 
     def _list_pop(self, node, operand, index):
-        found, index = self.items(operand, node), self.known(index, node, "an index of `pop`")
-        self.checked_index(found, index, node)
-        item = found.pop(index)
+        index = self.known(index, node, "an index of `pop`")
+        if self.has_unknown_length(operand) and index == -1:
+            rows = self.value(operand).rows
+            self.check(torch.scalar_tensor(rows.size(0), dtype=torch.int64) > 0, "pop from empty list")
+            last = torch.index_select(rows, 0, operators.position(-1, rows.size(0))).squeeze(0)
+            self.define(node, Stacked(rows[:-1]), last)
+            return
+        found = self.items(operand, node)
+        item = found.pop(index) if self.has_index(found, index) else self.missing(node.outputs[1].type, node)
         self.define(node, found, item)
+
+    def has_unknown_length(self, operand):
+        """Whether the length of a list depends on sizes or on conditions. Its elements are the rows of a tensor."""
+        found = self.value(operand)
+        return isinstance(found, Stacked) and not isinstance(found.rows.size(0), int)
 
     def items(self, operand, node):
         """The elements of a list, as a new Python list."""
@@ -98,9 +120,20 @@ class Lists:
             refuse(f"{what} is known only when the program runs", self.format, node.span)
         return value
 
-    def checked_index(self, found, index, node):
-        if not -len(found) <= index < len(found):
+    def has_index(self, found, index):
+        """Whether a list has an index. If not, the program raises an exception."""
+        if -len(found) <= index < len(found):
+            return True
+        self.check(torch.scalar_tensor(False, dtype=torch.bool), "list index out of range")
+        return False
+
+    def missing(self, type, node):
+        """Stands for an item that a list does not have. The program has raised an exception before."""
+        if type in (BOOL, INT, FLOAT):
+            return numbers.PYTHON[type]()
+        if not isinstance(type, Tensor):
             refuse("an index is out of range", self.format, node.span)
+        return self.empty(type)
 
     def stacked(self, found, element, node):
         """A list as the rows of a tensor."""
@@ -113,8 +146,12 @@ class Lists:
         """A list as the rows of a tensor; None if its elements are no numbers and no tensors of one shape."""
         if element in (BOOL, INT, FLOAT):
             found = [numbers.as_tensor(item, element) for item in found]
-        elif not isinstance(element, Tensor):
+            return Stacked(torch.stack(found) if found else torch.zeros([0], dtype=numbers.DTYPES[element]))
+        if not isinstance(element, Tensor):
             return None
-        if not found or any(item.shape != found[0].shape or item.dtype != found[0].dtype for item in found):
+        if not found:
+            is_known = element.shape is not None and all(isinstance(size, int) for size in element.shape)
+            return Stacked(torch.zeros([0, *element.shape], dtype=element.dtype, device=element.device)) if is_known else None
+        if any(item.shape != found[0].shape or item.dtype != found[0].dtype for item in found):
             return None
         return Stacked(torch.stack(found))

@@ -11,12 +11,19 @@ import torch
 from ..graph import BOOL, FLOAT, INT
 
 DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float64}
+PYTHON = {BOOL: bool, INT: int, FLOAT: float}
 _RANKS = {BOOL: 0, INT: 1, FLOAT: 2}
 
 #: Operations that torch's symbolic sizes have.
 _SYMBOLIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "int": lambda a: a,
     "min": torch.sym_min, "max": torch.sym_max,
+}  # fmt: skip
+#: Operations on numbers that are known when the program is written.
+_KNOWN = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
+    "le": operator.le, "gt": operator.gt, "ge": operator.ge, "not": operator.not_, "neg": operator.neg, "abs": abs, "min": min,
+    "max": max, "bool": bool, "int": int, "float": float, "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip
 _SIMPLE = {
     "add": torch.add, "sub": torch.sub, "mul": torch.mul, "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le,
@@ -42,6 +49,8 @@ def as_tensor(value, kind):
 
 def result(name, values, kinds, kind, check):
     """The result of the operation `scalar.name`. `check(condition, message)` raises an exception in the program."""
+    if name in _KNOWN and not any(isinstance(value, (torch.Tensor, torch.SymInt)) for value in values):
+        return PYTHON[kind](_KNOWN[name](*values))
     if name in _SYMBOLIC and not any(isinstance(value, (torch.Tensor, float, bool)) for value in values):
         return _SYMBOLIC[name](*values)
     if name == "select":
@@ -68,7 +77,8 @@ def _binary(name, values, kinds, kind, check):
         return torch.where(a == 0, *((a, b) if name == "and" else (b, a)))
     if name == "pow":
         return _power(a, b, number, check)
-    check(b != 0, "division by zero")
+    if isinstance(values[1], (torch.Tensor, torch.SymInt)) or values[1] == 0:
+        check(b != 0, "division by zero")
     if name == "truediv":
         return torch.div(a, b)
     return torch.div(a, b, rounding_mode="floor") if name == "floordiv" else torch.remainder(a, b)

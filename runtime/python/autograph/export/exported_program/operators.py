@@ -27,6 +27,8 @@ def overload(name):
 def call(operator, operands, values):
     """The result of an operator on these values."""
     types = [type_of(operand) for operand in operands]
+    if isinstance(values[0] if values else None, Stacked) and operator in _OF_ROWS:
+        return _OF_ROWS[operator](values[0].rows, *values[1:])
     unknown = [i for i, (type, value) in enumerate(zip(types, values)) if type in (BOOL, INT, FLOAT) and is_unknown(value)]
     if unknown:
         special = _SPECIAL.get(operator)
@@ -72,7 +74,7 @@ def _argument(type, kind, value, types):
     if kind not in (BOOL, INT, FLOAT):
         return value
     if name == "Tensor":
-        return promoted(value, kind, types)
+        return promoted(value, kind, types) if isinstance(value, (torch.Tensor, torch.SymInt)) else value
     if is_unknown(value):
         if name == "bool" or name == "int" and kind == BOOL:
             value = numbers.as_tensor(value, INT)
@@ -85,7 +87,7 @@ def _kind_of(value):
 
 
 def promoted(value, kind, types):
-    """A number beside tensors of these types, with the dtype that torch gives the number in their operation."""
+    """An unknown number beside tensors of these types, with the dtype that torch gives the number in their operation."""
     number = {BOOL: True, INT: 1, FLOAT: 1.0}[kind]
     tensors = [torch.empty([1] * len(type.shape or [1]), dtype=type.dtype, device="meta") for type in types if isinstance(type, Tensor)]
     dtype = torch.result_type(tensors[0], number) if tensors else torch.result_type(torch.empty((), device="meta"), number)
@@ -144,6 +146,18 @@ def _sum_with_factor(sign):
 
     return result
 
+
+def _stack(rows, dimension=0):
+    return torch.movedim(rows, 0, dimension) if dimension else rows
+
+
+def _cat(rows, dimension=0):
+    dimension = dimension + rows.dim() - 1 if dimension < 0 else dimension
+    return torch.movedim(rows, 0, dimension).flatten(dimension, dimension + 1)
+
+
+#: Operators on a list whose elements are the rows of a tensor.
+_OF_ROWS = {aten.stack.default: _stack, aten.cat.default: _cat}
 
 _SPECIAL = {
     aten.select.int: _select, aten.select_copy.int: _select, aten.select_scatter.default: _select_scatter,

@@ -69,7 +69,9 @@ class Program(ControlFlow, Lists, Walk):
 
     def _item(self, node, operand):
         kind = node.outputs[0].type
-        value = self.value(operand).detach().reshape(())
+        value = self.value(operand)
+        value = value.detach() if value.requires_grad else value
+        value = value.reshape(()) if value.dim() else value
         if kind == INT and value.dtype.is_floating_point:
             self.check(torch.isfinite(value), "cannot convert a floating-point number that is not finite to an integer")
         self.define(node, numbers.as_tensor(value, kind))
@@ -119,7 +121,7 @@ def _converted(value, kind, type):
             return value
         if isinstance(value, (torch.Tensor, torch.SymInt)):
             return numbers.as_tensor(value, type)
-        return {BOOL: bool, INT: int, FLOAT: float}[type](value)
+        return numbers.PYTHON[type](value)
     if isinstance(type, Tuple) and isinstance(kind, Tuple):
         return tuple(map(_converted, value, kind.items, type.items))
     return value
