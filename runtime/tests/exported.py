@@ -1,12 +1,14 @@
 """Conformance of exported functions: programs are exported, run in a process that has torch only (`torch_alone.py`), and
 compared with eager Python.
 
-    python exported.py FORMAT [PROGRAMS]      # a table of README.md, as Markdown. Formats: torchscript, exported_program
+    python exported.py FORMAT [PROGRAMS]      # a table of README.md, as Markdown. Formats: torchscript, exported_program, onnx
 """
 
 import collections
+import contextlib
 import copy
 import importlib
+import io
 import os
 import pathlib
 import subprocess
@@ -19,6 +21,8 @@ from torch.utils import _pytree as pytree
 import autograph as ag
 import programs
 from autograph.tracing.arguments import flatten
+from examples_test import GRAPHS
+from examples_test import load as load_example
 from oracle import assert_equal
 from random_programs_test import load, run
 
@@ -40,6 +44,7 @@ class Table:
 FORMATS = {
     "torchscript": (lambda program, folder: program.save_source(folder / "program.py"), lambda program: program.source),
     "exported_program": (lambda program, folder: torch.export.save(program, folder / "program.pt2"), str),
+    "onnx": (lambda program, folder: program.save(folder / "program.onnx"), lambda program: str(program.model)),
 }
 
 
@@ -48,6 +53,7 @@ class Cases:
 
     def __init__(self, folder, format):
         self.folder, self.export, self.expected, self.table = folder, getattr(ag.export, format), {}, Table()
+        self.is_flat = format == "onnx"  # a model returns a list of tensors
         self.save, self.text = FORMATS[format]
         self.texts = {}
 
@@ -86,6 +92,8 @@ class Cases:
     def compare(self, name, found, expected):
         try:
             for one, other in zip(found, expected, strict=True):
+                if self.is_flat and other[0] == "returned":
+                    other = other[0], pytree.tree_leaves(other[1]), *other[2:]
                 if "raised" in (one[0], other[0]):
                     assert one[0] == other[0], (one, other)
                 elif other[-1] is None:  # the changed arguments are not known
@@ -233,6 +241,72 @@ def workloads(folder, format, names=None):
     return cases.compared()
 
 
+class Finished(BaseException):
+    """Ends a program whose functions have all been exported."""
+
+
+def examples(folder, format, names=None):
+    """The staged functions of the programs in `tests/examples/staged`: each is exported after two calls, and then called in
+    eager Python with the same arguments."""
+    (folder / "cases").mkdir()
+    cases = Cases(folder / "cases", format)
+    for name in names or sorted(GRAPHS):
+        module, done = load_example(name), set()
+        call = ag.Function.__call__
+
+        def wrapped(function, *args, module=module, done=done, name=name, call=call):
+            ag.Function.__call__ = call
+            try:
+                if function.__name__ in GRAPHS[name] and function.__name__ not in done:
+                    done.add(function.__name__)
+                    call(function, *args)
+                    arguments = copy_of_tensors(args)
+                    torch.manual_seed(0)
+                    result = call(function, *args)
+                    export_example(cases, f"{name}_{function.__name__}", function, arguments)
+                    if done == GRAPHS[name].keys():
+                        raise Finished
+                    return result
+                return call(function, *args)
+            finally:
+                ag.Function.__call__ = wrapped
+
+        ag.Function.__call__ = wrapped
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                module.main()
+        except Finished:
+            pass
+        finally:
+            ag.Function.__call__ = call
+    return cases.compared()
+
+
+def export_example(cases, name, function, arguments):
+    """Adds a function to the cases. Its eager call begins with the state that the exported program has."""
+
+    class Expected(list):
+        """The outcome of the eager call, which takes place after the export."""
+
+        def __getitem__(self, index):
+            if not self:
+                torch.manual_seed(0)
+                self.append(("returned", detached(function.python_function(*arguments)), None))
+            return super().__getitem__(index)
+
+    expected = Expected()
+    cases.add(name, function, arguments, [(copy_of_tensors(arguments), 0)], expected)
+    if name in cases.expected:
+        cases.expected[name] = [expected[0]]
+
+
+def copy_of_tensors(value):
+    """Arguments with copies of their tensors, but with the same objects otherwise."""
+    leaves, tree = pytree.tree_flatten(value)
+    leaves = [leaf.detach().clone().requires_grad_(leaf.requires_grad) if type(leaf) is torch.Tensor else leaf for leaf in leaves]
+    return pytree.tree_unflatten(leaves, tree)
+
+
 def detached(value):
     return pytree.tree_map(lambda leaf: leaf.detach() if isinstance(leaf, torch.Tensor) else leaf, value)
 
@@ -245,6 +319,7 @@ def main(format, count=200):
         ("their gradients", gradients, range(count)),
         ("random programs with Python state", state, range(count)),
         ("programs of the benchmark", workloads),
+        ("functions of the examples", examples),
     ):
         with tempfile.TemporaryDirectory() as folder:
             table = suite(pathlib.Path(folder), *(arguments + [format] if arguments else [format]))

@@ -1,12 +1,13 @@
-"""Staged functions in formats of torch that run without this package."""
+"""Staged functions in formats that run without this package."""
 
 from ..api.function import Function
 from ..tracing import arguments
 from .exported_program.module import write as write_exported_program
+from .onnx.module import write as write_onnx
 from .torchscript.module import TorchScript
 from .torchscript.module import write as write_torchscript
 
-__all__ = ["TorchScript", "exported_program", "torchscript"]
+__all__ = ["TorchScript", "exported_program", "onnx", "torchscript"]
 
 
 def torchscript(function, *args, **kwargs):
@@ -17,9 +18,19 @@ def torchscript(function, *args, **kwargs):
 def exported_program(function, *args, **kwargs):
     """The graph that a call with these arguments runs, as a `torch.export.ExportedProgram` with `torch.cond`, `while_loop` and
     `scan`. `function` is a staged or a plain function. Raises `ExportError` at the line that such a program cannot contain."""
+    return _with_arguments(write_exported_program, function, args, kwargs)
+
+
+def onnx(function, *args, **kwargs):
+    """The graph that a call with these arguments runs, as a `torch.onnx.ONNXProgram` of opset 21, whose `save` writes the file.
+    Needs the packages onnx and onnxscript. Raises `ExportError` at the line that a model cannot contain."""
+    return _with_arguments(write_onnx, function, args, kwargs)
+
+
+def _with_arguments(write, function, args, kwargs):
     staged = _staged(function)
     paths, leaves = arguments.names(staged.python_function, args, kwargs), arguments.flatten(args, kwargs)[0]
-    return write_exported_program(staged.trace(*args, **kwargs), dict(zip(paths, leaves)))
+    return write(staged.trace(*args, **kwargs), dict(zip(paths, leaves)))
 
 
 def _staged(function):

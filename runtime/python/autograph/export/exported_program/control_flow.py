@@ -19,10 +19,10 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from ...errors import AutographError
-from ..graph import BOOL, FLOAT, INT, STR, List, Value, values
+from ..graph import BOOL, FLOAT, INT, STR, List, Tensor, Value, values
 from ..refusals import refuse
 from . import numbers
-from .structure import Stacked, join, split
+from .structure import Stacked, join, part_count, split
 
 _NUMBERS = (BOOL, INT, FLOAT)
 
@@ -63,6 +63,8 @@ class ControlFlow:
             node, torch.ops.higher_order.cond, numbers.as_tensor(condition, BOOL),
             branch(0, node.regions[0]), branch(1, node.regions[1]), tuple(outside.tensors),
         )  # fmt: skip
+        if not part_count(structures[0]):
+            self.check(found[0] == 0, "a check in a branch failed")
         self.define(node, *join(found, structures[0]))
 
     def inlined(self, node, region):
@@ -114,7 +116,7 @@ class ControlFlow:
             for region in tests:
                 with self.inside(names(arguments, region)[0]):
                     self.nodes(region.nodes)
-                    flags.append(self.tensor(region.results[0], BOOL).clone())
+                    flags.append(self.checked(self.tensor(region.results[0], BOOL)).clone())
             return flags[0] if len(flags) == 1 else torch.logical_and(*flags)
 
         def run(*arguments):
@@ -175,7 +177,7 @@ class ControlFlow:
         values = dict(zip(kept, join(found[: len(tensors)], structure)))
         found = list(found[len(tensors) :])
         for place in appended:
-            count = sum(part is not None for part in _parts(rows[place]))
+            count = part_count(rows[place])
             columns, found = found[:count], found[count:]
             values[place] = self.grown(lists[place], columns, rows[place], node)
         self.define(node, *(values[place] for place in range(len(starts))))
@@ -196,6 +198,8 @@ class ControlFlow:
         return self.numbered(self.converted(operand, type), type, are_rows)
 
     def numbered(self, value, type, are_rows=False):
+        if value is None and (type in _NUMBERS or isinstance(type, Tensor) and type.shape is not None):
+            value = self.empty(type)  # nothing reads the value on this path
         if type in _NUMBERS:
             return numbers.as_tensor(value, type)
         if isinstance(value, tuple):
@@ -206,8 +210,10 @@ class ControlFlow:
         return value
 
     def owned(self, tensors):
-        """Tensors that share no memory with others, in a tuple."""
+        """The results of a region: tensors that share no memory with others."""
         found, seen = [], set()
+        if tensors:
+            tensors = [self.checked(tensors[0]), *tensors[1:]]
         for tensor in tensors:
             is_own = id(tensor) in self.fresh and id(tensor) not in seen and _is_contiguous(tensor)
             seen.add(id(tensor))
@@ -344,11 +350,6 @@ def _with_dummy(run, dummy):
     if not dummy:
         return run
     return lambda first, *rest: (first.clone(), *run(*rest))
-
-
-def _parts(structure):
-    _, leaves = structure
-    return [None if isinstance(leaf, tuple) else leaf for leaf in leaves]
 
 
 def _reason(operator, error):

@@ -27,8 +27,10 @@ class Lists:
         self.define(node, [item] * self.known(length, node, "the length of a list"))
 
     def empty(self, type):
-        """What a list holds in place of None before it is filled with tensors."""
-        shape = type.shape if type.shape is not None and all(isinstance(size, int) for size in type.shape) else [0]
+        """What stands for None where a value has this type: nothing reads it."""
+        if not isinstance(type, Tensor):
+            return numbers.PYTHON[type]()
+        shape = [0] if type.shape is None else [size if isinstance(size, int) else 0 for size in type.shape]
         return torch.zeros(shape, dtype=type.dtype, device=type.device)
 
     def _list_len(self, node, operand):
@@ -129,9 +131,7 @@ class Lists:
 
     def missing(self, type, node):
         """Stands for an item that a list does not have. The program has raised an exception before."""
-        if type in (BOOL, INT, FLOAT):
-            return numbers.PYTHON[type]()
-        if not isinstance(type, Tensor):
+        if type not in (BOOL, INT, FLOAT) and not isinstance(type, Tensor):
             refuse("an index is out of range", self.format, node.span)
         return self.empty(type)
 

@@ -3,7 +3,6 @@
 import inspect
 
 import torch
-from torch.export import Dim
 from torch.utils import _pytree as pytree
 
 from ...errors import AutographError
@@ -14,20 +13,20 @@ from ..names import Names
 from ..refusals import refuse
 from . import numbers
 from .control_flow import first_line
-from .program import FORMAT, Program
+from .program import Program
 from .structure import Stacked
 
 _RESERVED = {"self", "training", *dir(torch.nn.Module)}
 
 
-def write(trace, arguments):
-    """The `torch.export.ExportedProgram` of a trace. `arguments` are those of the call by their names in the trace. Code that
-    such a program cannot contain is an error at its line."""
+def write(trace, arguments, program=Program):
+    """The `torch.export.ExportedProgram` of a trace. `arguments` are those of the call by their names in the trace. `program` is
+    the class that computes the nodes. Code that such a program cannot contain is an error at its line."""
     graph = graphs.read(trace.graph.optimized().sexpr())
-    outside.check(trace, graph, FORMAT)
+    outside.check(trace, graph, program.format)
     name = Names(_RESERVED).new
     attributes, parameters = outside.inputs(trace, graph.entry, name)
-    module = Module(trace, graph, attributes, parameters, outside.changed(trace, attributes, name, FORMAT))
+    module = Module(program, trace, graph, attributes, parameters, outside.changed(trace, attributes, name, program.format))
     examples = tuple(_example(arguments[parameter.capture.path], parameter.value.type) for parameter in parameters)
     sizes = tuple(_sizes(parameter.value.type) for parameter in parameters)
     try:
@@ -36,7 +35,7 @@ def write(trace, arguments):
     except AutographError:
         raise
     except Exception as error:
-        refuse(f"torch.export cannot trace it: {first_line(error)}", FORMAT, trace.span)
+        refuse(f"torch.export cannot trace it: {first_line(error)}", program.format, trace.span)
 
 
 def _example(argument, type):
@@ -47,15 +46,15 @@ def _sizes(type):
     """The unknown sizes of a parameter."""
     if not isinstance(type, Tensor):
         return None
-    return {dimension: Dim.AUTO for dimension, size in enumerate(type.shape or ()) if not isinstance(size, int)} or None
+    return {dimension: torch.export.Dim.AUTO for dimension, size in enumerate(type.shape or ()) if not isinstance(size, int)} or None
 
 
 class Module(torch.nn.Module):
     """Runs the entry of a graph. Tensors and numbers from outside are its parameters and buffers."""
 
-    def __init__(self, trace, graph, attributes, parameters, assigned):
+    def __init__(self, program, trace, graph, attributes, parameters, assigned):
         super().__init__()
-        self._trace, self._graph, self._attributes, self._assigned = trace, graph, attributes, assigned
+        self._program, self._trace, self._graph, self._attributes, self._assigned = program, trace, graph, attributes, assigned
         self._values = [parameter.value for parameter in parameters]
         for attribute in attributes:
             self._register(attribute.name, attribute.capture)
@@ -74,16 +73,16 @@ class Module(torch.nn.Module):
             self.register_buffer(name, numbers.as_tensor(value, graphs.type_of(value)))
 
     def _run(self, *inputs):
-        program, body = Program(self._graph), self._graph.entry.body
+        program, body = self._program(self._graph), self._graph.entry.body
         program.names.update(zip(self._values, inputs))
         program.names.update((a.value, getattr(self, a.name)) for a in self._attributes if a.value is not None)
         program.nodes(body.nodes)
         if program.has_ended:
-            refuse("it raises an exception on each path", FORMAT, self._trace.span)
+            refuse("it raises an exception on each path", program.format, self._trace.span)
         try:
             return self._finish(program, body)
         except results.Refused as refused:
-            refuse(str(refused), FORMAT, self._trace.span)
+            refuse(str(refused), program.format, self._trace.span)
 
     def _finish(self, program, body):
         """Writes to tensors from outside, and returns the result."""
@@ -96,6 +95,7 @@ class Module(torch.nn.Module):
         targets = [program.value(body.params[trace.captures.index(capture)]) for capture in trace.writes]
         pairs = list(zip(targets, written, trace.recorded))
         pairs += [(getattr(self, to.name), _number(new), False) for to, new in zip(self._assigned, news)]
+        result = program.returned(result, bool(pairs))
         if not pairs:
             return result
         pairs = [(target, new.clone(), is_recorded) for target, new, is_recorded in pairs]

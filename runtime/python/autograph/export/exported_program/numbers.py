@@ -47,8 +47,9 @@ def as_tensor(value, kind):
     return torch.scalar_tensor(value, dtype=dtype)
 
 
-def result(name, values, kinds, kind, check):
-    """The result of the operation `scalar.name`. `check(condition, message)` raises an exception in the program."""
+def result(name, values, kinds, kind, program):
+    """The result of the operation `scalar.name`. `program.check(condition, message)` raises an exception in the program, and
+    `program.checked(tensor)` is used after it."""
     if name in _KNOWN and not any(isinstance(value, (torch.Tensor, torch.SymInt)) for value in values):
         return PYTHON[kind](_KNOWN[name](*values))
     if name in _SYMBOLIC and not any(isinstance(value, (torch.Tensor, float, bool)) for value in values):
@@ -57,11 +58,11 @@ def result(name, values, kinds, kind, check):
         condition, yes, no = values
         return torch.where(as_tensor(condition, BOOL), as_tensor(yes, kind), as_tensor(no, kind))
     if len(values) == 1:
-        return as_tensor(_unary(name, values[0], kinds[0], check), kind)
-    return as_tensor(_binary(name, values, kinds, kind, check), kind)
+        return as_tensor(_unary(name, values[0], kinds[0], program), kind)
+    return as_tensor(_binary(name, values, kinds, kind, program), kind)
 
 
-def _binary(name, values, kinds, kind, check):
+def _binary(name, values, kinds, kind, program):
     both = max(kinds, key=_RANKS.get)
     if name in ("and", "or") and both == BOOL:
         return (torch.logical_and if name == "and" else torch.logical_or)(*(as_tensor(value, BOOL) for value in values))
@@ -76,24 +77,25 @@ def _binary(name, values, kinds, kind, check):
     if name in ("and", "or"):
         return torch.where(a == 0, *((a, b) if name == "and" else (b, a)))
     if name == "pow":
-        return _power(a, b, number, check)
+        return _power(a, b, number, program)
     if isinstance(values[1], (torch.Tensor, torch.SymInt)) or values[1] == 0:
-        check(b != 0, "division by zero")
+        program.check(b != 0, "division by zero")
+        b = program.checked(b)
     if name == "truediv":
         return torch.div(a, b)
     return torch.div(a, b, rounding_mode="floor") if name == "floordiv" else torch.remainder(a, b)
 
 
-def _power(base, exponent, number, check):
+def _power(base, exponent, number, program):
     if number == INT:
-        check(exponent >= 0, "a negative power of an integer is not an integer")
+        program.check(exponent >= 0, "a negative power of an integer is not an integer")
     else:
-        check((base != 0) | (exponent >= 0), "zero to a negative power")
-        check((base >= 0) | (exponent == torch.floor(exponent)), "a negative number to a fractional power is complex")
+        program.check((base != 0) | (exponent >= 0), "zero to a negative power")
+        program.check((base >= 0) | (exponent == torch.floor(exponent)), "a negative number to a fractional power is complex")
     return torch.pow(base, exponent)
 
 
-def _unary(name, value, kind, check):
+def _unary(name, value, kind, program):
     if name in ("not", "bool"):
         flag = as_tensor(value, BOOL)
         return torch.logical_not(flag) if name == "not" else flag
@@ -103,13 +105,13 @@ def _unary(name, value, kind, check):
         if kind != FLOAT:
             return as_tensor(value, INT)
         number = as_tensor(value, FLOAT)
-        check(torch.isfinite(number), "cannot convert a floating-point number that is not finite to an integer")
+        program.check(torch.isfinite(number), "cannot convert a floating-point number that is not finite to an integer")
         return _ROUNDED[name](number)
     number = as_tensor(value, FLOAT)
     if name == "sqrt":
-        check(number >= 0, "math domain error")
+        program.check(number >= 0, "math domain error")
         return torch.sqrt(number)
     if name == "log":
-        check(number > 0, "math domain error")
+        program.check(number > 0, "math domain error")
         return torch.log(number)
     return number if name == "float" else _FUNCTIONS[name](number)

@@ -29,6 +29,8 @@ def call(operator, operands, values):
     types = [type_of(operand) for operand in operands]
     if isinstance(values[0] if values else None, Stacked) and operator in _OF_ROWS:
         return _OF_ROWS[operator](values[0].rows, *values[1:])
+    if operator is aten.unbind.int:
+        return Stacked(torch.movedim(values[0], values[1] if len(values) > 1 else 0, 0))
     unknown = [i for i, (type, value) in enumerate(zip(types, values)) if type in (BOOL, INT, FLOAT) and is_unknown(value)]
     if unknown:
         special = _SPECIAL.get(operator)

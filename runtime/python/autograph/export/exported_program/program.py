@@ -45,7 +45,7 @@ class Program(ControlFlow, Lists, Walk):
 
     def scalar(self, node, name):
         values, kinds = [self.value(o) for o in node.operands], [type_of(o) for o in node.operands]
-        self.define(node, numbers.result(name, values, kinds, node.outputs[0].type, self.check))
+        self.define(node, numbers.result(name, values, kinds, node.outputs[0].type, self))
 
     def operator(self, node):
         operator = operators.overload(node.op)
@@ -53,7 +53,7 @@ class Program(ControlFlow, Lists, Walk):
         try:
             found = operators.call(operator, node.operands, values)
         except Exception as error:
-            refuse(f"torch.export cannot trace `{operator}`: {first_line(error)}", FORMAT, node.span)
+            refuse(f"torch.export cannot trace `{operator}`: {first_line(error)}", self.format, node.span)
         found = found if len(node.outputs) > 1 else (found,)
         self.define(node, *found)
         for value in found:
@@ -85,11 +85,19 @@ class Program(ControlFlow, Lists, Walk):
         self.fresh[id(found)] = found
         self.define(node, found)
 
+    def returned(self, result, has_writes):
+        """The result of the program."""
+        return result
+
     # Exceptions and effects.
 
     def check(self, condition, message):
         """Raises an exception in the program if a condition is false."""
         torch.ops.aten._assert_async.msg(condition, message)
+
+    def checked(self, tensor):
+        """A tensor whose use implies the checks of this region so far."""
+        return tensor
 
     def _assert(self, node, condition, *parts):
         self.check(self.tensor(condition, BOOL), message(parts) or "an assertion failed")
@@ -99,7 +107,7 @@ class Program(ControlFlow, Lists, Walk):
         self.has_ended = True
 
     def _print(self, node, *parts):
-        refuse("it prints", FORMAT, node.span)
+        refuse("it prints", self.format, node.span)
 
     def message_of(self, node, operands):
         self.define(node, message(operands))

@@ -22,21 +22,26 @@ class Stacked:
 
 pytree.register_pytree_node(Stacked, lambda list: ([list.rows], None), lambda rows, _: Stacked(rows[0]))
 
-_FIXED = object()
+_PART = object()
 
 
 def split(value):
     """The tensors and symbolic sizes in a value, and the rest of it."""
     leaves, tree = pytree.tree_flatten(value)
     parts = [leaf for leaf in leaves if _is_part(leaf)]
-    return parts, (tree, tuple(_FIXED if _is_part(leaf) else (type(leaf), leaf) for leaf in leaves))
+    return parts, (tree, tuple(_PART if _is_part(leaf) else (type(leaf), leaf) for leaf in leaves))
 
 
 def join(parts, structure):
     """The inverse of `split`."""
     tree, leaves = structure
     parts = iter(parts)
-    return pytree.tree_unflatten([next(parts) if leaf is _FIXED else leaf[1] for leaf in leaves], tree)
+    return pytree.tree_unflatten([next(parts) if leaf is _PART else leaf[1] for leaf in leaves], tree)
+
+
+def part_count(structure):
+    """The number of tensors and sizes in values with this structure."""
+    return sum(leaf is _PART for leaf in structure[1])
 
 
 def _is_part(leaf):
