@@ -106,11 +106,11 @@ def test_raise_is_an_error_of_the_run():
             if x.sum() < 0:
                 raise ValueError("negative")
             x, n = x - 1, n - 1
-        return x, 6 // (n + 2)
+        return x, 6 // (n + 2), 6 // (int(n) + 3)
 
     run = session(ag.export.onnx(program, t(5.0), torch.tensor(2)))
     np.testing.assert_array_equal(call(run, t(5.0), torch.tensor(3))[0], [2.0])
-    for args in ((t(1.0), torch.tensor(3)), (t(1.0), torch.tensor(-2))):
+    for args in ((t(1.0), torch.tensor(3)), (t(1.0), torch.tensor(-2)), (t(1.0), torch.tensor(-3))):
         with pytest.raises(Exception, match="out of data bounds"):
             call(run, *args)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from ..capture import grad_attribute
 from ..tracing.state import Change
 from . import graph as graphs
 from .refusals import refuse
@@ -79,7 +80,8 @@ def _names(trace):
 def changed(trace, attributes, name, format):
     """The attributes that the function assigns, in the order of their new values, as a list of `Input`. One that the graph
     does not read is added to `attributes`."""
-    known = {found.capture.place.key(): found for found in attributes if found.capture.place is not None}
+    places = [(found.capture.place, found) for found in attributes if found.capture.place is not None]
+    known = {place.key(): found for place, found in places if not isinstance(place, grad_attribute.Outside)}
     tensors = {place.key() for place, *_ in trace.guards.tensors}
     assigned = []
     for change in trace.state:

@@ -40,6 +40,8 @@ def call(operator, operands, values):
         operator = _with_tensors(operator, unknown)
     parameters = operator._schema.arguments
     arguments = [_argument(p.type, type, value, types) for p, type, value in zip(parameters, types, values)]
+    if arguments and str(parameters[0].type) == "Tensor" and numbers.is_number(arguments[0]):
+        arguments[0] = promoted(arguments[0], types[0], types)  # torch.onnx has no number there
     keywords = {p.name: argument for p, argument in zip(parameters, arguments) if p.kwarg_only}
     return operator(*arguments[: len(arguments) - len(keywords)], **keywords)
 
@@ -89,7 +91,7 @@ def _kind_of(value):
 
 
 def promoted(value, kind, types):
-    """An unknown number beside tensors of these types, with the dtype that torch gives the number in their operation."""
+    """A number beside tensors of these types, with the dtype that torch gives the number in their operation."""
     number = {BOOL: True, INT: 1, FLOAT: 1.0}[kind]
     tensors = [torch.empty([1] * len(type.shape or [1]), dtype=type.dtype, device="meta") for type in types if isinstance(type, Tensor)]
     dtype = torch.result_type(tensors[0], number) if tensors else torch.result_type(torch.empty((), device="meta"), number)

@@ -12,6 +12,12 @@ from ..refusals import refuse
 FORMAT = "ONNX"
 
 
+aten = torch.ops.aten
+_DIVISIONS = {
+    aten.div.Tensor_mode, aten.floor_divide.default, aten.remainder.Tensor, aten.remainder.Scalar_Tensor, aten.fmod.Tensor,
+}  # fmt: skip
+
+
 class OnnxProgram(Program):
     """A check is an index: `Gather` of an element that does not exist is an error of the ONNX runtime.
 
@@ -44,7 +50,16 @@ class OnnxProgram(Program):
     def operator(self, node):
         if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
             refuse("it draws random numbers, and those of an ONNX runtime are others", FORMAT, node.span)
+        if operators.overload(node.op) in _DIVISIONS:
+            self.check_divisor(*node.operands[:2])
         super().operator(node)
+
+    def check_divisor(self, operand, divisor):
+        """The division of an integer by zero ends the process of onnxruntime."""
+        value = self.value(divisor)
+        if isinstance(value, torch.Tensor) and not value.dtype.is_floating_point and _is_integer(self.value(operand)):
+            self.check((value != 0).all(), "division by zero")
+            self.names[divisor] = self.checked(value)
 
     def returned(self, result, has_writes):
         """The result, in which all numbers are tensors."""
@@ -72,6 +87,10 @@ class _Conditions:
     def __exit__(self, *error):
         self.program.conditions = self.before
         return self.region.__exit__(*error)
+
+
+def _is_integer(value):
+    return not value.dtype.is_floating_point if isinstance(value, torch.Tensor) else not isinstance(value, float)
 
 
 def _constant(number):
