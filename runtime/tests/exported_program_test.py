@@ -146,6 +146,21 @@ def test_raise_in_a_branch_and_in_a_loop():
         program(t(1.0), torch.tensor(3))
 
 
+def test_a_loop_whose_body_always_raises():
+    def program(x, n):
+        while n > 0:
+            raise ValueError("positive")
+        if len(x) == 1 and n < -1:
+            raise ValueError("negative")
+        return x * 2
+
+    program = exported_function(program, t(5.0), torch.tensor(0))
+    assert_equal(program(t(5.0), torch.tensor(0)), t(10.0))
+    for n, message in ((1, "positive"), (-2, "negative")):
+        with pytest.raises(RuntimeError, match=message):
+            program(t(1.0), torch.tensor(n))
+
+
 def test_an_assertion_in_a_branch_without_results():
     def program(x):
         if x.sum() > 0:

@@ -31,6 +31,12 @@ def test_benchmark_programs(tmp_path):
     assert not table.differences and not table.refusals, table
 
 
+def test_examples(tmp_path):
+    table = exported.examples(tmp_path, "torchscript", ["cart_pole", "maml"])
+    assert not table.differences, table.differences
+    assert (table.same, dict(table.refusals)) == (2, {"it adds to": 1})  # `maml.train` adds gradients to `.grad`
+
+
 # The source.
 
 

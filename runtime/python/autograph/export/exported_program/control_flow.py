@@ -123,6 +123,8 @@ class ControlFlow:
             found, own, rest = names(arguments, body)
             with self.inside(found):
                 self.nodes(body.nodes)
+                if self.has_ended:
+                    return self.owned(own)
                 results = [self.carried(result, output.type, are_rows=True) for result, output in zip(body.results, node.outputs)]
                 nexts, new = split(results)
                 if new != structure:
@@ -195,7 +197,8 @@ class ControlFlow:
     def carried(self, operand, type, are_rows=False):
         """The value that a region returns. Its numbers are tensors. With `are_rows`, its lists are the rows of tensors if they
         can be."""
-        return self.numbered(self.converted(operand, type), type, are_rows)
+        value = self.empty(type) if self.has_ended else self.converted(operand, type)
+        return self.numbered(value, type, are_rows)
 
     def numbered(self, value, type, are_rows=False):
         if value is None and (type in _NUMBERS or isinstance(type, Tensor) and type.shape is not None):
@@ -246,7 +249,6 @@ class Operands:
 
     def __init__(self, program, regions):
         self.tensors, self._places, self._trees = [], {}, {}
-        self._rest = {}
         for value in free_values(regions):
             if value.type == STR and value in program.messages and value not in program.names:
                 continue

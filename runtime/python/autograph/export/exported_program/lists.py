@@ -2,7 +2,7 @@
 
 import torch
 
-from ..graph import BOOL, FLOAT, INT, NONE, Tensor, type_of
+from ..graph import BOOL, FLOAT, INT, NONE, List, Tensor, Tuple, type_of
 from ..refusals import refuse
 from . import numbers, operators
 from .structure import Stacked
@@ -27,9 +27,13 @@ class Lists:
         self.define(node, [item] * self.known(length, node, "the length of a list"))
 
     def empty(self, type):
-        """What stands for None where a value has this type: nothing reads it."""
+        """What stands for a value of this type that nothing reads."""
+        if isinstance(type, Tuple):
+            return tuple(map(self.empty, type.items))
+        if isinstance(type, List):
+            return []
         if not isinstance(type, Tensor):
-            return numbers.PYTHON[type]()
+            return numbers.PYTHON[type]() if type in numbers.PYTHON else None
         shape = [0] if type.shape is None else [size if isinstance(size, int) else 0 for size in type.shape]
         return torch.zeros(shape, dtype=type.dtype, device=type.device)
 
