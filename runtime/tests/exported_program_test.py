@@ -4,6 +4,7 @@
 takes seconds for a program with many branches.
 """
 
+import copy
 import os
 
 import pytest
@@ -248,6 +249,21 @@ def test_attributes_that_change():
         x = t(3.0, 1.0) * k
         assert_equal(program(x), eager.add(x))
     assert program.count == 6
+
+
+def test_batch_normalization_in_a_branch():
+    def program(x, n):
+        if n > 0:
+            norm(x)
+        return norm(x)
+
+    torch.manual_seed(0)
+    norm, x = torch.nn.BatchNorm1d(3), torch.randn(4, 3)
+    run = ag.export.exported_program(program, x, torch.tensor(1))
+    expected, found = copy.deepcopy(norm), run.module()
+    for n in (1, 0):
+        assert_equal(found(x, torch.tensor(n)), [expected(x) for _ in range(n + 1)][-1])
+    assert_equal(found.running_mean, expected.running_mean)
 
 
 # Returned values.

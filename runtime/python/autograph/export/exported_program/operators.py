@@ -14,6 +14,8 @@ aten = torch.ops.aten
 
 #: The overload that takes a tensor in place of a number.
 _WITH_TENSORS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor", "ScalarOther": "self", "ScalarSelf": "self"}
+#: Operators with arguments that have no derivative. The results of `cond` and `while_loop` all require a gradient.
+_CONSTANT = {aten._native_batch_norm_legit_functional.default: ("running_mean", "running_var")}
 _CLAMPS = (aten.clamp.default, aten.clamp_min.default, aten.clamp_max.default)
 
 
@@ -42,6 +44,8 @@ def call(operator, operands, values):
     arguments = [_argument(p.type, type, value, types) for p, type, value in zip(parameters, types, values)]
     if arguments and str(parameters[0].type) == "Tensor" and numbers.is_number(arguments[0]):
         arguments[0] = promoted(arguments[0], types[0], types)  # torch.onnx has no number there
+    constant = _CONSTANT.get(operator, ())
+    arguments = [a.detach() if p.name in constant and a is not None else a for p, a in zip(parameters, arguments)]
     keywords = {p.name: argument for p, argument in zip(parameters, arguments) if p.kwarg_only}
     return operator(*arguments[: len(arguments) - len(keywords)], **keywords)
 
