@@ -25,6 +25,9 @@ from . import numbers
 from .structure import Stacked, join, part_count, split
 
 _NUMBERS = (BOOL, INT, FLOAT)
+_CHANGES = "a tensor or a list changes its size in a loop"
+_DIFFERENT = "the branches end with lists of different lengths, or with different strings"
+_GROWS = "a list grows in a loop whose number of iterations is known only when the program runs"
 
 
 class ControlFlow:
@@ -44,7 +47,8 @@ class ControlFlow:
         outside, structures = Operands(self, node.regions), {}
         outside.keep_one()
         # A list that a branch makes may have another length than that of the other branch.
-        unchanged = [all(value in self.names for value in _values(results)) for results in zip(*(r.results for r in node.regions))]
+        pairs = zip(*(region.results for region in node.regions))
+        unchanged = [all(value in self.names for value in _values(results)) for results in pairs]
 
         def branch(number, region):
             def run(*tensors):
@@ -54,7 +58,7 @@ class ControlFlow:
                     results = [self.carried(result, output.type, are_rows=not same) for result, output, same in outputs]
                     tensors, structures[number] = split(results)
                     if structures.get(1 - number, structures[number]) != structures[number]:
-                        refuse("the branches end with lists of different lengths, or with different strings", self.format, node.span)
+                        refuse(_DIFFERENT, self.format, node.span)
                     return self.owned(tensors or [torch.zeros(())])
 
             return run
@@ -128,20 +132,21 @@ class ControlFlow:
                 results = [self.carried(result, output.type, are_rows=True) for result, output in zip(body.results, node.outputs)]
                 nexts, new = split(results)
                 if new != structure:
-                    refuse("a tensor or a list changes its size in a loop", self.format, node.span)
+                    refuse(_CHANGES, self.format, node.span)
                 if not all(map(_has_same_shape, own[first:], nexts)):
-                    refuse("a tensor or a list changes its size in a loop", self.format, node.span)
+                    refuse(_CHANGES, self.format, node.span)
                 if bounds is not None:
                     nexts = [own[0] + rest[places[2]], *nexts]
                 return self.owned(nexts)
 
-        found = self.higher_order(node, torch.ops.higher_order.while_loop, test, run, tuple(tensors), tuple(outside.tensors))
+        arguments = test, run, tuple(tensors), tuple(outside.tensors)
+        found = self.higher_order(node, torch.ops.higher_order.while_loop, *arguments)
         self.define(node, *join(found[first:], structure))
 
     def scan(self, node, starts, body, bounds, appended):
         """A loop that appends to lists once in each iteration."""
         if not all(isinstance(bound, (int, torch.SymInt)) for bound in bounds):
-            refuse("a list grows in a loop whose number of iterations is known only when the program runs", self.format, node.span)
+            refuse(_GROWS, self.format, node.span)
         indexes = torch.arange(*bounds, dtype=torch.int64)
         lists = [self.items(start, node) if index in appended else None for index, start in enumerate(starts)]
         if isinstance(indexes.size(0), int) and indexes.size(0) == 0:
@@ -166,7 +171,7 @@ class ControlFlow:
                 self.nodes(body.nodes)
                 nexts, new = split([self.carried(body.results[place], types[place], are_rows=True) for place in kept])
                 if new != structure:
-                    refuse("a tensor or a list changes its size in a loop", self.format, node.span)
+                    refuse(_CHANGES, self.format, node.span)
                 items = []
                 for place in appended:
                     parts, rows[place] = split(self.numbered(self.value(body.results[place])[-1], types[place].element))
@@ -174,7 +179,8 @@ class ControlFlow:
                 return self.owned([*nexts, *items])
 
         dummy = [] if tensors else [torch.zeros(())]
-        found = self.higher_order(node, torch.ops.higher_order.scan, _with_dummy(run, dummy), [*tensors, *dummy], [indexes], tuple(outside.tensors))
+        arguments = _with_dummy(run, dummy), [*tensors, *dummy], [indexes], tuple(outside.tensors)
+        found = self.higher_order(node, torch.ops.higher_order.scan, *arguments)
         found = found[len(dummy) :]
         values = dict(zip(kept, join(found[: len(tensors)], structure)))
         found = list(found[len(tensors) :])

@@ -143,7 +143,8 @@ class Lists:
         """A list as the rows of a tensor."""
         rows = found if isinstance(found, Stacked) else self.rows(found, element)
         if rows is None:
-            refuse("an index of a list whose elements have different shapes is known only when the program runs", self.format, node.span)
+            reason = "an index of a list whose elements have different shapes is known only when the program runs"
+            refuse(reason, self.format, node.span)
         return rows
 
     def rows(self, found, element):

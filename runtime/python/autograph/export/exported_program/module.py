@@ -46,7 +46,8 @@ def _sizes(type):
     """The unknown sizes of a parameter."""
     if not isinstance(type, Tensor):
         return None
-    return {dimension: torch.export.Dim.AUTO for dimension, size in enumerate(type.shape or ()) if not isinstance(size, int)} or None
+    unknown = [dimension for dimension, size in enumerate(type.shape or ()) if not isinstance(size, int)]
+    return dict.fromkeys(unknown, torch.export.Dim.AUTO) or None
 
 
 class Module(torch.nn.Module):

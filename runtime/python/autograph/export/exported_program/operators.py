@@ -55,7 +55,10 @@ def is_unknown(value):
 
 
 def is_view(operator):
-    """Whether results of an operator may share memory with its operands."""
+    """Whether results of an operator may share memory with its operands. The schemas of operators that consist of others, such
+    as `sum_to_size`, do not say so."""
+    if torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "CompositeImplicitAutograd"):
+        return True
     return any(result.alias_info is not None for result in operator._schema.returns)
 
 
@@ -97,7 +100,8 @@ def _kind_of(value):
 def promoted(value, kind, types):
     """A number beside tensors of these types, with the dtype that torch gives the number in their operation."""
     number = {BOOL: True, INT: 1, FLOAT: 1.0}[kind]
-    tensors = [torch.empty([1] * len(type.shape or [1]), dtype=type.dtype, device="meta") for type in types if isinstance(type, Tensor)]
+    types = [type for type in types if isinstance(type, Tensor)]
+    tensors = [torch.empty([1] * len(type.shape or [1]), dtype=type.dtype, device="meta") for type in types]
     dtype = torch.result_type(tensors[0], number) if tensors else torch.result_type(torch.empty((), device="meta"), number)
     if isinstance(value, torch.Tensor):
         return value.to(dtype)
