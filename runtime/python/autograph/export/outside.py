@@ -7,7 +7,7 @@ import torch
 
 from ..capture import grad_attribute
 from ..tracing.state import Change
-from . import graph as graphs
+from . import liveness
 from .refusals import refuse
 
 
@@ -39,7 +39,7 @@ def check(trace, graph, format):
     reasons = []
     if trace.changed:
         reasons.append("it changes a container among its arguments")
-    used = {value for node in graphs.nodes(graph.entry.body) for operand in node.operands for value in graphs.values(operand)}
+    used = liveness.inputs_read(trace, graph.entry.body)
     captured = {id(c.current_value()) for c, param in zip(trace.captures, graph.entry.params) if c.path is None and param in used}
     changed = {id(capture.current_value()) for capture in trace.gradients if capture.path is None}
     if any(not none and id(tensor.grad) in captured for tensor, none in trace.gradient_guards):

@@ -117,6 +117,9 @@ class Code(Walk):
             self.line(call)
             return
         self.assign(node, call)
+        if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
+            # torch.jit does not draw numbers that nothing uses, and the next ones would be others.
+            self.line(f"assert {self.names[node.outputs[0]]}.numel() >= 0")
         for output in node.outputs:
             self.computed(node, output)
             if detaches and isinstance(output.type, Tensor):
