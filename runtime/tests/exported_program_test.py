@@ -174,6 +174,21 @@ def test_an_assertion_in_a_branch_without_results():
         program(t(0.5))
 
 
+def test_random_numbers_that_nothing_uses_are_drawn():
+    def program(x, n):
+        while n > 0:
+            if torch.rand(()) > 2:
+                unused = x * 2  # noqa: F841
+            x, n = x + torch.rand(2), n - 1
+        return x
+
+    results = []
+    for function in (exported_function(program, t(1.0, 2.0), torch.tensor(3)), program):
+        torch.manual_seed(0)
+        results.append(function(t(1.0, 2.0), torch.tensor(3)))
+    assert_equal(*results)
+
+
 # State.
 
 

@@ -70,6 +70,16 @@ def test_a_condition_in_a_loop():
     assert {"If", "Loop"} <= operators(model)
 
 
+def test_booleans_in_a_loop_and_in_a_selection():
+    def program(x, n):
+        flag = x > 0
+        for i in range(int(n)):
+            flag = torch.where(flag, x > i, x < -1)
+        return flag, bool(flag[0]) if n > 0 else False
+
+    compare(program, *((t(1.0, -2.0), torch.tensor(n)) for n in (3, 0)))
+
+
 def test_a_model_is_valid_and_has_the_opset():
     model = ag.export.onnx(branches_and_loops, t(1.0), torch.tensor(3)).model_proto
     onnx.checker.check_model(model)

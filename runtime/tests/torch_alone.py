@@ -64,6 +64,11 @@ if __name__ == "__main__":
     assert importlib.util.find_spec("autograph") is None
     torch.set_num_threads(1)
     for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-        module = load(folder)
         calls = torch.load(folder / "calls.pt")
-        torch.save([outcome(module, *call) for call in calls], folder / "outcomes.pt")
+        try:
+            module = load(folder)
+        except Exception as error:
+            outcomes = [("not loaded", str(error))] * len(calls)
+        else:
+            outcomes = [outcome(module, *call) for call in calls]
+        torch.save(outcomes, folder / "outcomes.pt")

@@ -116,7 +116,7 @@ class ControlFlow:
             flags = []
             if bounds is not None:
                 index, (_, stop, step) = arguments[0], (arguments[len(tensors) + place] for place in places)
-                flags.append(torch.where(step > 0, index < stop, index > stop))
+                flags.append(numbers.where(step > 0, index < stop, index > stop))
             for region in tests:
                 with self.inside(names(arguments, region)[0]):
                     self.nodes(region.nodes)

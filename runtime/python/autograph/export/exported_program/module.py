@@ -149,7 +149,7 @@ def _chosen(condition, yes, no):
         raise results.Refused("the structure of the returned value depends on a condition")
     condition = numbers.as_tensor(condition, BOOL)
     pairs = zip(yes, no)
-    return pytree.tree_unflatten([a if a is b else torch.where(condition, _number(a), _number(b)) for a, b in pairs], tree)
+    return pytree.tree_unflatten([a if a is b else numbers.where(condition, _number(a), _number(b)) for a, b in pairs], tree)
 
 
 def _is_alike(a, b):

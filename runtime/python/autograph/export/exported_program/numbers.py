@@ -47,6 +47,13 @@ def as_tensor(value, kind):
     return torch.scalar_tensor(value, dtype=dtype)
 
 
+def where(condition, yes, no):
+    """`torch.where` without a `where` of booleans, which onnxruntime does not have."""
+    if yes.dtype == no.dtype == torch.bool:
+        return (condition & yes) | (torch.logical_not(condition) & no)
+    return torch.where(condition, yes, no)
+
+
 def result(name, values, kinds, kind, program):
     """The result of the operation `scalar.name`. `program.check(condition, message)` raises an exception in the program, and
     `program.checked(tensor)` is used after it."""
@@ -56,7 +63,7 @@ def result(name, values, kinds, kind, program):
         return _SYMBOLIC[name](*values)
     if name == "select":
         condition, yes, no = values
-        return torch.where(as_tensor(condition, BOOL), as_tensor(yes, kind), as_tensor(no, kind))
+        return where(as_tensor(condition, BOOL), as_tensor(yes, kind), as_tensor(no, kind))
     if len(values) == 1:
         return as_tensor(_unary(name, values[0], kinds[0], program), kind)
     return as_tensor(_binary(name, values, kinds, kind, program), kind)

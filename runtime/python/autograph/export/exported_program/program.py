@@ -55,6 +55,8 @@ class Program(ControlFlow, Lists, Walk):
         except Exception as error:
             refuse(f"torch.export cannot trace `{operator}`: {first_line(error)}", self.format, node.span)
         found = found if len(node.outputs) > 1 else (found,)
+        if torch.Tag.nondeterministic_seeded in operator.tags:
+            self.check(_is_itself(found[0]), "a random number was drawn")
         self.define(node, *found)
         for value in found:
             if isinstance(value, torch.Tensor):
@@ -121,6 +123,12 @@ def message(parts):
 def exception(node):
     """The class and the message of a node that raises an exception."""
     return ": ".join(text for text in (node.detail, message(node.operands)) if text)
+
+
+def _is_itself(tensor):
+    """True, but torch.export does not know: it would remove random numbers that nothing uses, and the next ones would be others."""
+    first = tensor.detach().reshape(-1)[:1]
+    return torch.logical_or(torch.isnan(first), first == first).all()
 
 
 def _converted(value, kind, type):

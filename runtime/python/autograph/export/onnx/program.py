@@ -50,9 +50,18 @@ class OnnxProgram(Program):
     def operator(self, node):
         if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
             refuse("it draws random numbers, and those of an ONNX runtime are others", FORMAT, node.span)
+        if node.op == "aten.where.self":
+            self.where(node, *map(self.value, node.operands))
+            return
         if operators.overload(node.op) in _DIVISIONS:
             self.check_divisor(*node.operands[:2])
         super().operator(node)
+
+    def where(self, node, condition, yes, no):
+        if all(isinstance(value, torch.Tensor) for value in (yes, no)):
+            self.define(node, numbers.where(condition, yes, no))
+        else:
+            super().operator(node)
 
     def check_divisor(self, operand, divisor):
         """The division of an integer by zero ends the process of onnxruntime."""
