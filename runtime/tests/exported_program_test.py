@@ -1,6 +1,6 @@
 """Functions exported as programs of torch.export do the same in a process that has torch only as in eager Python.
 
-`PROGRAMS=1000 FIRST=0` in the environment sets 300 times the number of random programs, and the first seed: torch.export
+`PROGRAMS=1000 FIRST=0` in the environment sets 500 times the number of random programs, and the first seed: torch.export
 takes seconds for a program with many branches.
 """
 
@@ -14,7 +14,7 @@ import autograph as ag
 import exported
 from oracle import assert_equal, t
 
-COUNT, FIRST = max(2, int(os.environ.get("PROGRAMS", "0")) // 300), int(os.environ.get("FIRST", "0"))
+COUNT, FIRST = max(2, int(os.environ.get("PROGRAMS", "0")) // 500), int(os.environ.get("FIRST", "0"))
 
 
 @pytest.mark.parametrize("suite", ["random", "gradients", "state"])
@@ -24,7 +24,7 @@ def test_random_programs(suite, tmp_path):
 
 
 def test_benchmark_programs(tmp_path):
-    table = exported.workloads(tmp_path, "exported_program", ["w1_rnn", "w5_beam"])
+    table = exported.workloads(tmp_path, "exported_program", ["w1_rnn"])
     assert not table.differences and not table.refusals, table
 
 

@@ -1,6 +1,6 @@
 """Functions exported to ONNX do the same in onnxruntime, in a process without this package, as in eager Python.
 
-`onnx_test.py` runs this file. `PROGRAMS=1000 FIRST=0` in the environment sets 300 times the number of random programs, and the
+`onnx_test.py` runs this file. `PROGRAMS=1000 FIRST=0` in the environment sets 1,000 times the number of random programs, and the
 first seed.
 """
 
@@ -16,7 +16,7 @@ import autograph as ag
 import exported
 from oracle import t
 
-COUNT, FIRST = max(2, int(os.environ.get("PROGRAMS", "0")) // 300), int(os.environ.get("FIRST", "0"))
+COUNT, FIRST = max(1, int(os.environ.get("PROGRAMS", "0")) // 1000), int(os.environ.get("FIRST", "0"))
 
 
 @pytest.mark.parametrize("suite", ["random", "gradients"])
