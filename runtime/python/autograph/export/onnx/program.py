@@ -44,12 +44,6 @@ class OnnxProgram(Program):
         index = torch.where(holds, 0, 1).reshape(1)
         return torch.index_select(tensor.unsqueeze(0), 0, index).squeeze(0)
 
-    def owned(self, tensors):
-        """The decompositions of torch's exporter may return an operand as the result of an operator, so all results are copied.
-        The model has no copies."""
-        self.fresh = {}
-        return super().owned(tensors)
-
     def inside(self, names):
         return _Conditions(self, super().inside(names))
 
