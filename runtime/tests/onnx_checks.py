@@ -70,6 +70,14 @@ def test_a_condition_in_a_loop():
     assert {"If", "Loop"} <= operators(model)
 
 
+def test_the_gradient_of_a_cross_entropy():
+    def program(x, y):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad(torch.nn.functional.cross_entropy(x, y), x)[0]
+
+    compare(program, (torch.arange(12.0).reshape(4, 3).sin(), torch.tensor([0, 1, 2, 1])))
+
+
 def test_booleans_in_a_loop_and_in_a_selection():
     def program(x, n):
         flag = x > 0

@@ -1,6 +1,7 @@
 """Programs for ONNX, which has no exceptions, no state, and other random numbers."""
 
 import torch
+from torch._decomp import decomposition_table
 from torch.utils import _pytree as pytree
 
 from .. import results
@@ -16,6 +17,10 @@ aten = torch.ops.aten
 _DIVISIONS = {
     aten.div.Tensor_mode, aten.floor_divide.default, aten.remainder.Tensor, aten.remainder.Scalar_Tensor, aten.fmod.Tensor,
 }  # fmt: skip
+
+
+#: Operators that are decomposed here: the exporter of torch 2.11 writes a wrong second result, which their derivatives read.
+_DECOMPOSED = (aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
 
 
 class OnnxProgram(Program):
@@ -50,6 +55,10 @@ class OnnxProgram(Program):
     def operator(self, node):
         if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
             refuse("it draws random numbers, and those of an ONNX runtime are others", FORMAT, node.span)
+        if (operator := operators.overload(node.op)) in _DECOMPOSED:
+            values = map(self.value if node.grad else self.detached, node.operands)
+            self.define(node, *decomposition_table[operator](*values))
+            return
         if node.op == "aten.where.self":
             self.where(node, *map(self.value, node.operands))
             return
