@@ -9,7 +9,7 @@ The package has layers. A module imports only modules of its own layer and of lo
 cycle; `runtime/tests/layers_test.py` checks both.
 
     graph          the command `python -m autograph.graph`
-    export         staged functions in formats of torch
+    export         staged functions in formats that run without this package
     api            the public functions
     checkpoint     checkpoints: the graph of a program's objects in a file, and its matching with objects
     shadow         shadow mode: eager Python beside the graph
