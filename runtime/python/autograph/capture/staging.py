@@ -21,6 +21,7 @@ from .assumptions import Assumptions
 from .grad_attribute import Gradients
 from .layouts import layout, strides
 from .objects import Objects
+from .rows import StandIn
 from .uses import Uses
 
 _LOCAL = threading.local()
@@ -63,6 +64,11 @@ def is_staged_tensor(value):
 def is_staged(value):
     """Whether a value is known only when the graph runs."""
     return is_staged_tensor(value) or scalars.is_staged(value)
+
+
+def is_condition(value):
+    """Whether the truth of a value is known only when the graph runs."""
+    return is_staged(value) or isinstance(value, StandIn)
 
 
 #: The error for a tensor of an earlier trace, left in a cache or a global variable of a library, which traces do not
@@ -147,6 +153,7 @@ class Staging:
         self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
         self.probes = 0  # the number of calls of `probe` for conditions that Python needs
+        self.grove = None  # the trees among the arguments (`operators/nodes.py`)
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
         self.reached = []  # for each call in `python_calls`: (function, the objects that it can reach, span)
         self.repeatable = set()  # the indexes of these calls in `callbacks`

@@ -14,6 +14,7 @@ import torch
 
 from ..capture import contents, scalars, texts
 from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
+from ..capture.rows import StandIn, refuse
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
 from ..errors import StagingError
 from ..operators.ranges import Iterable
@@ -69,6 +70,8 @@ class Result:
             inner = self._of(value.value)
             nothing = None if isinstance(value.absent, UndefinedReturnValue) else value.absent
             return lambda values, outside: inner(values, outside) if flag(values, outside) else nothing
+        if isinstance(value, StandIn):
+            refuse(value._ag_kinds(), "a node of a tree leaves the function", self._span)
         if isinstance(value, Iterable):
             raise StagingError("a range or iterable of the graph leaves the function; return a list of it", self._span)
         if isinstance(value, tuple):

@@ -35,7 +35,7 @@ from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record.queries import checked_late, checks_first, has_effects, has_random, overwrites
-from . import ambient, differentiable, graphs, overlap
+from . import ambient, differentiable, graphs, overlap, trees
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .generators import Generators
@@ -114,7 +114,7 @@ class Trace:
         staging.objects.watch_generators()
         if draws:
             staging.objects.heap.compare_all()
-        args, kwargs = copies(unflatten(fakes, structure))
+        args, kwargs = copies(trees.stand_ins(staging, unflatten(fakes, structure)))
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
@@ -222,6 +222,7 @@ class Trace:
         self.gradient_guards = list(staging.gradients.guards.values())
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
+        trees.check(staging, self, span)
         #: For each write, whether autograd records it. The outputs `without_history` are those of the other writes.
         self.recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         written = enumerate(self.recorded, len(self.result.operands))
@@ -264,8 +265,9 @@ class Trace:
             overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
         return tensors
 
-    def run(self, leaves, args, kwargs):
-        """Runs the graph with these arguments."""
+    def run(self, leaves, args, kwargs, originals={}):
+        """Runs the graph with these arguments. `originals` maps the id of a container in them to the caller's container, in
+        whose place it is (`trees/encoding.py`)."""
         tensors = self.inputs(leaves)
         for capture, flag in self.flags:
             if flag:
@@ -292,7 +294,8 @@ class Trace:
         if len(self.containers) == 1:
             outside[id(self.containers[0])] = kwargs
         else:
-            outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
+            found = containers_in((args, kwargs))
+            outside.update((id(c), originals.get(id(now), now)) for c, now in zip(self.containers, found))
         if self.only_returns:
             return self.result.value(outputs, outside)[0]
         return self._applied(outputs, outside)
@@ -422,9 +425,11 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
     """Runs the function on fake tensors and records all operations. The state of these optimizers is created first."""
     try:
         with tracing(staging), profile.observing(staging.path if staging.path.expected else None):
+            if staging.grove is not None:
+                staging.grove.begin()
             for optimizer in optimizers:
                 prepare(staging, optimizer)
-            return calls.call(python_function, args, kwargs)
+            return trees.returned(staging, calls.call(python_function, args, kwargs))
     except Unreachable:
         return None
     finally:
