@@ -331,8 +331,8 @@ class Nodes(Iterable, StandIn):
         return index
 
     def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not (hasattr(list, name) or hasattr(tuple, name)):
+            raise AttributeError(f"a list of nodes has no attribute '{name}'")
         refuse({self._ag_kind}, f"this uses `{name}` of a list of nodes")
 
 

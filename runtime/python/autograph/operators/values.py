@@ -7,7 +7,7 @@ They are in one module with `List`, because lists contain values and are values.
 import torch
 
 from ..capture import scalars
-from ..capture.rows import MaybeNone, Row
+from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import LIFTED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
@@ -372,6 +372,8 @@ def lower(staging, value, spec):
 
 def hold(staging, value):
     """Marks all tensors in a value as elements of a list of the graph."""
+    if isinstance(value, StandIn):
+        return
     if isinstance(value, torch.Tensor):
         staging.aliases.hold(value)
     elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):

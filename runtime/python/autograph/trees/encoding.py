@@ -98,8 +98,8 @@ class Forest:
     def encoded(self, args, kwargs):
         """The arguments with their trees encoded; None if there are none."""
         encoded = Encoded()
-        encoded.args = self._replaced(args, encoded)
-        encoded.kwargs = self._replaced(kwargs, encoded)
+        encoded.args = tuple([self._replaced(value, encoded) for value in args])
+        encoded.kwargs = {name: self._replaced(value, encoded) for name, value in kwargs.items()}
         if encoded.first is None:
             return None
         tables, rows = self._tables(encoded.roots)
