@@ -248,14 +248,15 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes."""
+        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes. If its group is
+        None, the code never sees the size: it is that of this call in the fake tensor, and unknown in the graph."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:
             raise StagingError(f"{unsupported} cannot be part of a graph", spans.current())
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
-        if unknown:
+        if any(group is not None for group in unknown.values()):
             size = [self.sizes.shared(unknown[d], param, d, n) if d in unknown else n for d, n in enumerate(tensor.shape)]
             fake = self.new_fake(size, strides(layout(tensor), size), tensor.dtype, tensor.device)
         else:

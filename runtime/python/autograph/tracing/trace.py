@@ -92,7 +92,7 @@ class Trace:
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
         staging.python_calls = staging.objects.in_python = python_calls
-        staging.has_unknown_sizes = bool(unknown)
+        staging.has_unknown_sizes = any(group is not None for dims in (unknown or {}).values() for group in dims.values())
         staging.has_fallback = self.is_trial
         leaves, structure = flatten(args, kwargs)
         self.arguments = []

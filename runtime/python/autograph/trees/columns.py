@@ -153,12 +153,12 @@ def _integers(numbers):
 
 
 def parts(column):
-    """The names of the tensors of a column, and for each, of what it has a row: an object, or an item of its lists."""
+    """The names of the tensors of a column."""
     name = column.name
     if column.form == NODES:
-        return [(f"{name}.start", False), (f"{name}.length", False), (f"{name}.items", True)]
+        return [f"{name}.start", f"{name}.length", f"{name}.items"]
     if column.form == NODE:
-        return [(name, False)]
+        return [name]
     if column.form in (NUMBER, TENSOR):
-        return [(name, False), *([(f"{name} is not None", False)] if column.is_optional else [])]
+        return [name, *([f"{name} is not None"] if column.is_optional else [])]
     return []

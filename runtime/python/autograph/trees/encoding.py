@@ -36,7 +36,7 @@ class Root:
 
 
 def _names(tables):
-    return ["rows", *(f"{table.kind.__name__}.{name}" for table in tables or () for c in table.columns for name, _ in parts(c))]
+    return ["rows", *(f"{table.kind.__name__}.{name}" for table in tables or () for c in table.columns for name in parts(c))]
 
 
 def _flatten(root):
@@ -67,11 +67,10 @@ class Encoded:
         self.originals = {}  # id of a new container -> the container of the program
 
     def sizes(self, leaves):
-        """The dimensions of the leaves that are the number of rows or items: index of the leaf -> {0: group}."""
-        tables = self.first.tables
-        groups = [(t.kind, c.name if is_items else None) for t in tables for c in t.columns for _, is_items in parts(c)]
-        by_id = {id(tensor): group for tensor, group in zip(self.first.tensors[1:], groups)}
-        return {index: {0: by_id[id(leaf)]} for index, leaf in enumerate(leaves) if id(leaf) in by_id}
+        """The dimensions of the leaves that are the number of rows or items, which the code never sees: index of the leaf ->
+        {0: None}."""
+        columns = {id(tensor) for tensor in self.first.tensors[1:]}
+        return {index: {0: None} for index, leaf in enumerate(leaves) if id(leaf) in columns}
 
 
 class Forest:
