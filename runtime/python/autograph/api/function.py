@@ -13,7 +13,7 @@ import torch
 from .._runtime import Callable
 from ..capture import profile
 from ..capture.staging import current
-from ..errors import Assumed, AutographError, Eager, Misfit, Restart, StagingError, Unencoded, Unread
+from ..errors import Assumed, AutographError, Eager, Misfit, Restart, StagingError, Unencoded, Unread, located
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
@@ -129,7 +129,7 @@ class Function(Callable):
         return self._trees.encoded(args, kwargs)
 
     def _called_with_trees(self, encoded, args, kwargs):
-        error = None
+        unencoded = None
         while encoded is not None:
             try:
                 leaves, trace = self._trace_of_trees(encoded)
@@ -140,19 +140,34 @@ class Function(Callable):
                 return self._in_python(eager.reason, args, kwargs)
             except Unread as unread:
                 self._trees.read(unread.kind, unread.name)
-            except Unencoded as unencoded:
-                error = self._trees.exclude(self.__name__, unencoded)
+            except Unencoded as signal:
+                unencoded = signal
+                self._trees.exclude(unencoded.kinds)
             encoded = self._trees.encoded(args, kwargs)
-        result = self._call(*args, **kwargs)
-        warnings.warn(str(error), stacklevel=4)
+        try:
+            result = self._call(*args, **kwargs)
+        except Exception:  # the call fails with objects, too
+            self._trees.include(unencoded.kinds)
+            raise
+        kinds = ", ".join(sorted(f"`{kind.__name__}`" for kind in unencoded.kinds))
+        message = f"`{self.__name__}` is traced again for each object of the class {kinds}, which is slow: {unencoded.message}"
+        warnings.warn(message if unencoded.span is None else f"{message}\n{located(unencoded.span)}", stacklevel=4)
         return result
 
     def _trace_of_trees(self, encoded):
         leaves, structure = flatten(encoded.args, encoded.kwargs)
         try:
             return leaves, self._traced(leaves, structure, encoded.args, encoded.kwargs, rows=encoded.sizes(leaves))
-        except StagingError as error:
-            raise Unencoded({kind for kind, _ in encoded.first.tables}, error.message, error.span) from error
+        except _SIGNALS:
+            raise
+        except Eager as eager:
+            if eager.reason is None:
+                raise
+            error = eager.reason
+        except Exception as raised:  # the call may succeed with the objects
+            error = raised
+        kinds = {kind for kind, _ in encoded.first.tables} | {type(node) for node in encoded.roots}
+        raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
     def _in_python(self, reason, args, kwargs):
         with eagerly():
@@ -267,7 +282,7 @@ class Function(Callable):
                 except Unread as unread:
                     self._trees.read(unread.kind, unread.name)
                 except Unencoded as unencoded:
-                    self._trees.exclude(self.__name__, unencoded)
+                    self._trees.exclude(unencoded.kinds)
             return self._traced(*flatten(args, kwargs), args, kwargs)
         except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)

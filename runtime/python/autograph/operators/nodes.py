@@ -301,6 +301,9 @@ class Nodes(Iterable, StandIn):
     def length(self):
         return self.count
 
+    def __bool__(self):
+        return len(self) > 0
+
     def __len__(self):
         if isinstance(self.count, int):
             return self.count
@@ -413,5 +416,5 @@ for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem"):
     setattr(Value, f"__{_name}__", _operator(_name)[0])
 for _name in ("__hash__", "__repr__", "__str__", "__bool__", "__len__", "__iter__", "__index__", "__format__"):
     setattr(Value, _name, _refused(_name))
-for _name in ("__hash__", "__repr__", "__str__", "__bool__", "__eq__", "__ne__", "__format__", "__contains__"):
+for _name in ("__hash__", "__repr__", "__str__", "__eq__", "__ne__", "__format__", "__contains__"):
     setattr(Nodes, _name, _refused(_name))

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
-from ..errors import located
 from . import classes
 from .columns import MISSING, NUMBER, TENSOR, described, parts, tensors
 
@@ -85,14 +84,13 @@ class Forest:
         """Adds an attribute that a graph reads."""
         self.columns.setdefault(kind, {}).setdefault(name, None)
 
-    def exclude(self, name, unencoded):
-        """Excludes classes because of an `Unencoded`. Returns a message for the user of the function with this name."""
-        self.excluded |= unencoded.kinds
-        for kind in unencoded.kinds:
-            self.columns.pop(kind, None)
-        kinds = ", ".join(sorted(f"`{kind.__name__}`" for kind in unencoded.kinds))
-        place = "" if unencoded.span is None else f"\n{located(unencoded.span)}"
-        return f"`{name}` is traced again for each object of {kinds}: {unencoded.message}{place}"
+    def exclude(self, kinds):
+        """Leaves objects of these classes as they are."""
+        self.excluded |= kinds
+
+    def include(self, kinds):
+        """The opposite of `exclude`."""
+        self.excluded -= kinds
 
     def encoded(self, args, kwargs):
         """The arguments with their trees encoded; None if there are none."""
