@@ -352,7 +352,11 @@ class Value(MaybeNone):
         return {self._ag_kind}
 
     def _ag_truth(self):
-        refuse({self._ag_kind}, f"this tests whether `{self._ag_name}`, which may be None, is true")
+        value = self._ag_get()
+        if isinstance(value, torch.Tensor):
+            return self._ag_resolved()
+        is_true = value if scalars.kind_of(value) == BOOL else value != 0
+        return scalars.apply(current(), AND, self._ag_flag, is_true)
 
     def _ag_is(self, other):
         if other is not None:

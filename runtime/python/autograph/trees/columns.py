@@ -24,7 +24,7 @@ _DTYPES = {int: torch.int64, bool: torch.bool, float: torch.float64}
 
 class Column(NamedTuple):
     """What a graph knows about an attribute of the objects of a class. `kind` is the class of the nodes or numbers, the
-    (dtype, shape, device) of the tensors, or the reason why the attribute is refused. If `is_optional`, the number or tensor
+    (dtype, shape, device, requires_grad) of the tensors, or the reason why the attribute is refused. If `is_optional`, the number or tensor
     may be None."""
 
     name: str
@@ -100,7 +100,7 @@ def _of_tensors(values):
             return REFUSED, f"it holds tensors of {_tensor(first)} and of {_tensor(value)}"
     if first.layout != torch.strided or first.is_nested or first.is_quantized:
         return REFUSED, "it holds tensors that are not dense"
-    return TENSOR, (first.dtype, tuple(first.shape), first.device)
+    return TENSOR, (first.dtype, tuple(first.shape), first.device, any(value.requires_grad for value in values))
 
 
 def _tensor(value):
@@ -143,9 +143,12 @@ def tensors(column, values, rows):
     if column.form == NUMBER:
         numbers = [0 if value is None else value for value in values] + [0] * missing
         return [torch.tensor(numbers, dtype=_DTYPES[column.kind]), *flags]
-    dtype, shape, device = column.kind
+    dtype, shape, device, requires_grad = column.kind
     empty = torch.zeros(shape, dtype=dtype, device=device) if missing or column.is_optional else None
-    return [torch.stack([empty if value is None else value for value in values] + [empty] * missing), *flags]
+    stacked = torch.stack([empty if value is None else value for value in values] + [empty] * missing)
+    if requires_grad and not stacked.requires_grad and torch.is_grad_enabled():  # all are None in this call
+        stacked.requires_grad_()
+    return [stacked, *flags]
 
 
 def _integers(numbers):
