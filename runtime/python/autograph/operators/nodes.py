@@ -73,6 +73,12 @@ def _read(staging, value, operand, kind):
     return staging.emit(ITEM, selected, [kind])[0]
 
 
+def _selected(column, row):
+    """The tensor in a row of a column, as a view: a write to it is a write to the column, which `tracing/trees.py` refuses."""
+    with torch._C.DisableTorchFunction(), torch._C._AutoDispatchBelowAutograd():  # may be called for an operand of torch
+        return torch.ops.aten.select.int(column, 0, row)
+
+
 def _once(staging, key, make):
     """What `make` has returned for this key in this region or around it; otherwise calls it."""
     region = staging.record.region
@@ -267,7 +273,7 @@ def _value(node, name):
     if column.form == NUMBER:
         get = functools.partial(_gathered, staging, tensors[0], row, _NUMBERS[column.kind])
     else:
-        get = functools.partial(operator.getitem, tensors[0], row)
+        get = functools.partial(_selected, tensors[0], row)
     if not column.is_optional:
         return get()
     return Value(kind, name, _gathered(staging, tensors[1], row, BOOL), get)
