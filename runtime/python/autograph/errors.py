@@ -155,6 +155,10 @@ class Unread(Signal):
         self.kind, self.name = kind, name
 
 
+class Observed(Signal):
+    """Restarts the call with columns, because an object among the arguments has turned out to be a node of a tree."""
+
+
 class Unencoded(Signal):
     """Restarts the call with the nodes of these classes as ordinary objects, because the trace cannot use their columns."""
 

@@ -253,21 +253,18 @@ impl ForwardBackward {
         }
         let inputs: Vec<Value> =
             body.params.iter().zip(&key.operands).filter(|pair| *pair.1).map(|(param, _)| *param).collect();
-        let summed_inputs = body.params.iter().zip(summed).filter(|pair| *pair.1).map(|(param, _)| *param);
-        let sums: Vec<(Value, Operand)> = summed_inputs
-            .map(|param| {
-                let sum = builder.value(adjoint::type_of(builder.ty(param)), None);
-                seeds.push(sum);
-                (param, sum.into())
-            })
-            .collect();
+        // The gradient of an argument that is passed on starts with the sum so far.
+        for (param, _) in body.params.iter().zip(summed).filter(|pair| *pair.1) {
+            let sum = builder.value(adjoint::type_of(builder.ty(*param)), None);
+            seeds.push(sum);
+            outputs.push((*param, sum));
+        }
         let Region { params, nodes, results: ends } = body;
         let mut forward = vec![nodes];
         let (outputs, given): (Vec<Value>, Vec<Option<Operand>>) =
             outputs.into_iter().map(|(value, seed)| (value, Some(seed.into()))).unzip();
         let emit = Emit { builder: &mut builder, attrs: attrs.clone() };
-        let found =
-            reverse::gradient(emit, &mut forward, &outputs, &given, &inputs, &sums, functions, formulas)?;
+        let found = reverse::gradient(emit, &mut forward, &outputs, &given, &inputs, functions, formulas)?;
         let mut emit = Emit { builder: &mut builder, attrs: attrs.clone() };
         let gradients = inputs
             .iter()

@@ -16,16 +16,12 @@ pub(super) struct Reverse<'a> {
     pub(super) formulas: &'a mut dyn Formulas,
 }
 
-/// The gradients of `outputs` with respect to `inputs`. `sums` are gradients of inputs so far, to which their gradients
-/// are added.
-#[expect(clippy::too_many_arguments, reason = "the walk and its context")]
 pub(super) fn gradient(
     emit: Emit<'_>,
     forward: &mut [Vec<Node>],
     outputs: &[Value],
     seeds: &[Option<Operand>],
     inputs: &[Value],
-    sums: &[(Value, Operand)],
     functions: &mut Functions,
     formulas: &mut dyn Formulas,
 ) -> Result<Vec<Option<Operand>>, Error> {
@@ -40,7 +36,7 @@ pub(super) fn gradient(
     }
     let activity = Activity::new(&emit.builder.values, forward, inputs, outputs);
     let mut reverse = Reverse { emit, activity, functions, formulas };
-    let gradients = reverse.gradients(forward, outputs, seeds, inputs, sums);
+    let gradients = reverse.gradients(forward, outputs, seeds, inputs);
     for (nodes, mut before) in forward.iter_mut().zip(untouched) {
         before.append(nodes);
         *nodes = before;
@@ -69,12 +65,8 @@ impl Reverse<'_> {
         outputs: &[Value],
         seeds: &[Option<Operand>],
         inputs: &[Value],
-        sums: &[(Value, Operand)],
     ) -> Result<Vec<Option<Operand>>, Error> {
         let mut adjoints = Adjoints::default();
-        for (input, sum) in sums {
-            adjoints.set(*input, sum.clone());
-        }
         for (index, output) in outputs.iter().enumerate() {
             let seed = match seeds.get(index) {
                 Some(Some(seed)) => self.detached(seed.clone()),

@@ -9,11 +9,12 @@ import types
 import warnings
 
 import torch
+from torch.utils import _pytree as pytree
 
 from .._runtime import Callable
 from ..capture import profile
 from ..capture.staging import current
-from ..errors import Assumed, AutographError, Eager, Misfit, Restart, StagingError, Unencoded, Unread, located
+from ..errors import Assumed, AutographError, Eager, Misfit, Observed, Restart, StagingError, Unencoded, Unread, located
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
@@ -21,6 +22,7 @@ from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, Trace, name_of, span_of
 from ..tracing.tracebacks import in_user_code
+from ..trees.classes import observe, occur_in
 from ..trees.encoding import Forest
 from . import fallback as fallbacks
 from . import progress, saved
@@ -101,10 +103,11 @@ class Function(Callable):
             return self.__ag_inline__(args, kwargs)
         flat = flatten_plain(args, kwargs)
         if flat is None:
-            encoded = self._encoded(args, kwargs)
-            if encoded is not None:
-                return self._called_with_trees(encoded, args, kwargs)
-            flat = flatten(args, kwargs)
+            if occur_in(args) or kwargs and occur_in(kwargs.values()):
+                encoded = self._encoded(args, kwargs)
+                if encoded is not None:
+                    return self._called_with_trees(encoded, args, kwargs)
+            flat = pytree.tree_flatten((args, kwargs))
         leaves, structure = flat
         if self._speculation is not None:
             if self._speculation.is_profiling:
@@ -119,14 +122,18 @@ class Function(Callable):
             reason = self._relaxed(assumed)
         except Eager as eager:
             reason = eager.reason
+        except Observed:
+            return self._call(*args, **kwargs)
         return self._in_python(reason, args, kwargs)
 
     def _encoded(self, args, kwargs):
         """The arguments with their trees encoded as columns; None if there are none. If Python may run a part of the call,
         trees remain objects."""
-        if self.input_signature is not None or self._speculation is not None or self.fallback is not None or fallbacks.is_inherited():
-            return None
-        return self._trees.encoded(args, kwargs)
+        return self._trees.encoded(args, kwargs) if self._takes_trees() else None
+
+    def _takes_trees(self):
+        modes = self.input_signature, self._speculation, self.fallback
+        return all(mode is None for mode in modes) and not fallbacks.is_inherited()
 
     def _called_with_trees(self, encoded, args, kwargs):
         unencoded = None
@@ -284,6 +291,8 @@ class Function(Callable):
                 except Unencoded as unencoded:
                     self._trees.exclude(unencoded.kinds)
             return self._traced(*flatten(args, kwargs), args, kwargs)
+        except Observed:
+            return self.trace(*args, **kwargs)
         except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)
         except Eager:
@@ -369,6 +378,8 @@ class Function(Callable):
             else:
                 family.add(sizes, trace)
                 return trace
+        if rows is None and self._takes_trees() and observe(leaves):
+            raise Observed
         family.seen.append(shapes)
         return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs, rows))
 

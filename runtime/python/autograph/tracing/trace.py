@@ -265,7 +265,7 @@ class Trace:
             overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
         return tensors
 
-    def run(self, leaves, args, kwargs, originals={}):
+    def run(self, leaves, args, kwargs, originals=None):
         """Runs the graph with these arguments. `originals` maps the id of a container in them to the caller's container, in
         whose place it is (`trees/encoding.py`)."""
         tensors = self.inputs(leaves)
@@ -295,7 +295,8 @@ class Trace:
             outside[id(self.containers[0])] = kwargs
         else:
             found = containers_in((args, kwargs))
-            outside.update((id(c), originals.get(id(now), now)) for c, now in zip(self.containers, found))
+            found = (originals.get(id(container), container) for container in found) if originals else found
+            outside.update(zip(map(id, self.containers), found))
         if self.only_returns:
             return self.result.value(outputs, outside)[0]
         return self._applied(outputs, outside)

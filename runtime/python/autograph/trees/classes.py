@@ -14,7 +14,6 @@ import re
 import sys
 import types
 import typing
-import weakref
 
 import torch
 
@@ -25,7 +24,11 @@ _HOOKS = ("__getattribute__", "__getattr__", "__setattr__", "__delattr__")
 _OF_PYTHON = 1 << 9  # the flag of classes that a `class` statement has made
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
-_OBSERVED = weakref.WeakSet()  # classes of which an object has been seen to hold another one
+#: Classes whose objects neither are nodes nor hold them in a structure of arguments. Each call looks its arguments up here.
+_OTHER_CLASSES = {torch.Tensor, torch.nn.Parameter, int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device}
+_MOST_CLASSES = 4096
+
+_OBSERVED = set()  # classes of which an object has been seen to hold another one
 
 
 @functools.lru_cache(maxsize=4096)
@@ -45,15 +48,38 @@ def is_plain(kind):
     return all(base is object or base.__flags__ & _OF_PYTHON for base in kind.__mro__)  # else C code holds state
 
 
+def occur_in(values):
+    """Whether a node of a class that is known to refer to itself is among the values, or in lists, tuples and dictionaries
+    there. Fast, because each call asks."""
+    for value in values:
+        kind = type(value)
+        if kind in _OTHER_CLASSES:
+            continue
+        if kind is list or kind is tuple or kind is dict:
+            if occur_in(value.values() if kind is dict else value):
+                return True
+        elif is_plain(kind):
+            if is_node_class(kind) or is_record(kind) and _is_observed(value, kind):
+                return True
+        elif len(_OTHER_CLASSES) < _MOST_CLASSES:
+            _OTHER_CLASSES.add(kind)
+    return False
+
+
 def is_record(kind):
     """Whether a class is a named tuple."""
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
 
 
-def is_node(value):
-    """Whether an object is a node: its class refers to itself."""
-    kind = type(value)
-    return is_plain(kind) and (_names_itself(kind) or kind in _OBSERVED or _is_observed(value, kind))
+def is_node_class(kind):
+    """Whether a plain class is known to refer to itself."""
+    return _names_itself(kind) or kind in _OBSERVED
+
+
+def observe(values):
+    """Looks for objects that hold another object of their class. Returns whether there is one; its class is then known to
+    refer to itself. Slower than `occur_in`, so that only new traces ask."""
+    return any([is_plain(type(v)) and type(v) not in _OBSERVED and _is_observed(v, type(v)) for v in values])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -108,23 +134,20 @@ def _classes_in(hint, kind, scope):
 
 def _is_observed(value, kind):
     """Whether an object holds another object of its class, in an attribute or in a list or tuple there."""
-    for held in values_of(value):
-        if type(held) is kind or type(held) in (list, tuple) and any(type(item) is kind for item in held):
+    names = _slots(kind)
+    held = value.__dict__.values() if kind.__dictoffset__ else ()
+    if names:
+        held = [*held, *(getattr(value, name, None) for name in names)]
+    for item in tuple.__iter__(value) if issubclass(kind, tuple) else held:
+        which = type(item)
+        if which is kind or (which is list or which is tuple) and kind in set(map(type, item)):
             _OBSERVED.add(kind)
             return True
     return False
 
 
-def values_of(value):
-    """The values of the attributes of an object."""
-    if isinstance(value, tuple):
-        return list(tuple.__iter__(value))
-    found = list(getattr(value, "__dict__", {}).values())
-    for base in type(value).__mro__:
-        for member in base.__dict__.values():
-            if isinstance(member, types.MemberDescriptorType):
-                try:
-                    found.append(member.__get__(value))
-                except AttributeError:
-                    pass
-    return found
+@functools.lru_cache(maxsize=4096)
+def _slots(kind):
+    """The names of the slots of a class and its bases."""
+    members = (item for base in kind.__mro__ for item in base.__dict__.items())
+    return [name for name, member in members if isinstance(member, types.MemberDescriptorType)]

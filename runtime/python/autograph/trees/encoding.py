@@ -12,9 +12,6 @@ from torch.utils import _pytree as pytree
 from . import classes
 from .columns import MISSING, NUMBER, TENSOR, described, parts, tensors
 
-_LEAVES = frozenset({torch.Tensor, torch.nn.Parameter, int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device})
-
-
 class Table(NamedTuple):
     """The class of rows, and its columns."""
 
@@ -106,19 +103,13 @@ class Forest:
     def _replaced(self, value, encoded):
         """The value with roots in place of nodes; the value itself if it has none."""
         kind = type(value)
-        if kind in _LEAVES:
-            return value
         if kind is dict:
-            if _LEAVES.issuperset(map(type, value.values())):
-                return value
             items = {key: self._replaced(item, encoded) for key, item in value.items()}
             if all(items[key] is value[key] for key in value):
                 return value
             encoded.originals[id(items)] = value
             return items
         if kind is list or kind is tuple:
-            if _LEAVES.issuperset(map(type, value)):
-                return value
             if value and len(set(map(type, value))) == 1 and all(map(self._is_node, value)):
                 return self._root(encoded, type(value[0]), value, len(value))
             items = [self._replaced(item, encoded) for item in value]
@@ -131,7 +122,7 @@ class Forest:
         return self._root(encoded, kind, [value], None) if self._is_node(value) else value
 
     def _is_node(self, value):
-        return type(value) not in self.excluded and classes.is_node(value)
+        return type(value) not in self.excluded and classes.is_plain(type(value)) and classes.is_node_class(type(value))
 
     def _root(self, encoded, kind, nodes, count):
         root = Root(kind, len(encoded.roots), count)
