@@ -12,7 +12,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from ..capture import permanent, profile, scalars, texts
 from ..capture.rows import refuse, resolved, stand_ins_in
 from ..capture.staging import current
-from ..conversion import converter
+from ..conversion import converter, spans
 from ..errors import Eager, StagingError, Unconverted
 from . import draws, formats, passages, python_calls, recursion
 from .overloads import OVERLOADS
@@ -194,7 +194,7 @@ def _enter(f, args, keywords):
     is_watched = converted is not None and not converter.is_of_torch(f)
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
-    if staging is not None and staging.grove is not None and converted is None and not converter.is_converted(f):
+    if staging is not None and staging.grove is not None and converted is None and not spans.is_converted_text(f.__code__.co_filename):
         args, keywords = resolved((tuple(args), keywords))
         if not converter.is_of_this_package(f):
             _refuse_nodes(f, args, keywords)

@@ -424,7 +424,10 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
     setattr(Value, f"__r{_special}__", _reflected)
 for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem"):
     setattr(Value, f"__{_name}__", _operator(_name)[0])
-for _name in ("__hash__", "__repr__", "__str__", "__bool__", "__len__", "__iter__", "__index__", "__format__"):
+for _name in ("__hash__", "__repr__", "__str__", "__bool__", "__len__", "__iter__", "__index__", "__format__", "__setitem__", "__contains__"):
     setattr(Value, _name, _refused(_name))
-for _name in ("__hash__", "__repr__", "__str__", "__eq__", "__ne__", "__format__", "__contains__"):
+for _name in (
+    "__hash__", "__repr__", "__str__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__format__", "__contains__",
+    "__setitem__", "__delitem__", "__add__", "__radd__", "__iadd__", "__mul__", "__rmul__", "__imul__",
+):  # fmt: skip
     setattr(Nodes, _name, _refused(_name))

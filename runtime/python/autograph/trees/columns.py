@@ -139,10 +139,10 @@ def tensors(column, values, rows):
         return []
     flags = []
     if column.is_optional:
-        flags = [torch.tensor([value is not None for value in values] + [False] * missing)]
+        flags = [torch.tensor([value is not None for value in values] + [False] * missing, device="cpu")]
     if column.form == NUMBER:
         numbers = [0 if value is None else value for value in values] + [0] * missing
-        return [torch.tensor(numbers, dtype=_DTYPES[column.kind]), *flags]
+        return [torch.tensor(numbers, dtype=_DTYPES[column.kind], device="cpu"), *flags]
     dtype, shape, device, requires_grad = column.kind
     empty = torch.zeros(shape, dtype=dtype, device=device) if missing or column.is_optional else None
     stacked = torch.stack([empty if value is None else value for value in values] + [empty] * missing)
@@ -152,7 +152,7 @@ def tensors(column, values, rows):
 
 
 def _integers(numbers):
-    return torch.tensor(numbers, dtype=torch.int64)
+    return torch.tensor(numbers, dtype=torch.int64, device="cpu")
 
 
 def parts(column):

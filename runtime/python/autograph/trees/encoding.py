@@ -4,6 +4,7 @@ The objects are numbered in the order in which they are found, breadth first; an
 that shared nodes stay shared, and cycles end. Only the attributes that a graph reads have columns. Objects are read again
 in each call, because the program may change them."""
 
+import threading
 from typing import NamedTuple
 
 import torch
@@ -76,10 +77,12 @@ class Forest:
     def __init__(self):
         self.columns = {}  # class -> {name of an attribute: Column, or None before its first call}
         self.excluded = set()
+        self._lock = threading.RLock()
 
     def read(self, kind, name):
         """Adds an attribute that a graph reads."""
-        self.columns.setdefault(kind, {}).setdefault(name, None)
+        with self._lock:
+            self.columns.setdefault(kind, {}).setdefault(name, None)
 
     def exclude(self, kinds):
         """Leaves objects of these classes as they are."""
@@ -91,6 +94,10 @@ class Forest:
 
     def encoded(self, args, kwargs):
         """The arguments with their trees encoded; None if there are none."""
+        with self._lock:
+            return self._encoded(args, kwargs)
+
+    def _encoded(self, args, kwargs):
         encoded = Encoded()
         encoded.args = tuple([self._replaced(value, encoded) for value in args])
         encoded.kwargs = {name: self._replaced(value, encoded) for name, value in kwargs.items()}
@@ -146,7 +153,7 @@ class Forest:
                     _add(_linked(found), nodes, rows)
         described_columns = self._described(nodes, values)
         tables = tuple(Table(kind, tuple(columns)) for kind, columns in described_columns.items())
-        found = [torch.tensor([rows[id(node)] for node in roots], dtype=torch.int64)]
+        found = [torch.tensor([rows[id(node)] for node in roots], dtype=torch.int64, device="cpu")]
         for kind, columns in described_columns.items():
             for column in columns:
                 found += tensors(column, values.get((kind, column.name), []), rows)
