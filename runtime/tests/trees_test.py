@@ -306,6 +306,42 @@ def test_objects_are_read_in_each_call():
     assert len(staged.traces) == 1
 
 
+def test_returned_nodes():
+    def leftmost(node):
+        while node.left is not None:
+            node = node.left
+        return node
+
+    def parts(node):
+        return {"left": node.left, "all": [node, node.right]}
+
+    leftmost_staged, parts_staged = ag.function(leftmost), ag.function(parts)
+    for seed in range(6):
+        tree = number(random.Random(seed), 3)
+        assert leftmost_staged(tree) is leftmost(tree)
+        found = parts_staged(tree)
+        assert found["left"] is tree.left and found["all"][0] is tree and found["all"][1] is tree.right
+    assert len(leftmost_staged.traces) == len(parts_staged.traces) == 1
+
+
+def test_call_and_other_special_methods():
+    def program(node):
+        return node(2.0) + node[3]
+
+    assert_one_graph(program, lambda dice, depth: functools.reduce(lambda rest, _: Special(dice.random(), rest), range(depth), None) or Special(1.0))
+
+
+class Special:
+    def __init__(self, value: float, rest: "Special | None" = None):
+        self.value, self.rest = value, rest
+
+    def __call__(self, x):
+        return x * self.value if self.rest is None else self.rest(x) + self.value
+
+    def __getitem__(self, index):
+        return self.value * index
+
+
 def test_attribute_of_none():
     def second(node):
         return node.next.next.value
@@ -417,13 +453,15 @@ def test_other_values():
     assert_as_objects(lambda node: torch.ones(2) * len(node.word) * len(node.left.word), mixed, "`word` cannot be a column: it holds `str`")
 
 
-def test_returned_nodes():
-    def leftmost(node):
-        while node.left is not None:
+def test_returned_list_of_nodes():
+    def path(node):
+        found = []
+        while node is not None:
+            found.append(node)
             node = node.left
-        return node
+        return found
 
-    assert_as_objects(leftmost, number, "a node of a tree leaves the function", lambda a, b: None)
+    assert_as_objects(path, number, "a list of nodes leaves the function", lambda a, b: None)
 
 
 def test_code_that_is_not_converted():

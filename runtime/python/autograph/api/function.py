@@ -140,7 +140,7 @@ class Function(Callable):
         while encoded is not None:
             try:
                 leaves, trace = self._trace_of_trees(encoded)
-                return trace.run(leaves, encoded.args, encoded.kwargs, encoded.originals)
+                return trace.run(leaves, encoded.args, encoded.kwargs, encoded)
             except Assumed as assumed:
                 return self._in_python(self._relaxed(assumed), args, kwargs)
             except Eager as eager:

@@ -10,7 +10,7 @@ import torch
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from ..capture import permanent, profile, scalars, texts
-from ..capture.rows import refuse, resolved, stand_ins_in
+from ..capture.rows import StandIn, refuse, resolved, stand_ins_in
 from ..capture.staging import current
 from ..conversion import converter, spans
 from ..errors import Eager, StagingError, Unconverted
@@ -54,6 +54,8 @@ def _leave_as_it_is(f, args, scope):
 
 def call(f, args, keywords):
     """Calls the converted form of `f` if it is user code, otherwise `f` itself."""
+    if isinstance(f, StandIn):
+        return f(*args, **keywords)
     try:
         overload = OVERLOADS.get(f)
         if overload is None and isinstance(f, types.FunctionType) and f.__code__ is _DYNAMO_WRAPPER:

@@ -111,6 +111,14 @@ class Row(NamedTuple):
         return f"a `{self.kind.__name__}` of the arguments"
 
 
+def holds_rows(spec):
+    """Whether a list, tuple or dictionary holds nodes."""
+    if isinstance(spec, Tree):
+        return any(map(holds_rows, spec.children))
+    inner = {Growing: "element", Packed: "tree", Optional: "inner"}.get(type(spec))
+    return isinstance(spec, Row) if inner is None else holds_rows(getattr(spec, inner))
+
+
 class Packed(NamedTuple):
     """A structure as an element of a list: a tuple of the graph."""
 

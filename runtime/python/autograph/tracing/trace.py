@@ -35,7 +35,8 @@ from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record.queries import checked_late, checks_first, has_effects, has_random, overwrites
-from . import ambient, differentiable, graphs, overlap, trees
+from . import ambient, differentiable, graphs, overlap
+from . import trees as trees_
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .generators import Generators
@@ -114,7 +115,7 @@ class Trace:
         staging.objects.watch_generators()
         if draws:
             staging.objects.heap.compare_all()
-        args, kwargs = copies(trees.stand_ins(staging, unflatten(fakes, structure)))
+        args, kwargs = copies(trees_.stand_ins(staging, unflatten(fakes, structure)))
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
@@ -222,7 +223,7 @@ class Trace:
         self.gradient_guards = list(staging.gradients.guards.values())
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
-        trees.check(staging, self, span)
+        trees_.check(staging, self, span)
         #: For each write, whether autograd records it. The outputs `without_history` are those of the other writes.
         self.recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         written = enumerate(self.recorded, len(self.result.operands))
@@ -265,9 +266,8 @@ class Trace:
             overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
         return tensors
 
-    def run(self, leaves, args, kwargs, originals=None):
-        """Runs the graph with these arguments. `originals` maps the id of a container in them to the caller's container, in
-        whose place it is (`trees/encoding.py`)."""
+    def run(self, leaves, args, kwargs, trees=None):
+        """Runs the graph with these arguments. `trees` are those whose columns are in the arguments (`Encoded`)."""
         tensors = self.inputs(leaves)
         for capture, flag in self.flags:
             if flag:
@@ -295,8 +295,10 @@ class Trace:
             outside[id(self.containers[0])] = kwargs
         else:
             found = containers_in((args, kwargs))
-            found = (originals.get(id(container), container) for container in found) if originals else found
+            found = found if trees is None else map(trees.original, found)
             outside.update(zip(map(id, self.containers), found))
+        if trees is not None:
+            outside.update(trees.nodes)
         if self.only_returns:
             return self.result.value(outputs, outside)[0]
         return self._applied(outputs, outside)
@@ -430,7 +432,7 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
                 staging.grove.begin()
             for optimizer in optimizers:
                 prepare(staging, optimizer)
-            return trees.returned(staging, calls.call(python_function, args, kwargs))
+            return trees_.returned(staging, calls.call(python_function, args, kwargs))
     except Unreachable:
         return None
     finally:

@@ -61,7 +61,12 @@ class Encoded:
         self.args = self.kwargs = None
         self.roots = []  # the nodes, in the order of their positions
         self.first = None
+        self.nodes = {}  # ("rows", class) -> the objects in the rows of its columns
         self.originals = {}  # id of a new container -> the container of the program
+
+    def original(self, container):
+        """The container of the program in whose place one with roots is among the arguments."""
+        return self.originals.get(id(container), container)
 
     def sizes(self, leaves):
         """The dimensions of the leaves that are the number of rows or items, which the code never sees: index of the leaf ->
@@ -103,8 +108,8 @@ class Forest:
         encoded.kwargs = {name: self._replaced(value, encoded) for name, value in kwargs.items()}
         if encoded.first is None:
             return None
-        tables, rows = self._tables(encoded.roots)
-        encoded.first.tables, encoded.first.tensors = tables, rows
+        encoded.first.tables, encoded.first.tensors, nodes = self._tables(encoded.roots)
+        encoded.nodes = {("rows", kind): found for kind, found in nodes.items()}
         return encoded
 
     def _replaced(self, value, encoded):
@@ -139,8 +144,8 @@ class Forest:
         return root
 
     def _tables(self, roots):
-        """The tables of all nodes that can be reached from the roots through the attributes that graphs read, and their
-        tensors."""
+        """The tables of all nodes that can be reached from the roots through the attributes that graphs read, their
+        tensors, and the nodes of each class in the order of their rows."""
         nodes, rows, values = {kind: [] for kind in self.columns}, {}, {}
         _add(roots, nodes, rows)
         done = dict.fromkeys(nodes, 0)
@@ -157,7 +162,7 @@ class Forest:
         for kind, columns in described_columns.items():
             for column in columns:
                 found += tensors(column, values.get((kind, column.name), []), rows)
-        return tables, tuple(found)
+        return tables, tuple(found), nodes
 
     def _described(self, nodes, values):
         """The column of each attribute that graphs read. If one differs from that of earlier calls, all numbers and tensors
