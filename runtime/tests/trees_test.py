@@ -448,6 +448,28 @@ def test_tensors_of_different_shapes():
     assert_as_objects(lambda node: node.value.sum() + node.left.value.sum(), shapes, "`value` cannot be a column: it holds tensors of")
 
 
+def test_attributes_of_other_classes():
+    """Nodes that only other nodes refer to cannot remain objects alone."""
+
+    def labels(page):
+        return len(page.notes[0].text) * page.value
+
+    pages = lambda dice, depth: Page(2.0, [Note("ab", Page(1.0, []))])  # noqa: E731
+    assert_as_objects(labels, pages, "each object of the class `Page`.*`text` cannot be a column")
+
+
+@dataclasses.dataclass
+class Page:
+    value: float
+    notes: "list[Note]"
+
+
+@dataclasses.dataclass
+class Note:
+    text: str
+    page: Page
+
+
 def test_other_values():
     mixed = lambda dice, depth: Word("a", Word("b"))  # noqa: E731
     assert_as_objects(lambda node: torch.ones(2) * len(node.word) * len(node.left.word), mixed, "`word` cannot be a column: it holds `str`")

@@ -136,7 +136,7 @@ class Function(Callable):
         return all(mode is None for mode in modes) and not fallbacks.is_inherited()
 
     def _called_with_trees(self, encoded, args, kwargs):
-        unencoded = None
+        unencoded, excluded = None, set()
         while encoded is not None:
             try:
                 leaves, trace = self._trace_of_trees(encoded)
@@ -149,14 +149,14 @@ class Function(Callable):
                 self._trees.read(unread.kind, unread.name)
             except Unencoded as signal:
                 unencoded = signal
-                self._trees.exclude(unencoded.kinds)
+                excluded |= self._trees.exclude(unencoded.kinds, encoded.roots)
             encoded = self._trees.encoded(args, kwargs)
         try:
             result = self._call(*args, **kwargs)
         except Exception:  # the call fails with objects, too
-            self._trees.include(unencoded.kinds)
+            self._trees.include(excluded)
             raise
-        kinds = ", ".join(sorted(f"`{kind.__name__}`" for kind in unencoded.kinds))
+        kinds = ", ".join(sorted(f"`{kind.__name__}`" for kind in excluded))
         message = f"`{self.__name__}` is traced again for each object of the class {kinds}, which is slow: {unencoded.message}"
         warnings.warn(message if unencoded.span is None else f"{message}\n{located(unencoded.span)}", stacklevel=4)
         return result
@@ -289,7 +289,7 @@ class Function(Callable):
                 except Unread as unread:
                     self._trees.read(unread.kind, unread.name)
                 except Unencoded as unencoded:
-                    self._trees.exclude(unencoded.kinds)
+                    self._trees.exclude(unencoded.kinds, encoded.roots)
             return self._traced(*flatten(args, kwargs), args, kwargs)
         except Observed:
             return self.trace(*args, **kwargs)

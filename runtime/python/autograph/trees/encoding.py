@@ -89,9 +89,12 @@ class Forest:
         with self._lock:
             self.columns.setdefault(kind, {}).setdefault(name, None)
 
-    def exclude(self, kinds):
-        """Leaves objects of these classes as they are."""
-        self.excluded |= kinds
+    def exclude(self, kinds, roots):
+        """Leaves roots of these classes as they are; all roots, if none of them has such a class. Returns their classes."""
+        of_roots = {type(root) for root in roots}
+        excluded = kinds & of_roots or of_roots
+        self.excluded |= excluded
+        return excluded
 
     def include(self, kinds):
         """The opposite of `exclude`."""
