@@ -328,7 +328,10 @@ def test_call_and_other_special_methods():
     def program(node):
         return node(2.0) + node[3]
 
-    assert_one_graph(program, lambda dice, depth: functools.reduce(lambda rest, _: Special(dice.random(), rest), range(depth), None) or Special(1.0))
+    def chain(dice, depth):
+        return functools.reduce(lambda rest, _: Special(dice.random(), rest), range(depth), Special(1.0))
+
+    assert_one_graph(program, chain)
 
 
 class Special:

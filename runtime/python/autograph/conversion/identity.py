@@ -1,7 +1,7 @@
 """Comparisons of identity in converted code.
 
-`node.left is None` becomes `ag__.is_(node.left, None)`, because a node of a tree may be None on some paths of a graph. Comparisons
-with a literal other than None, such as `x is True`, remain."""
+`node.left is None` becomes `ag__.is_(node.left, None)`, because a node of a tree may be None on some paths of a graph.
+Comparisons with a literal other than None, such as `x is True`, remain."""
 
 import ast
 

@@ -196,7 +196,8 @@ def _enter(f, args, keywords):
     is_watched = converted is not None and not converter.is_of_torch(f)
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
-    if staging is not None and staging.grove is not None and converted is None and not spans.is_converted_text(f.__code__.co_filename):
+    is_as_it_is = converted is None and not spans.is_converted_text(f.__code__.co_filename)
+    if is_as_it_is and staging is not None and staging.grove is not None:
         args, keywords = resolved((tuple(args), keywords))
         if not converter.is_of_this_package(f):
             _refuse_nodes(f, args, keywords)

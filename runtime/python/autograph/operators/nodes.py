@@ -180,7 +180,9 @@ for _name in ("__hash__", "__repr__", "__str__", "__format__", "__bool__", "__re
     setattr(Node, _name, _refused(_name))
 
 #: Special methods that are not called by operators, or that a stand-in defines itself.
-_OWN = {*dir(Node), "__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__getnewargs__", "__replace__"}
+_OWN = {
+    *dir(Node), "__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__getnewargs__", "__replace__",
+}  # fmt: skip
 
 
 @functools.lru_cache(maxsize=1024)
@@ -424,7 +426,9 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
     setattr(Value, f"__r{_special}__", _reflected)
 for _name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem"):
     setattr(Value, f"__{_name}__", _operator(_name)[0])
-for _name in ("__hash__", "__repr__", "__str__", "__bool__", "__len__", "__iter__", "__index__", "__format__", "__setitem__", "__contains__"):
+for _name in (
+    "__hash__", "__repr__", "__str__", "__bool__", "__len__", "__iter__", "__index__", "__format__", "__setitem__", "__contains__",
+):  # fmt: skip
     setattr(Value, _name, _refused(_name))
 for _name in (
     "__hash__", "__repr__", "__str__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__format__", "__contains__",

@@ -185,7 +185,8 @@ def record_raise(staging, error):
     for held in stand_ins_in(error.args):
         refuse(held._ag_kinds(), "this raises an exception that holds a node", span)
     if staging.grove is not None and isinstance(error, (AttributeError, TypeError)):
-        refuse(staging.grove.columns, f"this raises a `{type(error).__name__}`, perhaps because a stand-in of a node lacks an operation", span)
+        message = f"this raises a `{type(error).__name__}`, perhaps because the stand-in of a node lacks an operation"
+        refuse(staging.grove.columns, message, span)
     kind, parts = type(error), error.args
     if not all(isinstance(part, (str, int, float, bool, torch.Tensor)) or is_staged(part) for part in parts):
         kind = WithParts(error)

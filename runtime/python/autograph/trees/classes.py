@@ -19,13 +19,17 @@ import torch
 
 #: Packages whose objects are no nodes.
 _LIBRARIES = ("torch", "numpy", "builtins", "autograph")
-_OTHERS = (torch.nn.Module, torch.optim.Optimizer, enum.Enum, BaseException, type, dict, list, set, frozenset, str, bytes, int, float)
+_OTHERS = (
+    torch.nn.Module, torch.optim.Optimizer, enum.Enum, BaseException, type, dict, list, set, frozenset, str, bytes, int, float,
+)  # fmt: skip
 _HOOKS = ("__getattribute__", "__getattr__", "__setattr__", "__delattr__")
 _OF_PYTHON = 1 << 9  # the flag of classes that a `class` statement has made
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 #: Classes whose objects neither are nodes nor hold them in a structure of arguments. Each call looks its arguments up here.
-_OTHER_CLASSES = {torch.Tensor, torch.nn.Parameter, int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device}
+_OTHER_CLASSES = {
+    torch.Tensor, torch.nn.Parameter, int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device,
+}  # fmt: skip
 _MOST_CLASSES = 4096
 
 _OBSERVED = set()  # classes of which an object has been seen to hold another one
@@ -100,20 +104,22 @@ def named_classes(kind):
     """The plain classes that the annotations of a class, its bases and its `__init__` name."""
     found = set()
     for base in kind.__mro__:
-        init = base.__dict__.get("__init__")
-        hints = dict(base.__dict__.get("__annotations__") or {})
-        if isinstance(init, types.FunctionType):
-            hints.update(init.__annotations__)
-        for hint in hints.values():
+        for hint in _hints(base).values():
             found |= _classes_in(hint, kind, vars(sys.modules.get(base.__module__, typing)))
     return found
+
+
+def _hints(base):
+    """The annotations of a class itself: of its attributes, and of the parameters of its `__init__`."""
+    init = base.__dict__.get("__init__")
+    of_init = init.__annotations__ if isinstance(init, types.FunctionType) else {}
+    return {**of_init, **(base.__dict__.get("__annotations__") or {})}
 
 
 def annotated(kind, name):
     """The plain classes that the annotation of an attribute names."""
     for base in kind.__mro__:
-        init = base.__dict__.get("__init__")
-        hints = {**(init.__annotations__ if isinstance(init, types.FunctionType) else {}), **(base.__dict__.get("__annotations__") or {})}
+        hints = _hints(base)
         if name in hints:
             return _classes_in(hints[name], kind, vars(sys.modules.get(base.__module__, typing)))
     return set()

@@ -24,8 +24,8 @@ _DTYPES = {int: torch.int64, bool: torch.bool, float: torch.float64}
 
 class Column(NamedTuple):
     """What a graph knows about an attribute of the objects of a class. `kind` is the class of the nodes or numbers, the
-    (dtype, shape, device, requires_grad) of the tensors, or the reason why the attribute is refused. If `is_optional`, the number or tensor
-    may be None."""
+    (dtype, shape, device, requires_grad) of the tensors, or the reason why the attribute is refused. If `is_optional`, the
+    number or tensor may be None."""
 
     name: str
     form: str
