@@ -9,7 +9,7 @@ import itertools
 import torch
 
 from ..capture import profile, scalars
-from ..capture.staging import current, is_staged
+from ..capture.staging import current, is_condition, is_staged
 from ..conversion import spans
 from ..errors import StagingError, Unroll
 from ..record.ops import EQ, FOR, GE, Gradient, is_aten
@@ -163,15 +163,15 @@ def _has_tensor_operations(region):
 def _in_python(iter_, extra_test, body, get_state, set_state, names, passage):
     count, is_complete = 0, False
     continues = _continues(extra_test, passage, count)
-    if is_staged(continues) or continues:
+    if is_condition(continues) or continues:
         for target in iter_:
-            if is_staged(continues):
+            if is_condition(continues):
                 _guarded(current(), continues, lambda target=target: body(target), get_state, set_state, names)
             else:
                 body(target)
             count += 1
             continues = _continues(extra_test, passage, count)
-            if not is_staged(continues) and not continues:
+            if not is_condition(continues) and not continues:
                 break
         else:
             is_complete = True
@@ -183,7 +183,7 @@ def _continues(extra_test, passage, count):
     """Whether a loop continues after `count` iterations if its iterable has more elements: a staged boolean, or the
     assumed answer."""
     continues = extra_test is None or extra_test()
-    if passage is None or passage.expected is None or not is_staged(continues):
+    if passage is None or passage.expected is None or not is_condition(continues):
         return continues
     expected = passage.expected
     if count == expected.count and expected.is_complete:

@@ -2,7 +2,7 @@
 
 from ..capture import profile
 from ..capture.aliases import cell_state
-from ..capture.staging import current, is_staged
+from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
 from ..record.ops import IF
@@ -12,7 +12,7 @@ from .values import build, lower, spec_of
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
     passage = profile.passed("if")
-    if not is_staged(cond):
+    if not is_condition(cond):
         return body() if passages.truth(passage, cond) else orelse()
     staging = current()
     flag = passages.followed(passage, regions.condition(staging, cond, "`if`"))
