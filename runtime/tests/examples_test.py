@@ -30,8 +30,8 @@ GRAPHS = {
     "ppo": {"iterate": (3, {"for", "if"})},
     "resnet": {"train": (2, {"if"})},
     "seq2seq": {"train": (4, {"for", "if"}), "translate": (2, {"while"})},
-    "tree_lstm": {"train_step": (4, {"call", "if"}), "classify": (3, {"call", "if"})},
-    "tree_rnn": {"train_step": (3, {"call", "if"})},
+    "tree_lstm": {"train_step": (2, {"call", "if"}), "classify": (1, {"call", "if"})},
+    "tree_rnn": {"train_step": (2, {"call", "if"})},
     "training": {"train": (2, {"for", "if"}), "accuracy": (2, set())},
 }
 

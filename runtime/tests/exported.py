@@ -1,12 +1,16 @@
 """Conformance of exported functions: programs are exported, run in a process that has torch only (`torch_alone.py`), and
 compared with eager Python.
 
-    python exported.py torchscript [PROGRAMS]      # the table of README.md, as Markdown
+    python exported.py FORMAT [PROGRAMS [SUITE...]]      # a table of README.md, as Markdown
+
+Formats: torchscript, exported_program, onnx. Suites: random, gradients, state, workloads, examples.
 """
 
 import collections
+import contextlib
 import copy
 import importlib
+import io
 import os
 import pathlib
 import subprocess
@@ -19,6 +23,8 @@ from torch.utils import _pytree as pytree
 import autograph as ag
 import programs
 from autograph.tracing.arguments import flatten
+from examples_test import GRAPHS
+from examples_test import load as load_example
 from oracle import assert_equal
 from random_programs_test import load, run
 
@@ -36,11 +42,22 @@ class Table:
         return f"{self.same} same, {len(self.differences)} differ, refused: {dict(self.refusals)}"
 
 
+#: How a format writes a program to a folder for the other process, and its text for messages.
+FORMATS = {
+    "torchscript": (lambda program, folder: program.save_source(folder / "program.py"), lambda program: program.source),
+    "exported_program": (lambda program, folder: torch.export.save(program, folder / "program.pt2"), str),
+    "onnx": (lambda program, folder: program.save(folder / "program.onnx"), lambda program: str(program.model)),
+}
+
+
 class Cases:
     """Exported programs in a folder, with the outcomes of eager Python."""
 
     def __init__(self, folder, format):
         self.folder, self.export, self.expected, self.table = folder, getattr(ag.export, format), {}, Table()
+        self.is_flat = format == "onnx"  # a model returns a list of tensors
+        self.save, self.text = FORMATS[format]
+        self.texts = {}
 
     def add(self, name, function, arguments, calls, expected):
         """Exports a function for some arguments. `calls` are arguments with seeds, `expected` their outcomes."""
@@ -59,7 +76,8 @@ class Cases:
     def write(self, name, exported, calls, expected):
         folder = self.folder / name
         folder.mkdir()
-        exported.save_source(folder / "program.py")
+        self.save(exported, folder)
+        self.texts[name] = self.text(exported)
         torch.save([(tensors(arguments), seed) for arguments, seed in calls], folder / "calls.pt")
         self.expected[name] = expected
 
@@ -76,16 +94,29 @@ class Cases:
     def compare(self, name, found, expected):
         try:
             for one, other in zip(found, expected, strict=True):
-                if "raised" in (one[0], other[0]):
+                if self.is_flat and other[0] == "returned":
+                    other = other[0], pytree.tree_leaves(other[1]), *other[2:]
+                if "raised" in (one[0], other[0]) or one[0] == "not loaded":
                     assert one[0] == other[0], (one, other)
                 elif other[-1] is None:  # the changed arguments are not known
-                    assert_equal(one[1], other[1])
+                    assert_equal(numbers_like(one[1], other[1]), other[1])
                 else:
-                    assert_equal(one, other)
+                    assert_equal(numbers_like(one, other), other)
         except AssertionError as error:
-            self.table.differences.append(f"{name}: {error}\n{(self.folder / name / 'program.py').read_text()}")
+            self.table.differences.append(f"{name}: {error}\n{self.texts[name]}")
         else:
             self.table.same += 1
+
+
+def numbers_like(found, expected):
+    """A result in which the tensors in place of Python numbers are numbers."""
+    if type(expected) in (bool, int, float) and isinstance(found, torch.Tensor) and found.dim() == 0:
+        return found.item()
+    if isinstance(expected, (list, tuple)) and type(found) in (list, tuple) and len(found) == len(expected):
+        return type(found)(map(numbers_like, found, expected))
+    if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
+        return {key: numbers_like(item, expected[key]) for key, item in found.items()}
+    return found
 
 
 def tensors(arguments):
@@ -100,6 +131,9 @@ def reason(error):
     for start in ("it changes", "the graph calls Python", "it returns an object", "it adds to"):
         if text.startswith(start):
             return start
+    if text.startswith("torch."):  # `torch.export cannot trace`, `torch.onnx cannot write`
+        cause = "sizes that depend on data" if "data-dependent" in text else "an operator"
+        return f"{' '.join(text.split()[:3])} {cause}"
     if isinstance(error, ag.ExportError):
         return text.split("`")[-1].strip() if "calls itself" in text else text
     return "cannot be staged"
@@ -134,7 +168,7 @@ def state(folder, seeds, format):
 
 
 def gradients(folder, seeds, format):
-    """The gradients of random programs."""
+    """The gradients of random programs. TorchScript has derivatives for its modules; elsewhere, the program computes them."""
     cases = Cases(folder / "cases", format)
     module = load_programs(folder, seeds, programs.Program)
     for seed in seeds:
@@ -145,7 +179,11 @@ def gradients(folder, seeds, format):
             found = torch.autograd.grad(function(*call), call[:2], materialize_grads=True)
         except (RuntimeError, NameError, IndexError, ZeroDivisionError):  # in eager torch
             continue
-        cases.add(f"program_{seed}", function, call, [(call, seed)] * 2, [("gradients", found)] * 2)
+        if format == "torchscript":
+            cases.add(f"program_{seed}", function, call, [(call, seed)] * 2, [("gradients", found)] * 2)
+        else:
+            plain = detached(call)
+            cases.add(f"program_{seed}", gradient(function), plain, [(plain, seed)] * 2, [("returned", found, None)] * 2)
     return cases.compared()
 
 
@@ -153,6 +191,14 @@ def total(function):
     def program(a, m, n):
         a, b, s, *_, rows = function(a * 1, m * 1, n)
         return a.sum() + b.sum() + s.sum() + (rows * rows).sum()
+
+    return program
+
+
+def gradient(function):
+    def program(a, m, n):
+        a, m = a.detach().requires_grad_(), m.detach().requires_grad_()
+        return torch.autograd.grad(function(a, m, n), (a, m), materialize_grads=True)
 
     return program
 
@@ -200,22 +246,94 @@ def workloads(folder, format, names=None):
     return cases.compared()
 
 
+class Finished(BaseException):
+    """Ends a program whose functions have all been exported."""
+
+
+def examples(folder, format, names=None):
+    """The staged functions of the programs in `tests/examples/staged`: each is exported after two calls, and then called in
+    eager Python with the same arguments."""
+    (folder / "cases").mkdir()
+    cases = Cases(folder / "cases", format)
+    for name in names or sorted(GRAPHS):
+        module, done, dtype = load_example(name), set(), torch.get_default_dtype()
+        call = ag.Function.__call__
+
+        def wrapped(function, *args, module=module, done=done, name=name, call=call):
+            ag.Function.__call__ = call
+            try:
+                if function.__name__ in GRAPHS[name] and function.__name__ not in done:
+                    done.add(function.__name__)
+                    call(function, *args)
+                    arguments = copy_of_tensors(args)
+                    torch.manual_seed(0)
+                    result = call(function, *args)
+                    export_example(cases, f"{name}_{function.__name__}", function, arguments)
+                    if done == GRAPHS[name].keys():
+                        raise Finished
+                    return result
+                return call(function, *args)
+            finally:
+                ag.Function.__call__ = wrapped
+
+        ag.Function.__call__ = wrapped
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                module.main()
+        except Finished:
+            pass
+        finally:
+            ag.Function.__call__ = call
+            torch.set_default_dtype(dtype)
+    return cases.compared()
+
+
+def export_example(cases, name, function, arguments):
+    """Adds a function to the cases. Its eager call begins with the state that the exported program has."""
+
+    class Expected(list):
+        """The outcome of the eager call, which takes place after the export."""
+
+        def __getitem__(self, index):
+            if not self:
+                torch.manual_seed(0)
+                self.append(("returned", detached(function.python_function(*arguments)), None))
+            return super().__getitem__(index)
+
+    expected = Expected()
+    cases.add(name, function, arguments, [(copy_of_tensors(arguments), 0)], expected)
+    if name in cases.expected:
+        cases.expected[name] = [expected[0]]
+
+
+def copy_of_tensors(value):
+    """Arguments with copies of their tensors, but with the same objects otherwise."""
+    leaves, tree = pytree.tree_flatten(value)
+    leaves = [leaf.detach().clone().requires_grad_(leaf.requires_grad) if type(leaf) is torch.Tensor else leaf for leaf in leaves]
+    return pytree.tree_unflatten(leaves, tree)
+
+
 def detached(value):
     return pytree.tree_map(lambda leaf: leaf.detach() if isinstance(leaf, torch.Tensor) else leaf, value)
 
 
-def main(format, count=200):
+SUITES = {
+    "random": "random programs",
+    "gradients": "their gradients",
+    "state": "random programs with Python state",
+    "workloads": "programs of the benchmark",
+    "examples": "functions of the examples",
+}
+
+
+def main(format, count=200, *suites):
     print("| programs | same as eager | refused | differ |\n|---|---|---|---|")
     refusals = collections.Counter()
-    for title, suite, *arguments in (
-        ("random programs", random, range(count)),
-        ("their gradients", gradients, range(count)),
-        ("random programs with Python state", state, range(count)),
-        ("programs of the benchmark", workloads),
-    ):
+    for suite in suites or SUITES:
+        arguments = [range(int(count))] if suite in ("random", "gradients", "state") else []
         with tempfile.TemporaryDirectory() as folder:
-            table = suite(pathlib.Path(folder), *(arguments + [format] if arguments else [format]))
-        print(f"| {title} | {table.same} | {sum(table.refusals.values())} | {len(table.differences)} |")
+            table = globals()[suite](pathlib.Path(folder), *arguments, format)
+        print(f"| {SUITES[suite]} | {table.same} | {sum(table.refusals.values())} | {len(table.differences)} |", flush=True)
         refusals += table.refusals
         for difference in table.differences[:2]:
             print(difference, file=sys.stderr)
@@ -225,4 +343,4 @@ def main(format, count=200):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(*sys.argv[1:])

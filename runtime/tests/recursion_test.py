@@ -296,3 +296,21 @@ def test_drawings_and_passes():
     assert optimized.text().count("call @evaluate.2") == 3
     for drawn in (optimized.json(), optimized.dot(), optimized.svg()):
         assert "evaluate.2" in drawn
+
+
+def test_gradient_of_an_unchanged_argument_is_summed_through_the_calls():
+    """No level creates zeros for a weight that only other levels use, and no level adds the sums of its calls."""
+
+    def both(node, leaf, inner):
+        if LEFT[node] < 0:
+            return torch.tanh(leaf * node)
+        return torch.sin(both(LEFT[node], leaf, inner) * inner - both(RIGHT[node], leaf, inner))
+
+    def gradients(leaf, inner):
+        return torch.autograd.grad(both(torch.tensor(0), leaf, inner).sum(), (leaf, inner))
+
+    arguments = [t(0.3, -0.5).requires_grad_(), t(0.7, 1.5).requires_grad_()]
+    assert_equal(ag.function(gradients)(*arguments), gradients(*arguments))
+    text = ag.function(gradients).trace(*arguments).graph.optimized().text()
+    backward = [part for part in text.split("func @") if part.startswith("both.backward")]
+    assert backward and not any("aten.zeros" in part for part in backward), text

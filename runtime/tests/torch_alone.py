@@ -1,6 +1,6 @@
 """Runs exported functions in a process that has torch only: `python torch_alone.py CASES`.
 
-Each folder in CASES has a program (`program.py` with its tensors, or an archive `program.pt2`) and `calls.pt`: for each
+Each folder in CASES has a program (`program.py` with its tensors, an archive `program.pt2`, or a model `program.onnx`) and `calls.pt`: for each
 call its arguments and the seed. The outcomes are written to `outcomes.pt`.
 """
 
@@ -12,10 +12,30 @@ import torch
 
 
 def load(folder):
+    if (folder / "program.pt2").exists():
+        return torch.export.load(folder / "program.pt2").module()
+    if (folder / "program.onnx").exists():
+        return Model(folder / "program.onnx")
     spec = importlib.util.spec_from_file_location(f"program_{folder.name}", folder / "program.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.load(folder / "program.pt")
+
+
+class Model:
+    """A model for onnxruntime, called with tensors. The order of its inputs is that of the arguments."""
+
+    def __init__(self, path):
+        import onnxruntime  # of another environment than torch
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level, options.intra_op_num_threads = 4, 1
+        self.session = onnxruntime.InferenceSession(path, options)
+        self.names = [parameter.name for parameter in self.session.get_inputs()]
+
+    def __call__(self, *arguments):
+        values = {name: argument.detach().numpy() for name, argument in zip(self.names, arguments, strict=True)}
+        return [torch.from_numpy(array) for array in self.session.run(None, values)]
 
 
 def outcome(module, arguments, seed):
@@ -44,6 +64,11 @@ if __name__ == "__main__":
     assert importlib.util.find_spec("autograph") is None
     torch.set_num_threads(1)
     for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-        module = load(folder)
         calls = torch.load(folder / "calls.pt")
-        torch.save([outcome(module, *call) for call in calls], folder / "outcomes.pt")
+        try:
+            module = load(folder)
+        except Exception as error:
+            outcomes = [("not loaded", str(error))] * len(calls)
+        else:
+            outcomes = [outcome(module, *call) for call in calls]
+        torch.save(outcomes, folder / "outcomes.pt")

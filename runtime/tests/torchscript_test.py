@@ -31,6 +31,12 @@ def test_benchmark_programs(tmp_path):
     assert not table.differences and not table.refusals, table
 
 
+def test_examples(tmp_path):
+    table = exported.examples(tmp_path, "torchscript", ["cart_pole", "maml"])
+    assert not table.differences, table.differences
+    assert (table.same, dict(table.refusals)) == (3, {})
+
+
 # The source.
 
 
@@ -95,6 +101,23 @@ def compare(function, *calls):
     for args in calls:
         assert_equal(module(*args), function(*args))
     return module
+
+
+def test_random_numbers_that_nothing_uses_are_drawn():
+    def program(x, n):
+        while n > 0:
+            if torch.rand(()) > 2:
+                unused = x * 2  # noqa: F841
+            x, n = x + torch.rand(2), n - 1
+        return x
+
+    module = ag.export.torchscript(program, t(1.0, 2.0), torch.tensor(3)).module()
+    for _ in range(3):  # torch.jit compiles the module again after calls
+        results = []
+        for function in (module, program):
+            torch.manual_seed(0)
+            results.append(function(t(1.0, 2.0), torch.tensor(3)))
+        assert_equal(*results)
 
 
 # Modules.

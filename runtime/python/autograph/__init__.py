@@ -9,7 +9,7 @@ The package has layers. A module imports only modules of its own layer and of lo
 cycle; `runtime/tests/layers_test.py` checks both.
 
     graph          the command `python -m autograph.graph`
-    export         staged functions in formats of torch
+    export         staged functions in formats that run without this package
     api            the public functions
     checkpoint     checkpoints: the graph of a program's objects in a file, and its matching with objects
     shadow         shadow mode: runs eager Python beside the graph and compares them
@@ -19,6 +19,7 @@ cycle; `runtime/tests/layers_test.py` checks both.
     capture        the state of a trace: tensors, numbers, sizes, views, Python objects
     conversion     converted functions and their source maps
     source         utilities for programs that rewrite Python: trees, templates, text with a source map
+    trees          trees of objects as tensors: which classes refer to themselves, the columns of their attributes
     errors         exceptions with a position in the user's source
     record         operations, types, values, nodes and regions as plain data
 

@@ -154,6 +154,26 @@ class Unroll(Signal):
         self.code = code
 
 
+class Unread(Signal):
+    """Restarts the call with a column for this attribute of the nodes of a class, which the trace reads."""
+
+    def __init__(self, kind, name):
+        super().__init__()
+        self.kind, self.name = kind, name
+
+
+class Observed(Signal):
+    """Restarts the call with columns, because an object among the arguments has turned out to be a node of a tree."""
+
+
+class Unencoded(Signal):
+    """Restarts the call with the nodes of these classes as ordinary objects, because the trace cannot use their columns."""
+
+    def __init__(self, kinds, message, span):
+        super().__init__()
+        self.kinds, self.message, self.span = frozenset(kinds), message, span
+
+
 def located(span):
     """`File "m.py", line 3` and the text of the line, as in a traceback."""
     file, line, column, end_line, end_column = span

@@ -1,4 +1,6 @@
-"""W3: training of a binary Tree-LSTM on random trees, one at a time, with recursion in Python (AutoGraph, table 3)."""
+"""W3: training of a binary Tree-LSTM on random trees of objects, one at a time, by recursion (AutoGraph, table 3)."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -8,6 +10,15 @@ from harness import Workload, single
 
 WORDS, CLASSES, RATE = 2000, 5, 0.01
 CONFIGURATIONS = [dict(H=150, E=300, trees=40)]
+
+
+@dataclass
+class Tree:
+    """A word, or two parts."""
+
+    word: int = 0
+    left: "Tree | None" = None
+    right: "Tree | None" = None
 
 
 def leaf(x, W, b):
@@ -24,9 +35,9 @@ def node(left, right, W, b):
 
 
 def embed(tree, words, P):
-    if isinstance(tree, int):
-        return leaf(words[tree : tree + 1], P[0], P[1])
-    return node(embed(tree[0], words, P), embed(tree[1], words, P), P[2], P[3])
+    if tree.left is None:
+        return leaf(words[tree.word].unsqueeze(0), P[0], P[1])
+    return node(embed(tree.left, words, P), embed(tree.right, words, P), P[2], P[3])
 
 
 def train(trees, labels, words, P0):
@@ -42,10 +53,10 @@ def train(trees, labels, words, P0):
 
 def grow(dice):
     """Joins two random neighbours until one is left; a leaf is a word."""
-    forest = [int(word) for word in dice.randint(0, WORDS, dice.randint(10, 41))]
+    forest = [Tree(int(word)) for word in dice.randint(0, WORDS, dice.randint(10, 41))]
     while len(forest) > 1:
         k = dice.randint(0, len(forest) - 1)
-        forest[k : k + 2] = [(forest[k], forest[k + 1])]
+        forest[k : k + 2] = [Tree(0, forest[k], forest[k + 1])]
     return forest[0]
 
 

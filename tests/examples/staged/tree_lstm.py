@@ -1,4 +1,4 @@
-"""A Tree-LSTM that reads the sentiment of formulas: the recursion over a tree of tensors is in the graph."""
+"""A Tree-LSTM that reads the sentiment of formulas: the recursion over a tree of objects is in the graph."""
 
 import random
 from typing import NamedTuple
@@ -9,15 +9,15 @@ from torch import nn
 
 import autograph as ag
 
-GOOD, BAD, NOT, LEAF = 0, 1, 2, -1
+GOOD, BAD, NOT = 0, 1, 2
 
 
 class Tree(NamedTuple):
-    """A binary tree: the children of each node, or LEAF, and its word. Node 0 is the root."""
+    """A word, or two parts."""
 
-    left: torch.Tensor
-    right: torch.Tensor
-    word: torch.Tensor
+    word: int
+    left: "Tree | None" = None
+    right: "Tree | None" = None
 
 
 class TreeLSTM(nn.Module):
@@ -28,20 +28,20 @@ class TreeLSTM(nn.Module):
         self.inner = nn.Linear(2 * width, 5 * width)
         self.head = nn.Linear(width, classes)
 
-    def embed(self, tree, node):
-        """State and memory of a subtree."""
-        if tree.left[node] == LEAF:
-            i, o, u = self.leaf(self.embedding(tree.word[node])).chunk(3)
+    def embed(self, tree):
+        """State and memory of a tree."""
+        if tree.left is None:
+            i, o, u = self.leaf(self.embedding.weight[tree.word]).chunk(3)
             c = torch.sigmoid(i) * torch.tanh(u)
         else:
-            left, left_c = self.embed(tree, tree.left[node])
-            right, right_c = self.embed(tree, tree.right[node])
+            left, left_c = self.embed(tree.left)
+            right, right_c = self.embed(tree.right)
             i, f, g, o, u = self.inner(torch.cat([left, right])).chunk(5)
             c = torch.sigmoid(i) * torch.tanh(u) + torch.sigmoid(f) * left_c + torch.sigmoid(g) * right_c
         return torch.sigmoid(o) * torch.tanh(c), c
 
     def forward(self, tree):
-        h, _ = self.embed(tree, torch.tensor(0))
+        h, _ = self.embed(tree)
         return self.head(h)
 
 
@@ -71,17 +71,7 @@ def meaning(formula):
 
 
 def tree_of(formula):
-    left, right, word = [], [], []
-
-    def add(part):
-        index = len(word)
-        left.append(LEAF), right.append(LEAF), word.append(0 if isinstance(part, tuple) else part)
-        if isinstance(part, tuple):
-            left[index], right[index] = add(part[0]), add(part[1])
-        return index
-
-    add(formula)
-    return Tree(*(torch.tensor(column) for column in (left, right, word)))
+    return Tree(NOT, *map(tree_of, formula)) if isinstance(formula, tuple) else Tree(formula)
 
 
 def main():

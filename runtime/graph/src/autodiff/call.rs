@@ -4,6 +4,10 @@
 //! If no second derivative is needed, the forward function also returns a tuple of saved values, which contains the
 //! tuples of nested calls; each level is computed once. Otherwise the backward function of each level recomputes the
 //! forward function, including its nested calls.
+//!
+//! The gradient of an argument that a recursive function passes on unchanged, such as a weight, is a sum over all levels.
+//! The backward function takes the sum so far and returns it with the terms of its levels added, so that no level
+//! creates and adds zeros.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,11 +40,13 @@ struct DerivativeKey {
     no_grad: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Derivative {
     /// The function that also returns the saved values. `None` if the backward function recomputes them.
     forward: Option<FunctionId>,
     backward: FunctionId,
+    /// For each operand, whether the backward function takes the sum of its gradients so far, after the seeds.
+    summed: Box<[bool]>,
 }
 
 impl Functions {
@@ -133,12 +139,22 @@ impl Reverse<'_> {
             operands.extend(adjoints.get(&mut self.emit, *output));
         }
         let active: Vec<Value> = node.operands.iter().filter_map(|operand| self.active(operand)).collect();
+        let is_summed: Vec<bool> =
+            key.operands.iter().zip(&derivative.summed).filter(|pair| *pair.0).map(|pair| *pair.1).collect();
+        for (value, _) in active.iter().zip(&is_summed).filter(|pair| *pair.1) {
+            let sum = adjoints.get(&mut self.emit, *value);
+            operands.push(sum.unwrap_or_else(|| adjoint::zero(&mut self.emit, *value)));
+        }
         let types = active.iter().map(|value| adjoint::type_of(self.emit.builder.ty(*value))).collect();
         let at = self.emit.attrs.clone();
         let op = Op::Call(derivative.backward);
         let gradients = self.emit.builder.emit(op, operands, types, Vec::new(), &at);
-        for (value, gradient) in active.into_iter().zip(gradients) {
-            adjoints.add(&mut self.emit, value, gradient.into());
+        for ((value, gradient), is_summed) in active.into_iter().zip(gradients).zip(is_summed) {
+            if is_summed {
+                adjoints.set(value, gradient.into());
+            } else {
+                adjoints.add(&mut self.emit, value, gradient.into());
+            }
         }
         Ok(())
     }
@@ -150,7 +166,7 @@ impl Reverse<'_> {
     /// The derivative of a function, which is created at the first use.
     fn derivative(&mut self, key: &DerivativeKey) -> Result<Derivative, Error> {
         if let Some(known) = self.functions.derived.get(key) {
-            return Ok(*known);
+            return Ok(known.clone());
         }
         let Some(function) = self.functions.get(key.function).cloned() else {
             return Err(self.error("no derivative: the gradient of a function is taken inside itself"));
@@ -162,10 +178,13 @@ impl Reverse<'_> {
             )));
         }
         let forward = key.no_grad.then(|| self.functions.declare());
-        let derivative = Derivative { forward, backward: self.functions.declare() };
-        self.functions.derived.insert(key.clone(), derivative);
+        let summed = if key.no_grad { passed_on(&function, key) } else { vec![false; key.operands.len()] };
+        let derivative =
+            Derivative { forward, backward: self.functions.declare(), summed: summed.into_boxed_slice() };
+        self.functions.derived.insert(key.clone(), derivative.clone());
         let attrs = NodeAttrs { no_grad: key.no_grad, ..self.emit.attrs.clone() };
-        let pair = ForwardBackward::of(function, key, &attrs, self.formulas, self.functions)?;
+        let summed = &derivative.summed;
+        let pair = ForwardBackward::of(function, key, summed, &attrs, self.formulas, self.functions)?;
         match forward {
             Some(forward) => {
                 let (forward_function, backward) = pair.split();
@@ -176,6 +195,29 @@ impl Reverse<'_> {
         }
         Ok(derivative)
     }
+}
+
+/// For each operand, whether it has a gradient and the function, which is recursive, passes it on unchanged in all
+/// recursive calls.
+fn passed_on(function: &Function, key: &DerivativeKey) -> Vec<bool> {
+    fn calls<'a>(nodes: &'a [Node], id: FunctionId, found: &mut Vec<&'a [Operand]>) {
+        for node in nodes {
+            if node.op == Op::Call(id) {
+                found.push(&node.operands);
+            }
+            node.regions.iter().for_each(|region| calls(&region.nodes, id, found));
+        }
+    }
+    let mut found = Vec::new();
+    calls(&function.body.nodes, key.function, &mut found);
+    let params = function.body.params.iter().zip(&key.operands).enumerate();
+    params
+        .map(|(index, (param, has_gradient))| {
+            let is_tensor = function.ty(*param).tensor().is_some();
+            let is_same = |operands: &&[Operand]| operands.get(index).and_then(Operand::value) == Some(*param);
+            *has_gradient && is_tensor && !found.is_empty() && found.iter().all(is_same)
+        })
+        .collect()
 }
 
 /// A function and its backward pass, in one builder.
@@ -193,6 +235,7 @@ impl ForwardBackward {
     fn of(
         function: Function,
         key: &DerivativeKey,
+        summed: &[bool],
         attrs: &NodeAttrs,
         formulas: &mut dyn Formulas,
         functions: &mut Functions,
@@ -212,6 +255,12 @@ impl ForwardBackward {
         }
         let inputs: Vec<Value> =
             body.params.iter().zip(&key.operands).filter(|pair| *pair.1).map(|(param, _)| *param).collect();
+        // The gradient of an argument that is passed on starts with the sum so far.
+        for (param, _) in body.params.iter().zip(summed).filter(|pair| *pair.1) {
+            let sum = builder.value(adjoint::type_of(builder.ty(*param)), None);
+            seeds.push(sum);
+            outputs.push((*param, sum));
+        }
         let Region { params, nodes, results: ends } = body;
         let mut forward = vec![nodes];
         let (outputs, given): (Vec<Value>, Vec<Option<Operand>>) =

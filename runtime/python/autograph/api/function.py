@@ -9,18 +9,33 @@ import types
 import warnings
 
 import torch
+from torch.utils import _pytree as pytree
 
 from .._runtime import CachedCall, Callable
 from ..capture import profile
 from ..capture.staging import current
-from ..errors import Assumed, AutographError, Eager, Misfit, OtherInput, Restart, StagingError
+from ..errors import (
+    Assumed,
+    AutographError,
+    Eager,
+    Misfit,
+    Observed,
+    OtherInput,
+    Restart,
+    StagingError,
+    Unencoded,
+    Unread,
+    located,
+)
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
 from ..tracing import ambient, differentiable, signatures
-from ..tracing.arguments import flatten, names
+from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, Trace, name_of, span_of
 from ..tracing.tracebacks import in_user_code
+from ..trees.classes import observe, occur_in
+from ..trees.encoding import Forest
 from . import fallback as fallbacks
 from . import progress, saved
 from .eager import eagerly, functions_run_eagerly
@@ -75,6 +90,7 @@ class Function(Callable):
         self._families = {}
         self._refused = {}  # key -> why Python runs all calls with such arguments
         self._changing = {}  # key -> place of a number that changes between calls
+        self._trees = Forest()
         self._lifted = set()  # spans of the `init_scope` whose code has changed Python state
         self._fixed = set()  # keys of places whose numbers must be known during tracing
         self._recent = None  # the trace of the last call
@@ -125,7 +141,14 @@ class Function(Callable):
             return self.python_function(*args, **kwargs)
         if current() is not None or profile.is_active():
             return self.__ag_inline__(args, kwargs)
-        leaves, structure = flatten(args, kwargs)
+        flat = flatten_plain(args, kwargs)
+        if flat is None:
+            if occur_in(args) or kwargs and occur_in(kwargs.values()):
+                encoded = self._encoded(args, kwargs)
+                if encoded is not None:
+                    return self._called_with_trees(encoded, args, kwargs)
+            flat = pytree.tree_flatten((args, kwargs))
+        leaves, structure = flat
         if self._speculation is not None:
             if self._speculation.is_profiling:
                 return self._profiled(leaves, structure, args, kwargs)
@@ -144,6 +167,8 @@ class Function(Callable):
             reason = self._relaxed(assumed)
         except Eager as eager:
             reason = eager.reason
+        except Observed:
+            return self._call(*args, **kwargs)
         return self._in_python(reason, args, kwargs)
 
     def _cache(self, trace, leaves, args, kwargs):
@@ -169,6 +194,56 @@ class Function(Callable):
         except Eager as eager:
             reason = eager.reason
         return self._in_python(reason, args, kwargs)
+
+    def _encoded(self, args, kwargs):
+        """The arguments with their trees encoded as columns; None if there are none. If Python may run a part of the call,
+        trees remain objects."""
+        return self._trees.encoded(args, kwargs) if self._takes_trees() else None
+
+    def _takes_trees(self):
+        modes = self.input_signature, self._speculation, self.fallback
+        return all(mode is None for mode in modes) and not fallbacks.is_inherited()
+
+    def _called_with_trees(self, encoded, args, kwargs):
+        unencoded, excluded = None, set()
+        while encoded is not None:
+            try:
+                leaves, trace = self._trace_of_trees(encoded)
+                return trace.run(leaves, encoded.args, encoded.kwargs, encoded)
+            except Assumed as assumed:
+                return self._in_python(self._relaxed(assumed), args, kwargs)
+            except Eager as eager:
+                return self._in_python(eager.reason, args, kwargs)
+            except Unread as unread:
+                self._trees.read(unread.kind, unread.name)
+            except Unencoded as signal:
+                unencoded = signal
+                excluded |= self._trees.exclude(unencoded.kinds, encoded.roots)
+            encoded = self._trees.encoded(args, kwargs)
+        try:
+            result = self._call(*args, **kwargs)
+        except Exception:  # the call fails with objects, too
+            self._trees.include(excluded)
+            raise
+        kinds = ", ".join(sorted(f"`{kind.__name__}`" for kind in excluded))
+        message = f"`{self.__name__}` is traced again for each object of the class {kinds}, which is slow: {unencoded.message}"
+        warnings.warn(message if unencoded.span is None else f"{message}\n{located(unencoded.span)}", stacklevel=4)
+        return result
+
+    def _trace_of_trees(self, encoded):
+        leaves, structure = flatten(encoded.args, encoded.kwargs)
+        try:
+            return leaves, self._traced(leaves, structure, encoded.args, encoded.kwargs, rows=encoded.sizes(leaves))
+        except _SIGNALS:
+            raise
+        except Eager as eager:
+            if eager.reason is None:
+                raise
+            error = eager.reason
+        except Exception as raised:  # the call may succeed with the objects
+            error = raised
+        kinds = {kind for kind, _ in encoded.first.tables} | {type(node) for node in encoded.roots}
+        raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
     def _in_python(self, reason, args, kwargs):
         with eagerly():
@@ -276,7 +351,16 @@ class Function(Callable):
     def trace(self, *args, **kwargs):
         """Returns the trace that a call with these arguments runs."""
         try:
+            while (encoded := self._encoded(args, kwargs)) is not None:
+                try:
+                    return self._trace_of_trees(encoded)[1]
+                except Unread as unread:
+                    self._trees.read(unread.kind, unread.name)
+                except Unencoded as unencoded:
+                    self._trees.exclude(unencoded.kinds, encoded.roots)
             return self._traced(*flatten(args, kwargs), args, kwargs)
+        except Observed:
+            return self.trace(*args, **kwargs)
         except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)
         except Eager:
@@ -288,10 +372,11 @@ class Function(Callable):
         found = [trace for known in self._traces.values() for trace in known]
         return found + [trace for family in self._families.values() for *_, trace in family.traces]
 
-    def _traced(self, leaves, structure, args, kwargs, is_trial=False):
+    def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
+        """The trace for a call. `rows` are the dimensions of leaves that are numbers of rows of trees."""
         try:
             with TRACING:
-                return self._trace_for(leaves, structure, args, kwargs, is_trial)
+                return self._trace_for(leaves, structure, args, kwargs, is_trial, rows)
         except _SIGNALS:
             raise
         except Exception as error:
@@ -304,18 +389,18 @@ class Function(Callable):
             return StagingError(f"tracing `{self.__name__}` does not terminate: {message}")
         return in_user_code(error)
 
-    def _trace_for(self, leaves, structure, args, kwargs, is_trial):
+    def _trace_for(self, leaves, structure, args, kwargs, is_trial, rows):
         try:
-            return self._found_or_refused(leaves, structure, args, kwargs, is_trial)
+            return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
         except Again:
-            return self._found_or_refused(leaves, structure, args, kwargs, is_trial)
+            return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
 
-    def _found_or_refused(self, leaves, structure, args, kwargs, is_trial):
+    def _found_or_refused(self, leaves, structure, args, kwargs, is_trial, rows):
         sizes = None
         if self.input_signature is not None:
             sizes = signatures.checked(self.__name__, self.input_signature, leaves)
         if not is_trial:
-            return self._known_or_new(leaves, structure, args, kwargs, sizes, self._new_trace)
+            return self._known_or_new(leaves, structure, args, kwargs, sizes, self._new_trace, rows)
         key = None
 
         def new_trace(args, kwargs, unknown=None):
@@ -335,12 +420,12 @@ class Function(Callable):
             self._fallbacks.in_a_row = 0
         return trace
 
-    def _known_or_new(self, leaves, structure, args, kwargs, sizes, new_trace):
+    def _known_or_new(self, leaves, structure, args, kwargs, sizes, new_trace, rows=None):
         inputs = () if self._speculation is None else self._speculation.arguments.inputs(structure, leaves)
         kind = (structure, ambient.key(), *signatures.kinds(leaves, inputs))
         if sizes is not None:
             return self._find_or_create(("signature", kind), lambda: new_trace(args, kwargs, sizes))
-        shapes = signatures.shapes(leaves)
+        shapes = signatures.shapes(leaves, rows)
         known = self._live((kind, shapes))
         if known is not None:
             return known
@@ -353,7 +438,7 @@ class Function(Callable):
         sizes = family.unknown(shapes)
         if sizes is not None:
             try:
-                trace = new_trace(args, kwargs, sizes)
+                trace = new_trace(args, kwargs, {**(rows or {}), **sizes})
             except _SIGNALS:
                 raise
             except Exception:  # this code needs known shapes
@@ -361,8 +446,10 @@ class Function(Callable):
             else:
                 family.add(sizes, trace)
                 return trace
+        if rows is None and self._takes_trees() and observe(leaves):
+            raise Observed
         family.seen.append(shapes)
-        return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs))
+        return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs, rows))
 
     def _live(self, key):
         """Returns a trace for this key whose guards hold."""

@@ -21,6 +21,7 @@ from .assumptions import Assumptions
 from .grad_attribute import Gradients
 from .layouts import layout, strides
 from .objects import Objects
+from .rows import StandIn
 from .uses import Uses
 
 
@@ -70,6 +71,11 @@ def is_staged_tensor(value):
 def is_staged(value):
     """Returns whether a value is known only when the graph runs."""
     return is_staged_tensor(value) or scalars.is_staged(value)
+
+
+def is_condition(value):
+    """Whether the truth of a value is known only when the graph runs."""
+    return is_staged(value) or isinstance(value, StandIn)
 
 
 #: The error for a tensor of an earlier trace, left in a cache or a global variable of a library, which traces do not
@@ -159,6 +165,7 @@ class Staging:
         self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
         self.probes = 0  # the number of calls of `probe` for conditions that Python needs
+        self.grove = None  # the trees among the arguments (`operators/nodes.py`)
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
         self.reached = []  # for each call in `python_calls`: (function, the objects that it can reach, span)
         self.repeatable = set()  # the indexes of these calls in `callbacks`
@@ -256,7 +263,8 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes."""
+        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes. If its group is
+        None, the code never sees the size: it is that of this call in the fake tensor, and unknown in the graph."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:
@@ -264,7 +272,7 @@ class Staging:
             raise StagingError(f"{unsupported} cannot be part of a graph{help}", spans.current())
         dims = tuple(None if d in unknown else n for d, n in enumerate(tensor.shape))
         param = self.record.entry.param(TensorType(tensor.dtype, dims, tensor.device), "")
-        if unknown:
+        if any(group is not None for group in unknown.values()):
             size = [self.sizes.shared(unknown[d], param, d, n) if d in unknown else n for d, n in enumerate(tensor.shape)]
             fake = self.new_fake(size, strides(layout(tensor), size), tensor.dtype, tensor.device)
         else:

@@ -12,7 +12,7 @@ import torch
 
 from .._runtime import convert
 from ..errors import ConversionError
-from . import sources, spans, strings
+from . import identity, sources, spans, strings
 
 FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 
@@ -116,6 +116,7 @@ _STANDARD_LIBRARY = _roots()
 _OF_NUMPY = tuple(
     os.path.dirname(os.path.realpath(module.__file__)) + os.sep for module in [sys.modules.get("numpy")] if module is not None
 )
+_OF_THIS_PACKAGE = os.path.dirname(sys.modules[__package__.partition(".")[0]].__file__) + os.sep
 _PACKAGES = tuple(
     os.path.dirname(os.path.realpath(module.__file__)) + os.sep
     for module in (torch, sys.modules.get("numpy"), sys.modules[__package__.partition(".")[0]])
@@ -137,6 +138,11 @@ def is_of_torch(function):
 @functools.lru_cache(maxsize=None)
 def _is_torchs_file(path):
     return os.path.realpath(path).startswith(_OF_TORCH)
+
+
+def is_of_this_package(function):
+    """Whether a function is code of this package."""
+    return function.__code__.co_filename.startswith(_OF_THIS_PACKAGE)
 
 
 def is_user_code(function):
@@ -252,7 +258,7 @@ def _compiled(function, entry, path, source):
     try:
         tree = ast.parse(f"def factory({free}): pass")
         body = ast.parse(text).body
-        tree.body[0].body = [strings.Strings().visit(statement) for statement in body]
+        tree.body[0].body = [identity.Identity().visit(strings.Strings().visit(statement)) for statement in body]
         compiled = compile(tree, name, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Converted(reason=f"its converted form does not compile: {error}")

@@ -1,12 +1,37 @@
-"""Staged functions in formats of torch that run without this package."""
+"""Staged functions in formats that run without this package."""
 
 from ..api.function import Function
-from .torchscript.module import TorchScript, write
+from ..tracing import arguments
+from .exported_program.module import write as write_exported_program
+from .onnx.module import write as write_onnx
+from .torchscript.module import TorchScript
+from .torchscript.module import write as write_torchscript
 
-__all__ = ["TorchScript", "torchscript"]
+__all__ = ["TorchScript", "exported_program", "onnx", "torchscript"]
 
 
 def torchscript(function, *args, **kwargs):
     """The graph that a call with these arguments runs, as TorchScript. `function` is a staged or a plain function."""
-    staged = function if hasattr(function, "trace") else Function(function)
-    return write(staged.trace(*args, **kwargs))
+    return write_torchscript(_staged(function).trace(*args, **kwargs))
+
+
+def exported_program(function, *args, **kwargs):
+    """The graph that a call with these arguments runs, as a `torch.export.ExportedProgram` with `torch.cond`, `while_loop` and
+    `scan`. `function` is a staged or a plain function. Raises `ExportError` at the line that such a program cannot contain."""
+    return _with_arguments(write_exported_program, function, args, kwargs)
+
+
+def onnx(function, *args, **kwargs):
+    """The graph that a call with these arguments runs, as a `torch.onnx.ONNXProgram` of opset 21, whose `save` writes the file.
+    Needs the packages onnx and onnxscript. Raises `ExportError` at the line that a model cannot contain."""
+    return _with_arguments(write_onnx, function, args, kwargs)
+
+
+def _with_arguments(write, function, args, kwargs):
+    staged = _staged(function)
+    paths, leaves = arguments.names(staged.python_function, args, kwargs), arguments.flatten(args, kwargs)[0]
+    return write(staged.trace(*args, **kwargs), dict(zip(paths, leaves)))
+
+
+def _staged(function):
+    return function if hasattr(function, "trace") else Function(function)

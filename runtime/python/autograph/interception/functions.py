@@ -7,6 +7,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..capture import gradients, scalars, texts
+from ..capture.rows import resolved
 from ..conversion import spans
 from ..errors import StagingError
 from ..operators.ranges import Items, Zip
@@ -26,6 +27,8 @@ class Interception(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         self.staging.called = func
+        if self.staging.grove is not None:
+            args, kwargs = resolved((tuple(args), kwargs))
         if kwargs.get("requires_grad") is True and func is not T.requires_grad_:  # torch.zeros(2, requires_grad=True)
             kwargs = {name: value for name, value in kwargs.items() if name != "requires_grad"}
             return _requires_grad_(self.staging, func, self.__torch_function__(func, types, args, kwargs))

@@ -12,6 +12,7 @@ from .calls import converted_call
 from .for_stmt import for_stmt
 from .formats import joined, percent, text
 from .if_exp import and_, eq, if_exp, not_, not_eq, or_
+from .identity import is_, is_not
 from .if_stmt import if_stmt
 from .lists import (
     GetItemOpts,
@@ -32,7 +33,7 @@ from .while_stmt import while_stmt
 __all__ = [
     "STD", "ConversionOptions", "Feature", "FunctionScope", "GetItemOpts", "List", "ListPopOpts", "ListStackOpts",
     "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "contains", "converted_call", "eq",
-    "for_stmt", "get_item", "if_exp", "if_stmt", "joined", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
+    "for_stmt", "get_item", "if_exp", "if_stmt", "is_", "is_not", "joined", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
     "not_", "not_eq", "or_", "percent", "set_item", "text", "while_stmt", "with_function_scope",
 ]  # fmt: skip
 

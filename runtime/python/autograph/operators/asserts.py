@@ -3,7 +3,7 @@
 import torch
 
 from ..capture import scalars, texts
-from ..capture.staging import current, is_staged
+from ..capture.staging import current, is_condition, is_staged
 from ..conversion import spans
 from ..record.ops import ASSERT
 from . import regions
@@ -16,7 +16,7 @@ NO_MESSAGE = "Assertion error"
 def assert_stmt(expression1, expression2):
     if not callable(expression2):
         raise ValueError(f"{expression2} must be a callable")
-    if not is_staged(expression1):
+    if not is_condition(expression1):
         if not expression1:
             raise _error(expression2())
         return

@@ -7,6 +7,7 @@ import types
 
 from ..capture import scalars
 from ..capture.places import MISSING, Attribute, ClassAttribute, SlotAttribute, is_heap_type
+from ..capture.rows import StandIn
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined
 from ..conversion import spans
@@ -78,5 +79,7 @@ def remove(staging):
 
 def existence(owner, name):
     """Returns the attribute of an object as a `Maybe` if it exists on some paths only; otherwise None."""
+    if isinstance(owner, StandIn):
+        return None
     value = getattr(owner, "__dict__", {}).get(name) if isinstance(name, str) else None
     return value if isinstance(value, Maybe) and isinstance(value.absent, Undefined) else None

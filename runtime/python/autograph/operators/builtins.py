@@ -6,7 +6,8 @@ import operator
 import torch
 
 from ..capture import scalars, texts
-from ..capture.staging import current, is_staged, is_staged_tensor
+from ..capture.rows import Row
+from ..capture.staging import current, is_condition, is_staged, is_staged_tensor
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
@@ -53,7 +54,7 @@ def float_(*args):
 
 
 def bool_(*args):
-    if len(args) != 1 or not is_staged(args[0]):
+    if len(args) != 1 or not is_condition(args[0]):
         return bool(*args)
     staging = current()
     flag = regions.condition(staging, args[0], "`bool`")
@@ -220,6 +221,8 @@ _EXAMPLES = {INT: 0, FLOAT: 0.0, BOOL: False}
 def isinstance_(value, types):
     """`isinstance` with the classes that values have when the graph runs. Staged numbers are instances of `int`, `float` or
     `bool`; fake tensors are instances of `Tensor` or `Parameter`, but not of `FakeTensor`, which libraries test for."""
+    if isinstance(value, Row):
+        return value._ag_instance(types)
     if is_staged_tensor(value):
         view = value.__dict__["_ag_view"]
         is_parameter = not view.chain and view.base.source is not None and view.base.source.is_parameter
@@ -239,6 +242,8 @@ def type_(*args):
         return list
     if len(args) == 1 and is_staged_tensor(args[0]):
         return torch.nn.Parameter if isinstance_(args[0], torch.nn.Parameter) else torch.Tensor
+    if len(args) == 1 and isinstance(args[0], Row):
+        return args[0]._ag_type()
     return type(*args)
 
 

@@ -10,8 +10,9 @@ import torch
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from ..capture import permanent, profile, scalars, texts
+from ..capture.rows import StandIn, refuse, resolved, stand_ins_in
 from ..capture.staging import current
-from ..conversion import converter
+from ..conversion import converter, spans
 from ..errors import Eager, StagingError, Unconverted
 from . import draws, formats, outcomes, python_calls, recursion, sharded
 from .overloads import OVERLOADS
@@ -55,13 +56,18 @@ def _leave_as_it_is(f, args, scope):
 
 def call(f, args, keywords):
     """Calls the converted form of `f` if it is user code, otherwise `f` itself."""
+    if isinstance(f, StandIn):
+        return f(*args, **keywords)
     try:
         overload = OVERLOADS.get(f)
         if overload is None and isinstance(f, types.FunctionType) and f.__code__ is _DYNAMO_WRAPPER:
             overload = OVERLOADS.get(f.__wrapped__)
     except TypeError:  # not hashable
         overload = None
+    staging = current()
     if overload is not None:
+        if staging is not None and staging.grove is not None and f not in _TESTS:
+            args, keywords = resolved((tuple(args), keywords))
         return overload(*args, **keywords)
     if current() is not None and draws.is_draw(f):
         return draws.draw(f, args, keywords)
@@ -105,6 +111,9 @@ def _called(f, args, keywords):
     """Calls code that is not converted. Python's numbers replace staged numbers for code of NumPy, and for code written in C
     that raises a `TypeError` for a staged number."""
     staging = current()
+    if staging is not None and staging.grove is not None:
+        args, keywords = resolved((tuple(args), keywords))
+        _refuse_nodes(f, args, keywords)
     args, keywords = _with_plain_strings(f, args, keywords)
     if staging is None:
         return f(*args, **keywords)
@@ -120,12 +129,27 @@ def _called(f, args, keywords):
     return f(*args, **keywords)
 
 
+#: Overloads that test whether a value is None.
+_TESTS = {isinstance, bool, type}
+
+
+def _refuse_nodes(f, args, keywords):
+    """Refuses stand-ins of nodes as arguments of code that is not converted, which could test whether they are None."""
+    owner = f if isinstance(f, type) else getattr(f, "__objclass__", None) or type(getattr(f, "__self__", None))
+    if isinstance(owner, type) and issubclass(owner, (*_STORES, torch.nn.Module)) or any(f is other for other in _NEUTRAL):
+        return
+    for held in stand_ins_in([*args, *keywords.values()]):
+        name = getattr(f, "__name__", type(f).__name__)
+        refuse(held._ag_kinds(), f"`{name}` is not converted, and gets a node of a tree")
+
+
 def _is_of_numpy(f):
     return any(str(getattr(owner, "__module__", None)).partition(".")[0] == "numpy" for owner in (f, type(f)))
 
 
 #: The constructors and methods of these classes, and these functions, do not read the characters of a string.
 _STORES = (list, tuple, dict, set, frozenset, collections.deque, BaseException)
+_NEUTRAL = (iter, next, isinstance, issubclass, callable, zip, enumerate, reversed, len, hasattr, getattr)
 _PASS_ON = (iter, next, id, isinstance, issubclass, repr, callable, map, filter, zip, enumerate, reversed, str, type)
 
 
@@ -175,6 +199,11 @@ def _enter(f, args, keywords):
     is_watched = converted is not None and not converter.is_of_torch(f)
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
+    is_as_it_is = converted is None and not spans.is_converted_text(f.__code__.co_filename)
+    if is_as_it_is and staging is not None and staging.grove is not None:
+        args, keywords = resolved((tuple(args), keywords))
+        if not converter.is_of_this_package(f):
+            _refuse_nodes(f, args, keywords)
     if converted is None and permanent.are_refused():
         permanent.check_arguments(args, keywords)
     if staging is not None and converted is None and not converter.is_of_torch(f):

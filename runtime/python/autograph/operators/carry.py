@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from ..capture import scalars
 from ..capture.aliases import HELD, Base, cell_state
+from ..capture.rows import StandIn
 from ..capture.staging import is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
@@ -39,6 +40,8 @@ class Carry:
         simple = name.isidentifier()
         if is_staged_tensor(value) or isinstance(value, torch.Tensor):
             return spec_of(self.staging, value) if simple else specs.Constant(value)
+        if isinstance(value, StandIn):
+            return specs.Constant(value)
         if scalars.kind_of(value) is not None or isinstance(value, Maybe):
             return specs.staged(spec_of(self.staging, value))
         if isinstance(value, (tuple, list)) and simple and type(value).__name__ != "List":

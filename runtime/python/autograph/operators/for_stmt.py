@@ -9,7 +9,7 @@ import itertools
 import torch
 
 from ..capture import profile, scalars
-from ..capture.staging import current, is_staged
+from ..capture.staging import current, is_condition, is_staged
 from ..conversion import spans
 from ..errors import StagingError, Unroll
 from ..record.ops import EQ, FOR, GE, Gradient, is_aten
@@ -168,15 +168,15 @@ def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
     """Runs the loop in Python. If the condition to continue is staged, each iteration becomes a condition of the graph."""
     count, is_complete = 0, False
     continues = _continues(extra_test, execution, count)
-    if is_staged(continues) or continues:
+    if is_condition(continues) or continues:
         for target in iter_:
-            if is_staged(continues):
+            if is_condition(continues):
                 _guarded(current(), continues, lambda target=target: body(target), get_state, set_state, names)
             else:
                 body(target)
             count += 1
             continues = _continues(extra_test, execution, count)
-            if not is_staged(continues) and not continues:
+            if not is_condition(continues) and not continues:
                 break
         else:
             is_complete = True
@@ -188,7 +188,7 @@ def _continues(extra_test, execution, count):
     """Returns the condition, besides the iterable, on which a loop continues after `count` iterations: a staged boolean, or
     its assumed value."""
     continues = extra_test is None or extra_test()
-    if execution is None or execution.expected is None or not is_staged(continues):
+    if execution is None or execution.expected is None or not is_condition(continues):
         return continues
     expected = execution.expected
     if count == expected.count and expected.is_complete:

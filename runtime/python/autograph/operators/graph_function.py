@@ -220,6 +220,8 @@ def _constant_spec(arguments):
 
 def _kind(spec):
     """The dtype or kind of number, which widening must not change."""
+    if isinstance(spec, specs.Row):
+        return spec.kind
     return spec.type.dtype if isinstance(spec, specs.Tensor) else specs.number_kind(spec)
 
 

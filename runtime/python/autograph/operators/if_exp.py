@@ -3,7 +3,7 @@
 import torch
 
 from ..capture import profile, scalars
-from ..capture.staging import current, is_staged
+from ..capture.staging import current, is_condition
 from ..record.ops import NOT
 from ..record.types import BOOL
 from . import outcomes, regions
@@ -12,7 +12,7 @@ from .if_stmt import staged_if
 
 def if_exp(cond, if_true, if_false, expr_repr):
     execution = profile.execution("if")
-    if not is_staged(cond):
+    if not is_condition(cond):
         return if_true() if outcomes.is_true(execution, cond) else if_false()
     return either(cond, if_true, if_false, f"`{expr_repr}`", execution)
 
@@ -45,7 +45,7 @@ def either(cond, if_true, if_false, what, execution=None):
 def and_(a, b):
     first = a()
     execution = profile.execution("and")
-    if not is_staged(first):
+    if not is_condition(first):
         return b() if outcomes.is_true(execution, first) else first
     return _shortcut(first, b, lambda: False, lambda: first, "and", execution)
 
@@ -53,7 +53,7 @@ def and_(a, b):
 def or_(a, b):
     first = a()
     execution = profile.execution("or")
-    if not is_staged(first):
+    if not is_condition(first):
         return first if outcomes.is_true(execution, first) else b()
     return _shortcut(first, lambda: True, b, lambda: first, "or", execution)
 
@@ -73,7 +73,7 @@ def _is_bool(value):
 
 
 def not_(a):
-    if not is_staged(a):
+    if not is_condition(a):
         return not a
     staging = current()
     flag = regions.condition(staging, a, "`not`")

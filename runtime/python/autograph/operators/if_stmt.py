@@ -2,7 +2,7 @@
 
 from ..capture import profile
 from ..capture.aliases import cell_state
-from ..capture.staging import current, is_staged
+from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
 from ..record.ops import IF
@@ -12,7 +12,7 @@ from .values import build, lower, spec_of
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
     execution = profile.execution("if")
-    if not is_staged(cond):
+    if not is_condition(cond):
         return body() if outcomes.is_true(execution, cond) else orelse()
     staging = current()
     flag = outcomes.assumed(execution, regions.condition(staging, cond, "`if`"))

@@ -1,6 +1,7 @@
 """The list operators of converted code."""
 
 from ..capture.places import Cell, Global
+from ..capture.rows import MaybeNone
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError
@@ -74,6 +75,8 @@ def list_stack(list_, opts):
 
 
 def get_item(target, i, opts):
+    if isinstance(i, MaybeNone):
+        i = i._ag_resolved()
     if is_staged(i) and type(target) in (list, tuple):
         return List(target).at(i)
     if is_staged(i) and type(target) is range:

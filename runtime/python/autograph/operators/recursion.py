@@ -10,6 +10,7 @@ import sys
 import torch
 
 from ..capture import scalars
+from ..capture.rows import Row
 from ..conversion import spans
 from ..errors import Signal, StagingError
 from . import regions, specs
@@ -140,6 +141,8 @@ def _of_same_kind(staging, a, b):
     """Returns whether arguments are of the same kind: equal except for the values of tensors and staged numbers."""
     if regions.same_object(a, b):
         return True
+    if isinstance(a, Row) and isinstance(b, Row):
+        return a._ag_kind is b._ag_kind
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         return staging.value_of(a).type == staging.value_of(b).type
     if scalars.is_staged(a) and scalars.is_staged(b):

@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
+from ..capture.rows import Row, StandIn, refuse, stand_ins_in
 from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
@@ -171,6 +172,9 @@ def same_object(a, b):
         return True
     if is_staged_tensor(a) and is_staged_tensor(b):
         return a.__dict__["_ag_view"].is_same_view(b.__dict__["_ag_view"])
+    if isinstance(a, Row) and isinstance(b, Row):
+        rows = (a._ag_row.node, b._ag_row.node)
+        return a._ag_kind is b._ag_kind and a._ag_present == b._ag_present and rows[0].value is rows[1].value
     return False
 
 
@@ -180,6 +184,11 @@ def record_raise(staging, error):
     if not innermost:
         raise error
     check_not_caught(staging)
+    for held in stand_ins_in(error.args):
+        refuse(held._ag_kinds(), "this raises an exception that holds a node", span)
+    if staging.grove is not None and isinstance(error, (AttributeError, TypeError)):
+        message = f"this raises a `{type(error).__name__}`, perhaps because the stand-in of a node lacks an operation"
+        refuse(staging.grove.columns, message, span)
     kind, parts = type(error), error.args
     if not all(isinstance(part, (str, int, float, bool, torch.Tensor)) or is_staged(part) for part in parts):
         kind = WithParts(error)
@@ -286,6 +295,8 @@ def check_not_caught(staging):
 
 def condition(staging, value, what):
     """The operand for a staged condition: `bool(value)`."""
+    if isinstance(value, StandIn):
+        value = value._ag_truth()
     if isinstance(value, torch.Tensor):
         type = staging.value_of(value).type
         if any(n not in (1, None) for n in type.dims):

@@ -93,6 +93,32 @@ class Tree(NamedTuple):
         return f"a {self.kind.__name__} of {len(self.children)}"
 
 
+class Row(NamedTuple):
+    """A node of a tree among the arguments, or None: a row of the columns of its class."""
+
+    kind: Any
+    types = (INT,)
+
+    def __eq__(self, other):
+        return isinstance(other, Row) and self.kind is other.kind
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = None
+
+    def __str__(self):
+        return f"a `{self.kind.__name__}` of the arguments"
+
+
+def holds_rows(spec):
+    """Whether a list, tuple or dictionary holds nodes."""
+    if isinstance(spec, Tree):
+        return any(map(holds_rows, spec.children))
+    inner = {Growing: "element", Packed: "tree", Optional: "inner"}.get(type(spec))
+    return isinstance(spec, Row) if inner is None else holds_rows(getattr(spec, inner))
+
+
 class Packed(NamedTuple):
     """A structure as an element of a list: a tuple of the graph."""
 
@@ -158,6 +184,9 @@ def merge(a, b):
         return b if isinstance(b, Optional) else Optional(staged(b), a.value)
     if isinstance(b, Constant) and is_absent(b.value):
         return a if isinstance(a, Optional) else Optional(staged(a), b.value)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Row) and other == Constant(None):
+            return one
     if isinstance(a, Optional) or isinstance(b, Optional):
         absent = a.absent if isinstance(a, Optional) else b.absent
         inner = merge(_inner(a), _inner(b))
@@ -217,7 +246,7 @@ def element_of(items):
             merged = spec if merged is None else merge(merged, spec)
     if isinstance(merged, Tree) and merged.types and not _has_objects(merged):
         return Packed(merged)
-    if merged is not None and not isinstance(merged, (Tensor, Number, Growing)):
+    if merged is not None and not isinstance(merged, (Tensor, Number, Growing, Row)):
         raise Mismatch(f"a list of {merged}, which cannot be staged")
     return merged
 

@@ -7,6 +7,7 @@ They are in one module with `List`, because lists contain values and are values.
 import torch
 
 from ..capture import scalars
+from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import LIFTED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
@@ -310,6 +311,10 @@ def spec_of(staging, value):
         return specs.Tensor(staging.value_of(value).type)
     if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return specs.Number(scalars.kind_of(value))
+    if isinstance(value, Row):
+        return specs.Row(value._ag_kind)
+    if isinstance(value, MaybeNone):
+        return spec_of(staging, value._ag_resolved())
     if isinstance(value, Maybe):
         return specs.Optional(spec_of(staging, value.value), value.absent)
     if isinstance(value, List):
@@ -327,6 +332,10 @@ def lower(staging, value, spec):
     """Returns the operands that hold a value of this spec, computed in the current region."""
     if isinstance(spec, specs.Constant):
         return []
+    if isinstance(value, MaybeNone):
+        value = value._ag_resolved()
+    if isinstance(spec, specs.Row):
+        return [-1 if value is None else scalars.lower(staging, value._ag_row)]
     if isinstance(spec, specs.Optional):
         if specs.is_absent(value) or value is None:
             return [False] + [None] * len(spec.inner.types)
@@ -363,6 +372,8 @@ def lower(staging, value, spec):
 
 def hold(staging, value):
     """Marks all tensors in a value as elements of a list of the graph."""
+    if isinstance(value, StandIn):
+        return
     if isinstance(value, torch.Tensor):
         staging.aliases.hold(value)
     elif isinstance(value, (list, tuple)) and not (isinstance(value, List) and value.value is not None):
@@ -381,6 +392,8 @@ def build(staging, spec, values):
         return Maybe(build(staging, spec.inner, values), staging.scalar(flag), spec.absent)
     if isinstance(spec, (specs.Tensor, specs.Number)):
         return staging.wrap(next(values))
+    if isinstance(spec, specs.Row):
+        return staging.grove.node(spec.kind, staging.scalar(next(values)))
     if isinstance(spec, specs.Growing):
         return List.staged(next(values), spec)
     if isinstance(spec, specs.Packed):

@@ -2,7 +2,7 @@
 `set_loop_options(maximum_iterations=n)` that loop is a `for` over `n` iterations with a condition."""
 
 from ..capture import profile, scalars
-from ..capture.staging import current, is_staged
+from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..record.ops import FOR, WHILE
 from ..record.types import INT
@@ -15,7 +15,7 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
     staging, execution, count = current(), profile.execution("while"), 0
     while True:
         continues = _continues(staging, test, execution, count)
-        if is_staged(continues):
+        if is_condition(continues):
             limit = opts.get("maximum_iterations")
             with decided_on_error(staging):
                 return _staged(staging, test, body, get_state, set_state, symbol_names, limit)
@@ -36,7 +36,7 @@ def _continues(staging, test, execution, count):
     if execution is None or execution.expected is None:
         return _condition(test)
     continues = test()
-    if not is_staged(continues):
+    if not is_condition(continues):
         return continues
     return outcomes.assumed(execution, condition(staging, continues, "the loop"), count < execution.expected)
 
@@ -44,7 +44,7 @@ def _continues(staging, test, execution, count):
 def _decided(staging, test):
     """Returns the value of the condition for the arguments of this call, or the staged condition if the value is unknown."""
     continues = test()
-    answer = staging.decided(condition(staging, continues, "the loop")) if is_staged(continues) else None
+    answer = staging.decided(condition(staging, continues, "the loop")) if is_condition(continues) else None
     return continues if answer is None else answer
 
 
@@ -56,7 +56,7 @@ def _condition(test):
     region = staging.record.region
     nodes, memo = len(region.nodes), dict(region.memo)
     continues = test()
-    if is_staged(continues):
+    if is_condition(continues):
         del region.nodes[nodes:]
         region.memo = memo
     return continues

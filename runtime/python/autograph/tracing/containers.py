@@ -3,6 +3,7 @@
 import collections
 
 from ..capture.places import same_items
+from ..capture.rows import StandIn
 from ..operators.values import List
 
 _KINDS = (List, list, dict, collections.defaultdict, collections.OrderedDict)
@@ -12,7 +13,7 @@ def containers_in(value):
     """Yields the lists and dictionaries in a structure. Structures of the same form have the same order."""
     if type(value) in _KINDS:
         yield value
-    elif not isinstance(value, tuple):
+    elif not isinstance(value, tuple) or isinstance(value, StandIn):
         return
     for element in value.values() if isinstance(value, dict) else value:
         yield from containers_in(element)
@@ -24,7 +25,7 @@ def copies(value):
         return List(map(copies, value))
     if type(value) in _KINDS:
         value.update((key, copies(element)) for key, element in value.items())
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple) and not isinstance(value, StandIn):
         elements = map(copies, value)
         return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
     return value

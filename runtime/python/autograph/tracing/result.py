@@ -14,8 +14,10 @@ import torch
 
 from ..capture import contents, scalars, texts
 from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
+from ..capture.rows import Row, StandIn, refuse
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
 from ..errors import StagingError
+from ..operators import specs
 from ..operators.ranges import Iterable
 from ..operators.values import List, unpacked
 from ..record.nodes import Value
@@ -74,6 +76,10 @@ class Result:
             inner = self._of(value.value)
             nothing = None if isinstance(value.absent, UndefinedReturnValue) else value.absent
             return lambda values, outside: inner(values, outside) if flag(values, outside) else nothing
+        if isinstance(value, Row):
+            return self._row(value)
+        if isinstance(value, StandIn):
+            refuse(value._ag_kinds(), "a list or value of a node leaves the function", self._span)
         if isinstance(value, Iterable):
             raise StagingError("a range or iterable of the graph leaves the function; return a list of it", self._span)
         if isinstance(value, tuple):
@@ -102,6 +108,16 @@ class Result:
                 return lambda values, outside: _as_kind(kind, slot(values, outside), requires_grad)
         return slot
 
+    def _row(self, value):
+        """A node of a tree among the arguments: the object in its row."""
+        row, key = self._slot(scalars.lower(self._staging, value._ag_row)), ("rows", value._ag_kind)
+
+        def build(values, outside):
+            index = row(values, outside)
+            return None if index < 0 else outside[key][index]
+
+        return build
+
     def _tuple(self, value):
         builders = [self._of(item) for item in value]
         kind = type(value)
@@ -123,6 +139,8 @@ class Result:
                 self.lists.append(original)
                 return lambda values, outside: original
             if value.value is not None:
+                if specs.holds_rows(value.spec):
+                    refuse(self._staging.grove.columns, "a list of nodes leaves the function", self._span)
                 slot, spec = self._slot(value.value), value.spec
                 return self._created(value, lambda *run: unpacked(spec, list(slot(*run))))
             return self._items(value, list)

@@ -27,8 +27,14 @@ def kinds(leaves, inputs=()):
     return tuple(found)
 
 
-def shapes(leaves):
-    return tuple(tuple(leaf.shape) if isinstance(leaf, torch.Tensor) else None for leaf in leaves)
+def shapes(leaves, unknown=None):
+    """The shapes of the tensors, without the dimensions in `unknown` (index of a leaf -> dimensions)."""
+    if unknown is None:
+        return tuple(tuple(leaf.shape) if isinstance(leaf, torch.Tensor) else None for leaf in leaves)
+    found = list(shapes(leaves))
+    for index, dims in unknown.items():
+        found[index] = tuple(-1 if d in dims else n for d, n in enumerate(found[index]))
+    return tuple(found)
 
 
 def flat(key):

@@ -8,6 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from ..capture import scalars
+from ..capture.rows import StandIn
 from ..capture.texts import Text
 from ..capture.unbound import Maybe
 from ..operators.ranges import Iterable
@@ -19,7 +20,7 @@ _LEAVES = (str, bytes, int, float, complex, type(None), torch.dtype, torch.devic
 
 
 def is_stand_in(value):
-    if isinstance(value, (FakeTensor, _SYMBOLS, Text, Maybe, Iterable)) or scalars.is_staged(value):
+    if isinstance(value, (FakeTensor, _SYMBOLS, Text, Maybe, Iterable, StandIn)) or scalars.is_staged(value):
         return True
     return isinstance(value, List) and value.value is not None
 

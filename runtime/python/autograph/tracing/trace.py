@@ -39,6 +39,7 @@ from ..operators.recursion import Recursion
 from ..record import waits
 from ..record.queries import checked_late, checks_first, has_effects, has_random, overwrites
 from . import ambient, differentiable, graphs, overlap
+from . import trees as trees_
 from .arguments import flatten, names, unflatten
 from .containers import Container, containers_in, copies
 from .generators import Generators
@@ -95,7 +96,7 @@ class Trace:
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
         staging.python_calls = staging.objects.in_python = python_calls
-        staging.has_unknown_sizes = bool(unknown)
+        staging.has_unknown_sizes = any(group is not None for dims in (unknown or {}).values() for group in dims.values())
         staging.has_fallback = self.is_trial
         leaves, structure = flatten(args, kwargs)
         self.arguments = []
@@ -117,7 +118,7 @@ class Trace:
         staging.objects.watch_generators()
         if draws:
             staging.objects.heap.compare_all()
-        args, kwargs = copies(unflatten(fakes, structure))
+        args, kwargs = copies(trees_.stand_ins(staging, unflatten(fakes, structure)))
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
@@ -226,6 +227,7 @@ class Trace:
         self.gradient_guards = list(staging.gradients.guards.values())
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
+        trees_.check(staging, self, span)
         #: For each write, whether autograd records it. The outputs `without_history` are those of the other writes.
         self.recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         written = enumerate(self.recorded, len(self.result.operands))
@@ -280,8 +282,8 @@ class Trace:
             overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
         return tensors
 
-    def run(self, leaves, args, kwargs):
-        """Runs the graph with these arguments."""
+    def run(self, leaves, args, kwargs, trees=None):
+        """Runs the graph with these arguments. `trees` are those whose columns are in the arguments (`Encoded`)."""
         tensors = self.inputs(leaves)
         for capture, flag in self.flags:
             if flag:
@@ -312,7 +314,11 @@ class Trace:
         if len(self.containers) == 1:
             outside[id(self.containers[0])] = kwargs
         else:
-            outside.update(zip(map(id, self.containers), containers_in((args, kwargs))))
+            found = containers_in((args, kwargs))
+            found = found if trees is None else map(trees.original, found)
+            outside.update(zip(map(id, self.containers), found))
+        if trees is not None:
+            outside.update(trees.nodes)
         if self.only_returns:
             return self.result.value(outputs, outside)[0]
         return self._applied(outputs, outside)
@@ -446,9 +452,11 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
     """Runs the function on fake tensors and records all operations. Before that, creates the state of these optimizers."""
     try:
         with tracing(staging), profile.observing(staging.path if staging.path.expected else None):
+            if staging.grove is not None:
+                staging.grove.begin()
             for optimizer in optimizers:
                 prepare(staging, optimizer)
-            return calls.call(python_function, args, kwargs)
+            return trees_.returned(staging, calls.call(python_function, args, kwargs))
     except Unreachable:
         return None
     finally:

@@ -4,14 +4,15 @@ import builtins
 import keyword
 import linecache
 import os
-import re
 from contextlib import contextmanager
 
 import torch
 
-from ..graph import ANY, BOOL, FLOAT, INT, NONE, STR, List, Tensor, Tuple, Value, nodes, type_of, values
+from ..graph import ANY, BOOL, FLOAT, INT, NONE, STR, List, Tensor, Tuple, Value, type_of
+from ..names import Names
 from ..refusals import refuse
 from ..results import number
+from ..walk import Walk
 from . import lists, numbers, operators
 
 FORMAT = "TorchScript"
@@ -19,22 +20,21 @@ _RESERVED = {*keyword.kwlist, *dir(builtins), *numbers.HELPERS, "self", "torch",
 _NUMBERS = (BOOL, INT, FLOAT)
 
 
-class Code:
+class Code(Walk):
     """The statements of a graph's entry. `names` has the text of each value that has been computed."""
 
+    format = FORMAT
+
     def __init__(self, graph):
-        self.graph, function = graph, graph.entry
+        super().__init__(graph)
         self.lines = []
         self.level = 2
-        self.names = {}
-        self.taken = set(_RESERVED)
-        self.dying = lists.dying(function)
+        self.name = Names(_RESERVED).new
+        self.dying = lists.dying(graph.entry)
         self.owned = set()  # lists that only one variable holds
         self.constant = set()  # tensors without a gradient
         self.fresh = set()  # tensors that share no memory with inputs
-        self.messages = _messages(function.body)
         self.place = None
-        self.has_ended = False
 
     # Text.
 
@@ -50,16 +50,6 @@ class Code:
         if len(self.lines) == first:
             self.line("pass")
         self.level -= 1
-
-    def name(self, hint):
-        """A new name for a variable."""
-        base = re.sub(r"\W+", "_", hint, flags=re.ASCII).strip("_") or "v"
-        base = f"v{base}" if base[0].isdigit() else base
-        name, count = base, 1
-        while name in self.taken:
-            name, count = f"{base}_{count}", count + 1
-        self.taken.add(name)
-        return name
 
     def define(self, value):
         """The name of a value that is assigned now."""
@@ -96,12 +86,9 @@ class Code:
 
     # Nodes.
 
-    def nodes(self, nodes):
-        for node in nodes:
-            if self.has_ended:
-                return
-            self.comment(node)
-            self.node(node)
+    def visit(self, node):
+        self.comment(node)
+        super().visit(node)
 
     def comment(self, node):
         """The user's line, before its first statement. No character of it or of the file's name ends the comment."""
@@ -113,15 +100,9 @@ class Code:
         text = f"{os.path.basename(file)}:{line}  {source}".rstrip()
         self.line("# " + "".join(letter if " " <= letter <= "~" else "?" for letter in text))
 
-    def node(self, node):
-        kind, _, name = node.op.partition(".")
-        if kind == "scalar":
-            texts, kinds = [self.text(o) for o in node.operands], [type_of(o) for o in node.operands]
-            self.assign(node, numbers.expression(name, texts, kinds, node.outputs[0].type))
-        elif (method := getattr(self, "_" + node.op.replace(".", "_"), None)) is not None:
-            method(node, *node.operands)
-        else:
-            self.operator(node)
+    def scalar(self, node, name):
+        texts, kinds = [self.text(o) for o in node.operands], [type_of(o) for o in node.operands]
+        self.assign(node, numbers.expression(name, texts, kinds, node.outputs[0].type))
 
     def assign(self, node, text):
         self.line(f"{', '.join(self.define(output) for output in node.outputs)} = {text}")
@@ -136,6 +117,9 @@ class Code:
             self.line(call)
             return
         self.assign(node, call)
+        if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
+            # torch.jit does not draw numbers that nothing uses, and the next ones would be others.
+            self.line(f"assert {self.names[node.outputs[0]]}.numel() >= 0")
         for output in node.outputs:
             self.computed(node, output)
             if detaches and isinstance(output.type, Tensor):
@@ -166,14 +150,7 @@ class Code:
         self.assign(node, f"{self.text(before)}.clone()")
         self.line(f"{self.names[node.outputs[0]]}.detach().copy_({self.detached(after)})")
 
-    def _call(self, node, *operands):
-        body = next(function.body for function in self.graph.functions if function.name == node.detail)
-        span = next((inner.span for inner in nodes(body) if inner.span is not None), node.span)
-        refuse(f"`{node.detail.partition('.')[0]}` calls itself, and torch.jit has no recursion", FORMAT, span)
-
-    def _python(self, node, *operands):
-        if not all(output in self.messages for output in node.outputs) or not node.outputs:
-            refuse("the graph calls Python here", FORMAT, node.span)
+    def message_of(self, node, operands):
         self.assign(node, self.message(operands))
 
     def _print(self, node, *parts):
@@ -347,14 +324,3 @@ def type_text(type):
     if isinstance(type, Tensor) or type == ANY:
         return "torch.Tensor"
     return "None" if type == NONE else type
-
-
-def _messages(region):
-    """The strings that only exceptions use."""
-    found, other = set(), set()
-    for node in nodes(region):
-        used = {value for operand in node.operands for value in values(operand)}
-        (found if node.op in ("raise", "assert") else other).update(used)
-        other.update(value for inner in node.regions for result in inner.results for value in values(result))
-    other.update(value for result in region.results for value in values(result))
-    return {value for value in found - other if value.type == STR}

@@ -9,9 +9,8 @@ import types
 import torch
 
 from ...errors import ExportError
-from ...tracing.state import Change
 from .. import graph as graphs
-from .. import results
+from .. import outside, results
 from ..graph import Tensor
 from ..refusals import refuse
 from . import numbers
@@ -84,67 +83,21 @@ class TorchScript:
 def write(trace):
     """The TorchScript of a trace. Code that TorchScript cannot represent is an error at its line."""
     graph = graphs.read(trace.graph.optimized().sexpr())
-    _check(trace, graph)
+    outside.check(trace, graph, FORMAT)
     code = Code(graph)
-    attributes, parameters = _inputs(trace, graph.entry, code)
+    attributes, parameters = outside.inputs(trace, graph.entry, code.name)
+    code.names.update((found.value, f"self.{found.name}") for found in attributes)
+    code.names.update((found.value, found.name) for found in parameters)
     body = graph.entry.body
     _expectations(code, trace, graph.entry)
     code.nodes(body.nodes)
     if not code.has_ended:
-        _finish(code, trace, body, _state(trace, attributes, code))
+        _finish(code, trace, body, outside.changed(trace, attributes, code.name, FORMAT))
     name = "".join(part.capitalize() for part in re.findall(r"[a-zA-Z0-9]+", trace.staging.name)) or "Function"
     name = f"Function{name}" if name[0].isdigit() or name in ("List", "Dict", "Optional", "Tuple") else name
     source = _source(name, code, trace, attributes, parameters)
-    found = TorchScript(name, source, dict(_tensors(attributes)), [parameter for parameter, _ in parameters])
+    found = TorchScript(name, source, dict(_tensors(attributes)), [parameter.name for parameter in parameters])
     _compiled(found, trace)
-    return found
-
-
-def _check(trace, graph):
-    """Refuses effects that TorchScript does not have. `.grad` of a tensor from outside is not set: the gradients that the
-    function computes are values of the graph."""
-    reasons = []
-    if trace.changed:
-        reasons.append("it changes a container among its arguments")
-    used = {value for node in graphs.nodes(graph.entry.body) for operand in node.operands for value in graphs.values(operand)}
-    captured = {id(c.current_value()) for c, param in zip(trace.captures, graph.entry.params) if c.path is None and param in used}
-    changed = {id(capture.current_value()) for capture in trace.gradients if capture.path is None}
-    if any(not none and id(tensor.grad) in captured for tensor, none in trace.gradient_guards):
-        reasons.append("it adds to `.grad` of a tensor")
-    if any(none and id(tensor) in changed for tensor, none in trace.gradient_guards):
-        reasons.append("it sets `.grad` of a tensor that has none; call the function once before its export")
-    if trace.flags:
-        reasons.append("it changes `requires_grad` of a tensor from outside")
-    if any(hook.exist for hook in trace.hooks):
-        reasons.append("it calls hooks of gradients")
-    if reasons:
-        refuse(", ".join(reasons), FORMAT, trace.span)
-
-
-def _inputs(trace, entry, code):
-    """Names the inputs of the graph. Returns the attributes of the module and the parameters of `forward`: names with
-    captures, and names with types."""
-    attributes, parameters = [], []
-    known = _names(trace)
-    for value, capture in zip(entry.params, trace.captures):
-        if capture.path is not None:
-            code.names[value] = code.name(capture.path)
-            parameters.append((code.names[value], value.type))
-        else:
-            place = "tensor" if capture.place is None else str(capture.place).rpartition(".")[2]
-            name = code.name(known.get(id(capture.current_value()), place))
-            code.names[value] = f"self.{name}"
-            attributes.append((name, capture))
-    return attributes, parameters
-
-
-def _names(trace):
-    """The names of parameters and buffers in the outermost modules that the function uses, by identity."""
-    found = {}
-    for module in trace.staging.objects.kept.values():
-        if isinstance(module, torch.nn.Module):
-            for name, tensor in (*module.named_parameters(), *module.named_buffers()):
-                found[id(tensor)] = max(name, found.get(id(tensor), ""), key=len)
     return found
 
 
@@ -157,7 +110,7 @@ def _expectations(code, trace, entry):
             code.line(f'_expect({name}, {value.type.dtype}, {sizes}, "{name}")')
 
 
-def _finish(code, trace, body, state):
+def _finish(code, trace, body, assigned):
     """Writes to tensors from outside, assigns changed attributes, and returns the result."""
     count = len(trace.result.operands)
     types = [graphs.type_of(result) for result in body.results]
@@ -174,17 +127,17 @@ def _finish(code, trace, body, state):
     for target, new, is_recorded in written:
         code.line(f"{target}.copy_({new})" if is_recorded else f"{target}.detach().copy_({new}.detach())")
     try:
-        _return(code, results.returned(trace, slots, inputs), state)
+        _return(code, results.returned(trace, slots, inputs), assigned)
     except results.Refused as refused:
         refuse(str(refused), FORMAT, trace.span)
 
 
-def _return(code, found, state):
+def _return(code, found, assigned):
     """Assigns the changed attributes and returns the result. `found` are the returned value and the values of attributes."""
     if isinstance(found, results.Choice):
         for head, chosen in ((f"if {found.condition}:", found.yes), ("else:", found.no)):
             with code.block(head):
-                _return(code, chosen, state)
+                _return(code, chosen, assigned)
         return
     result, values = found
     text = results.expression(result)[0]
@@ -192,10 +145,11 @@ def _return(code, found, state):
     names = [code.name("new") for _ in news]
     for name, (new, _) in zip(names, news):
         code.line(f"{name} = {new}")
-    for (attribute, kind), name, (_, type) in zip(state, names, news):
-        if kind != _kind(type):
-            raise results.Refused(f"it assigns a value of another type to `{attribute}`")
-        code.line(f"self.{attribute} = {name}")
+    for attribute, name, (_, type) in zip(assigned, names, news):
+        value = attribute.capture.current_value()
+        if _kind(type) != ("tensor" if isinstance(value, torch.Tensor) else graphs.type_of(value)):
+            raise results.Refused(f"it assigns a value of another type to `{attribute.name}`")
+        code.line(f"self.{attribute.name} = {name}")
     code.line(f"return {text}")
 
 
@@ -203,42 +157,11 @@ def _kind(type):
     return "tensor" if isinstance(type, Tensor) else type
 
 
-def _state(trace, attributes, code):
-    """The attributes that change, with their types. An attribute that the graph does not read is added."""
-    known = {capture.place.key(): (name, capture) for name, capture in attributes if capture.place is not None}
-    tensors = {place.key(): place for place, *_ in trace.guards.tensors}
-    found = []
-    for change in trace.state:
-        key = change.place.key()
-        if type(change) is not Change or key not in known and key not in tensors:
-            message = f"it changes {change.place}, which is not a tensor or a number that the graph reads"
-            refuse(f"{message}; a number that changes is one after the function was called twice", FORMAT, trace.span)
-        if key not in known:
-            known[key] = code.name(str(change.place).rpartition(".")[2]), Outside(change.place)
-            attributes.append(known[key])
-        name, capture = known[key]
-        value = capture.current_value()
-        found.append((name, "tensor" if isinstance(value, torch.Tensor) else graphs.type_of(value)))
-    return found
-
-
-class Outside:
-    """A tensor that the function assigns and does not read."""
-
-    path, is_number = None, False
-
-    def __init__(self, place):
-        self.place = place
-
-    def current_value(self):
-        return self.place.state()
-
-
 def _tensors(attributes):
-    for name, capture in attributes:
-        if not capture.is_number:
-            value = capture.current_value()
-            yield name, value if value.is_leaf else value.detach()
+    for attribute in attributes:
+        if not attribute.capture.is_number:
+            value = attribute.capture.current_value()
+            yield attribute.name, value if value.is_leaf else value.detach()
 
 
 def _source(name, code, trace, attributes, parameters):
@@ -250,8 +173,8 @@ def _source(name, code, trace, attributes, parameters):
     lines += [textwrap.dedent(numbers.HELPERS[helper]) + "\n" for helper in numbers.HELPERS if helper in called]
     lines.append(f"\nclass {name}(torch.nn.Module):\n")
     lines.append("    def __init__(self, tensors: Dict[str, torch.Tensor]):\n        super().__init__()\n")
-    lines += [f"        {_attribute(attribute, capture)}\n" for attribute, capture in attributes]
-    typed = "".join(f", {parameter}: {type_text(type)}" for parameter, type in parameters)
+    lines += [f"        {_attribute(found.name, found.capture)}\n" for found in attributes]
+    typed = "".join(f", {parameter.name}: {type_text(parameter.value.type)}" for parameter in parameters)
     lines.append(f"\n    def forward(self{typed}):\n{text}\n")
     lines.append(_LOAD.format(name=name))
     return "".join(lines)

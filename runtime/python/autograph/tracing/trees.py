@@ -1,0 +1,44 @@
+"""Trees among the arguments of a trace: their stand-ins, and what a run could not apply to their objects."""
+
+from torch.utils import _pytree as pytree
+
+from ..capture.rows import MaybeNone, refuse
+from ..operators.nodes import Grove
+from ..record.queries import has_gradient
+from ..trees.encoding import Root
+
+
+def stand_ins(staging, arguments):
+    """The arguments with a stand-in in place of each root."""
+    leaves = pytree.tree_leaves(arguments, is_leaf=_is_root)
+    first = next((leaf for leaf in leaves if _is_root(leaf)), None)
+    if first is None:
+        return arguments
+    staging.grove = grove = Grove(staging, first)
+    return pytree.tree_map(lambda leaf: grove.stand_in(leaf) if _is_root(leaf) else leaf, arguments, is_leaf=_is_root)
+
+
+def _is_root(value):
+    return isinstance(value, Root)
+
+
+def returned(staging, result):
+    """The result of a trace, in which a number or tensor of a node may be None."""
+    if staging.grove is None:
+        return result
+    return pytree.tree_map(lambda leaf: leaf._ag_maybe() if isinstance(leaf, MaybeNone) else leaf, result)
+
+
+def check(staging, trace, span):
+    """Refuses a trace that changes tensors of nodes, or gives them gradients: a run would change the columns instead."""
+    if staging.grove is None:
+        return
+    columns = {id(fake) for fake in staging.grove.fakes}
+    kinds = staging.grove.columns.keys()
+    captures = {id(capture): capture for capture in staging.captures.values() if id(capture.fake) in columns}
+    if any(id(capture) in captures for capture in trace.writes):
+        refuse(kinds, "a tensor of a node is changed in place", span)
+    if any(id(capture) in captures for capture in [*trace.gradients, *(capture for capture, _ in trace.flags)]):
+        refuse(kinds, "a tensor of a node gets a gradient or another `requires_grad`", span)
+    if has_gradient(staging.record.entry) and any(c.tensor is not None and c.tensor.requires_grad for c in captures.values()):
+        refuse(kinds, "a gradient is computed in the function, and tensors of nodes require a gradient", span)

@@ -1,0 +1,207 @@
+"""Encodes the trees among the arguments of a call as columns.
+
+The objects are numbered in the order in which they are found, breadth first; an object that is found twice is one row, so
+that shared nodes stay shared, and cycles end. Only the attributes that a graph reads have columns. Objects are read again
+in each call, because the program may change them."""
+
+import threading
+from typing import NamedTuple
+
+import torch
+from torch.utils import _pytree as pytree
+
+from . import classes
+from .columns import MISSING, NUMBER, TENSOR, described, parts, tensors
+
+class Table(NamedTuple):
+    """The class of rows, and its columns."""
+
+    kind: type
+    columns: tuple
+
+
+class Root:
+    """A node among the arguments, or a list or tuple of `count` nodes. The first one holds all tensors of the call: the rows
+    of the roots, and the columns of the tables."""
+
+    def __init__(self, kind, position, count=None, tables=None, tensors=()):
+        self.kind = kind
+        self.position = position  # of its row among the rows of the roots
+        self.count = count
+        self.tables = tables
+        self.tensors = tensors
+
+
+def _names(tables):
+    return ["rows", *(f"{table.kind.__name__}.{name}" for table in tables or () for c in table.columns for name in parts(c))]
+
+
+def _flatten(root):
+    return list(root.tensors), (root.kind, root.position, root.count, root.tables)
+
+
+def _flatten_with_keys(root):
+    children, context = _flatten(root)
+    return [(pytree.GetAttrKey(name), child) for name, child in zip(_names(root.tables), children)], context
+
+
+def _unflatten(children, context):
+    return Root(*context, tuple(children))
+
+
+pytree.register_pytree_node(
+    Root, _flatten, _unflatten, serialized_type_name="autograph.trees.Root", flatten_with_keys_fn=_flatten_with_keys
+)
+
+
+class Encoded:
+    """The arguments of a call with a `Root` in place of each node."""
+
+    def __init__(self):
+        self.args = self.kwargs = None
+        self.roots = []  # the nodes, in the order of their positions
+        self.first = None
+        self.nodes = {}  # ("rows", class) -> the objects in the rows of its columns
+        self.originals = {}  # id of a new container -> the container of the program
+
+    def original(self, container):
+        """The container of the program in whose place one with roots is among the arguments."""
+        return self.originals.get(id(container), container)
+
+    def sizes(self, leaves):
+        """The dimensions of the leaves that are the number of rows or items, which the code never sees: index of the leaf ->
+        {0: None}."""
+        columns = {id(tensor) for tensor in self.first.tensors[1:]}
+        return {index: {0: None} for index, leaf in enumerate(leaves) if id(leaf) in columns}
+
+
+class Forest:
+    """What a staged function knows about the trees among its arguments: the attributes that its graphs read, and the
+    classes whose objects its graphs take as they are."""
+
+    def __init__(self):
+        self.columns = {}  # class -> {name of an attribute: Column, or None before its first call}
+        self.excluded = set()
+        self._lock = threading.RLock()
+
+    def read(self, kind, name):
+        """Adds an attribute that a graph reads."""
+        with self._lock:
+            self.columns.setdefault(kind, {}).setdefault(name, None)
+
+    def exclude(self, kinds, roots):
+        """Leaves roots of these classes as they are; all roots, if none of them has such a class. Returns their classes."""
+        of_roots = {type(root) for root in roots}
+        excluded = kinds & of_roots or of_roots
+        self.excluded |= excluded
+        return excluded
+
+    def include(self, kinds):
+        """The opposite of `exclude`."""
+        self.excluded -= kinds
+
+    def encoded(self, args, kwargs):
+        """The arguments with their trees encoded; None if there are none."""
+        with self._lock:
+            return self._encoded(args, kwargs)
+
+    def _encoded(self, args, kwargs):
+        encoded = Encoded()
+        encoded.args = tuple([self._replaced(value, encoded) for value in args])
+        encoded.kwargs = {name: self._replaced(value, encoded) for name, value in kwargs.items()}
+        if encoded.first is None:
+            return None
+        encoded.first.tables, encoded.first.tensors, nodes = self._tables(encoded.roots)
+        encoded.nodes = {("rows", kind): found for kind, found in nodes.items()}
+        return encoded
+
+    def _replaced(self, value, encoded):
+        """The value with roots in place of nodes; the value itself if it has none."""
+        kind = type(value)
+        if kind is dict:
+            items = {key: self._replaced(item, encoded) for key, item in value.items()}
+            if all(items[key] is value[key] for key in value):
+                return value
+            encoded.originals[id(items)] = value
+            return items
+        if kind is list or kind is tuple:
+            if value and len(set(map(type, value))) == 1 and all(map(self._is_node, value)):
+                return self._root(encoded, type(value[0]), value, len(value))
+            items = [self._replaced(item, encoded) for item in value]
+            if all(a is b for a, b in zip(items, value)):
+                return value
+            if kind is tuple:
+                return tuple(items)
+            encoded.originals[id(items)] = value
+            return items
+        return self._root(encoded, kind, [value], None) if self._is_node(value) else value
+
+    def _is_node(self, value):
+        return type(value) not in self.excluded and classes.is_plain(type(value)) and classes.is_node_class(type(value))
+
+    def _root(self, encoded, kind, nodes, count):
+        root = Root(kind, len(encoded.roots), count)
+        encoded.roots += nodes
+        if encoded.first is None:
+            encoded.first = root
+        return root
+
+    def _tables(self, roots):
+        """The tables of all nodes that can be reached from the roots through the attributes that graphs read, their
+        tensors, and the nodes of each class in the order of their rows."""
+        nodes, rows, values = {kind: [] for kind in self.columns}, {}, {}
+        _add(roots, nodes, rows)
+        done = dict.fromkeys(nodes, 0)
+        while pending := [kind for kind in nodes if done.setdefault(kind, 0) < len(nodes[kind])]:
+            for kind in pending:
+                batch, done[kind] = nodes[kind][done[kind] :], len(nodes[kind])
+                for name in self.columns.get(kind, ()):
+                    found = [getattr(node, name, MISSING) for node in batch]
+                    values.setdefault((kind, name), []).extend(found)
+                    _add(_linked(found), nodes, rows)
+        described_columns = self._described(nodes, values)
+        tables = tuple(Table(kind, tuple(columns)) for kind, columns in described_columns.items())
+        found = [torch.tensor([rows[id(node)] for node in roots], dtype=torch.int64, device="cpu")]
+        for kind, columns in described_columns.items():
+            for column in columns:
+                found += tensors(column, values.get((kind, column.name), []), rows)
+        return tables, tuple(found), nodes
+
+    def _described(self, nodes, values):
+        """The column of each attribute that graphs read. If one differs from that of earlier calls, all numbers and tensors
+        may be None from now on, so that few further calls differ."""
+        is_wider, found = False, {}
+        for kind, known in self.columns.items():
+            found[kind] = []
+            for name, before in known.items():
+                column = described(kind, name, values.get((kind, name), []), before)
+                found[kind].append(column)
+                is_wider = is_wider or before is not None and _is_wider(before, found[kind][-1])
+        for kind, columns in found.items():
+            if is_wider:
+                columns[:] = [c._replace(is_optional=True) if c.form in (NUMBER, TENSOR) else c for c in columns]
+            self.columns[kind].update((column.name, column) for column in columns)
+        return found
+
+
+def _is_wider(before, column):
+    return before.form != column.form or column.is_optional and not before.is_optional
+
+
+def _linked(values):
+    """The nodes among the values of an attribute, and in lists there."""
+    kinds = set(map(type, values))
+    if any(map(classes.is_plain, kinds)):
+        return [value for value in values if classes.is_plain(type(value))]
+    if list in kinds or tuple in kinds:
+        return [item for value in values if type(value) in (list, tuple) for item in value if classes.is_plain(type(item))]
+    return []
+
+
+def _add(found, nodes, rows):
+    """Numbers those of the nodes that have no row yet."""
+    for node in found:
+        if id(node) not in rows:
+            known = nodes.setdefault(type(node), [])
+            rows[id(node)] = len(known)
+            known.append(node)
