@@ -1,5 +1,5 @@
-"""Ambient state of torch: a function that was traced under one setting and is called
-under another behaves like eager code under the second."""
+"""The ambient settings of torch: if a function was traced under one setting, a call under another setting has the results of
+eager torch under the other one."""
 
 import contextlib
 import itertools
@@ -14,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 @contextlib.contextmanager
 def setting(set_to, value, before):
+    """Changes a setting of torch inside of a `with` statement."""
     set_to(value)
     try:
         yield
@@ -52,11 +53,12 @@ def program(x, w):
 
 
 def rounded(v):
-    """The elements, if there are any; native kernels may round differently."""
+    """Returns the rounded elements of a tensor on the CPU, because native kernels may round differently; else None."""
     return v.double().round(decimals=5).tolist() if v.device.type == "cpu" else None
 
 
-def described(result):
+def properties(result):
+    """Returns the properties of results that a setting of torch may change."""
     *tensors, settings = result
     return [
         (v.dtype, v.device, v.requires_grad, v.is_inference(), rounded(v))
@@ -72,7 +74,7 @@ def test_a_trace_is_not_used_under_another_setting(traced):
     for called in SETTINGS:
         for name in (traced, called, traced):
             with SETTINGS[name]():
-                assert described(staged(x, w)) == described(program(x, w)), (traced, called)
+                assert properties(staged(x, w)) == properties(program(x, w)), (traced, called)
 
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
@@ -118,6 +120,8 @@ def test_autocast_inside_of_branches():
 
 
 class Subtracting(TorchFunctionMode):
+    """Calls `torch.sub` instead of `torch.add`."""
+
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return torch.sub(*args) if func is torch.add else func(*args, **(kwargs or {}))
 

@@ -1,4 +1,4 @@
-"""Attributes that objects have on some paths only, and attributes whose first value is that of a class attribute."""
+"""Attributes that an object has on some paths only, and attributes that a class defines and an object sets later."""
 
 import pytest
 import torch

@@ -1,4 +1,5 @@
-"""Derivatives and hooks that users write. The graph calls those that change Python state or need the data of tensors."""
+"""Derivatives and hooks that users write. If one changes Python state or needs the data of a tensor, the graph calls it in
+Python."""
 
 import torch
 from oracle import refusal, t
@@ -39,7 +40,7 @@ class Branching(torch.autograd.Function):
 
 
 def gradients(function, xs):
-    """The gradients of consecutive calls, and the norms that `_note` recorded."""
+    """Returns the gradients of consecutive calls, and the norms that `_note` recorded."""
     NORMS.clear()
     found = []
     for x in xs:
@@ -50,6 +51,7 @@ def gradients(function, xs):
 
 
 def assert_same_gradients(function, *xs):
+    """Asserts that gradients and recorded norms equal those of eager torch, whichever of the calls is traced."""
     for first in range(len(xs)):
         calls = [*xs[first:], *xs[:first]]
         torch.testing.assert_close(gradients(ag.function(function), calls), gradients(function, calls))

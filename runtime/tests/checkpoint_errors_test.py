@@ -1,4 +1,4 @@
-"""A checkpoint that cannot be restored, such as a damaged file, is an error that changes nothing."""
+"""The restore of an invalid checkpoint, such as a damaged file, raises an error and changes nothing."""
 
 import json
 import random
@@ -23,6 +23,7 @@ def fresh():
 
 
 def assert_refused(path, error, match):
+    """Asserts that a restore raises this error, and that the program keeps its values."""
     checkpoint = fresh()
     before = state_of(checkpoint)
     with pytest.raises(error, match=match):
@@ -104,7 +105,7 @@ def test_truncated_and_changed_files(path):
 
 
 def rewritten(path, change):
-    """Changes the JSON of a checkpoint."""
+    """Replaces the JSON header of a checkpoint by a changed one."""
     content = path.read_bytes()
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])

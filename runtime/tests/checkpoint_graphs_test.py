@@ -1,5 +1,5 @@
-"""Random graphs of objects with cycles and shared parts: a new program that restores a checkpoint has the same graph as
-the program that saved it. `PROGRAMS` and `FIRST` in the environment select the seeds."""
+"""Random graphs of objects with cycles and shared parts: after a restore, a new program has the same graph of objects as the
+program that saved the checkpoint. The environment variables `PROGRAMS` and `FIRST` select the seeds."""
 
 import collections
 import os
@@ -28,7 +28,8 @@ class Pair(collections.namedtuple("Pair", "left right")):
 
 
 def program(shape, data, has_data):
-    """A program whose objects are drawn from the random generator `shape`, and its data from `data`."""
+    """Returns the checkpoint of a random program. The generator `shape` chooses its objects, the generator `data` its
+    values."""
     objects = [shape.choice([Plain, Slots, torch.nn.Module])() for _ in range(shape.randint(2, 7))]
     parameters = [torch.nn.Parameter(_tensor(data)) for _ in range(3)]
     pool = []
@@ -108,7 +109,7 @@ def _data(rng, pool, depth, has_tensors):
 
 
 def assert_equal_graphs(a, b):
-    """Whether two graphs have equal values and the same references."""
+    """Asserts that two graphs of objects have equal values and the same references."""
     partners, others, memories, back, kept = {}, {}, {}, {}, []
     stack = [(a, b, "")]
     while stack:

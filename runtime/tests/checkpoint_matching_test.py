@@ -1,5 +1,5 @@
-"""What a checkpoint and a program have in common is restored, at once or when the program creates it. The rest is
-reported."""
+"""A restore matches the objects of a checkpoint with those of a program, including objects that the program creates later.
+It reports the objects that have no match."""
 
 import collections
 import gc

@@ -1,5 +1,5 @@
-"""Checkpoints restore what `tf.train.Checkpoint` restores, in random programs with added, renamed, removed, shared and
-late attributes. `checkpoint_oracle/record.py` recorded the results of TensorFlow."""
+"""Random programs in which attributes are added, renamed, removed, shared and set later: checkpoints restore the same values
+as `tf.train.Checkpoint`. `checkpoint_oracle/record.py` recorded the values of TensorFlow."""
 
 import json
 import pathlib
@@ -23,6 +23,7 @@ class Plain:
 
 
 def maker(cls):
+    """Returns the function that creates the nodes of a program. Its objects are instances of `cls`."""
     def make(kind, content):
         if kind == "variable":
             return torch.nn.Parameter(torch.tensor(float(content)))
@@ -32,6 +33,7 @@ def maker(cls):
 
 
 def passes(check):
+    """Returns whether a check raises no AssertionError."""
     try:
         check()
     except AssertionError:
@@ -40,10 +42,13 @@ def passes(check):
 
 
 def values(nodes, made):
+    """Returns the values of a program's variables."""
     return [int(made[i].item()) for i, (kind, _) in enumerate(nodes) if kind == "variable"]
 
 
 def restored(seed, cls, path):
+    """Saves one program of a pair and restores the other one. Returns the restored values, and the outcomes of the
+    checks."""
     saved, changed, late = case(seed)
     make = maker(cls)
     ag.Checkpoint(**roots(saved, build(saved, make, 1000))).save(path)

@@ -1,5 +1,5 @@
-"""All optimizers, schedulers and kinds of modules of torch: after a restore, a program has bitwise the same results as the
-program that saved the checkpoint."""
+"""All optimizers, schedulers and kinds of modules of torch: a program that restores a checkpoint continues with the same
+results, bit for bit, as the program that saved it."""
 
 import inspect
 import warnings
@@ -64,7 +64,8 @@ def step(checkpoint, x):
 
 
 def assert_resumes(make, step, path, before=3, after=4):
-    """`make(seed)` returns a checkpoint; `step` changes and returns state."""
+    """Asserts that a restored program continues with the same results. `make(seed)` returns a checkpoint; `step` changes
+    and returns state."""
     inputs = [torch.randn(6, 3, generator=torch.Generator().manual_seed(i)) for i in range(before + after)]
     whole, other = make(0), make(1)
     for x in inputs[:before]:

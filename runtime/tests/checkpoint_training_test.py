@@ -1,4 +1,4 @@
-"""A training that is interrupted and resumed from a checkpoint has bitwise the same results as one that was not
+"""A training that is killed and resumed from a checkpoint has the same results, bit for bit, as a training that is not
 interrupted."""
 
 import os
@@ -112,7 +112,7 @@ def test_a_killed_training_continues_bitwise_equal(tmp_path, wrap, optimizer, sc
 
 
 def assert_same_file(a, b):
-    """Whether two checkpoints have the same objects and tensors, to the last bit."""
+    """Asserts that two checkpoints have the same objects and tensors, bit for bit."""
     with safe_open(a, "np") as a, safe_open(b, "np") as b:
         assert a.metadata() == b.metadata() and a.keys() == b.keys()
         for name in a.keys():

@@ -26,4 +26,5 @@ class Box:
 
 
 def saved(path, **roots):
+    """Saves the roots at a path."""
     return ag.Checkpoint(**roots).save(path)

@@ -1,4 +1,4 @@
-"""The option `--device` for the tensors of all tests, a summary in the format of `cargo test`, and common fixtures."""
+"""The option `--device`, which sets the device of all tests; a summary in the format of `cargo test`; and shared fixtures."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _missing(device):
-    """The reason why tensors cannot be created on a device; empty if they can."""
+    """Returns why tensors cannot be created on a device, or an empty text if they can."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # an AssertionError if torch was built without it
@@ -39,5 +39,5 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture
 def path(tmp_path):
-    """A file that does not exist yet."""
+    """Returns the path of a file that does not exist yet."""
     return tmp_path / "file"

@@ -1,5 +1,5 @@
-"""Conditions that are decided for the arguments of the call, because code that depends on them cannot be part of a graph.
-Each run checks the decisions; a call that contradicts one runs in Python."""
+"""Decided conditions: code that cannot be part of a graph depends on them, so a trace follows the path of its arguments.
+Each run checks the decisions, and Python runs the calls that contradict them."""
 
 import functools
 import warnings
@@ -112,7 +112,7 @@ def _dispatched(x):
 
 
 def _after_a_decision(x):
-    """Code after a decision is still staged."""
+    """The code after the decision is staged."""
     text = "small"
     if x.sum() > 5:
         text = None

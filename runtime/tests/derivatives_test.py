@@ -8,7 +8,7 @@ from oracle import assert_same, t
 
 
 def powers(x, n):
-    """A staged loop and a staged branch."""
+    """Has a staged loop and a staged branch."""
     for _ in range(n):
         x = x * x.cos()
     return x if x.sum() > 0 else x**2

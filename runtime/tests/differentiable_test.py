@@ -1,4 +1,4 @@
-"""Staged functions in computations that torch differentiates: the backward pass starts outside the graph."""
+"""Staged functions in computations that torch differentiates. The caller starts the backward pass."""
 
 import pytest
 import torch
@@ -12,7 +12,8 @@ def leaf(*numbers):
     return torch.tensor(numbers, requires_grad=True)
 
 
-def both(f):
+def eager_and_staged(f):
+    """Returns the eager and the staged function."""
     return f, ag.function(f)
 
 
@@ -50,7 +51,7 @@ def test_twice_over_one_graph():
         return x.sum()
 
     found = []
-    for function in both(f):
+    for function in eager_and_staged(f):
         x = leaf(0.5, -2.0)
         loss = function(x, torch.tensor(3))
         loss.backward(retain_graph=True)
@@ -60,7 +61,7 @@ def test_twice_over_one_graph():
 
 
 def test_results_may_be_changed_in_place():
-    """The backward pass does not read the returned tensors, because the caller may change them."""
+    """The backward pass does not read the returned tensors, so the caller may change them in place."""
 
     @ag.function
     def f(x):
@@ -91,7 +92,7 @@ def test_inputs_may_not_be_changed_in_place():
 
 
 def test_an_input_that_the_function_changes():
-    """The graph keeps the old value for the backward pass; eager torch does not, and raises."""
+    """The graph keeps the old value of the input for the backward pass. Eager torch does not keep it, and raises."""
 
     def f(w, x):
         y = (x.view(2, 1) * w).sum()
@@ -114,7 +115,7 @@ def test_lists_that_are_returned():
         return rows
 
     found = []
-    for function in both(f):
+    for function in eager_and_staged(f):
         x = leaf(0.5, -2.0)
         rows = function(x, torch.tensor(3))
         (rows[2] * rows[0]).sum().backward()
@@ -124,7 +125,7 @@ def test_lists_that_are_returned():
 
 def test_random_numbers_are_drawn_once():
     found = []
-    for f in both(lambda x: torch.nn.functional.dropout(x, 0.5).sum() * torch.rand(())):
+    for f in eager_and_staged(lambda x: torch.nn.functional.dropout(x, 0.5).sum() * torch.rand(())):
         torch.manual_seed(3)
         x = torch.ones(100, requires_grad=True)
         f(x).backward()
@@ -148,7 +149,7 @@ def test_a_change_of_an_argument_has_a_history():
         return y.sum()
 
     found = []
-    for function in both(f):
+    for function in eager_and_staged(f):
         w = leaf(3.0, 4.0)
         y = w * 2
         z = torch.ones(2)
@@ -163,7 +164,7 @@ def test_a_leaf_is_not_changed_in_place():
         x += 1
         return x.sum()
 
-    for function in both(f):
+    for function in eager_and_staged(f):
         x = leaf(1.0)
         with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
             function(x)
@@ -210,7 +211,7 @@ def view_made_without_gradients(x):
 @pytest.mark.parametrize("function", [view_changed, base_changed, read_without_gradients, view_made_without_gradients])
 def test_views_keep_their_history_wherever_they_are_read(function):
     found = []
-    for run in both(function):
+    for run in eager_and_staged(function):
         x = leaf(1.0, 2.0, 3.0)
         results = pytree.tree_leaves(run(x))
         found.append([torch.autograd.grad(result.sum(), x, retain_graph=True) for result in results])
@@ -256,7 +257,7 @@ def changed_for_the_data_only(x, w):
 )
 def test_changes_of_detached_tensors(function):
     found = []
-    for run in both(function):
+    for run in eager_and_staged(function):
         x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
         results = run(x, w)
         gradients = [torch.autograd.grad(r.sum(), (x, w), retain_graph=True, materialize_grads=True) for r in results]

@@ -8,8 +8,9 @@ import autograph as ag
 from oracle import t
 
 
-def same(program, *arguments):
-    """Asserts that a program has the same samples, or raises the same error, in a graph and eagerly."""
+def assert_same(program, *arguments):
+    """Asserts that a program has the same results, or raises the same error, staged and eager. Returns the result or the
+    message."""
     results = []
     for run in (program, ag.function(program)):
         torch.manual_seed(0)
@@ -24,7 +25,8 @@ def same(program, *arguments):
     return results[0]
 
 
-def drawn(make, x):
+def sample_and_density(make, x):
+    """Returns a sample of a distribution, the density of the sample, and the mean."""
     d = make(x)
     s = d.sample()
     return s, d.log_prob(s), d.mean
@@ -45,7 +47,7 @@ def drawn(make, x):
     ],
 )
 def test_samples(make):
-    same(drawn, make, t(1.0, 2.0))
+    assert_same(sample_and_density, make, t(1.0, 2.0))
 
 
 def test_in_a_staged_loop():
@@ -56,17 +58,17 @@ def test_in_a_staged_loop():
                 x = x * 0.5
         return x
 
-    same(walk, t(1.0, 2.0), torch.tensor(7))
+    assert_same(walk, t(1.0, 2.0), torch.tensor(7))
 
 
 def test_invalid_parameters_raise_when_the_graph_runs():
     def density(scale, x):
         return D.Normal(0.0, scale).log_prob(x)
 
-    same(density, t(1.0, 2.0), t(0.5, 0.5))
-    message = same(density, t(1.0, -2.0), t(0.5, 0.5))
+    assert_same(density, t(1.0, 2.0), t(0.5, 0.5))
+    message = assert_same(density, t(1.0, -2.0), t(0.5, 0.5))
     assert "Expected parameter scale (Tensor of shape (2,))" in message
-    assert "Expected value argument" in same(density, t(1.0, 2.0), t(torch.nan, 0.5))
+    assert "Expected value argument" in assert_same(density, t(1.0, 2.0), t(torch.nan, 0.5))
 
 
 def test_constructors_are_staged():
@@ -81,4 +83,4 @@ def test_constructors_are_staged():
         return Signed(x).value * 2
 
     for x in (t(1.0, 2.0), t(-1.0, -2.0)):
-        same(f, x)
+        assert_same(f, x)

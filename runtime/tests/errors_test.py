@@ -1,4 +1,4 @@
-"""Errors are reported at the user's line; the traceback has no frames of the package below it."""
+"""Errors name the user's line, and the traceback contains no frames of the package below the call."""
 
 import contextlib
 import re
@@ -146,7 +146,7 @@ def test_own_exception_with_staged_arguments():
 
 
 def test_exception_with_an_init_of_its_own():
-    """`__init__` is not called again when the graph raises the exception."""
+    """When the graph raises the exception, it does not call `__init__` again."""
 
     class Own(Exception):
         def __init__(self, value, code):
@@ -199,7 +199,7 @@ def test_generator_of_random_numbers():
 
 
 def test_gradient_of_an_operator_without_a_derivative():
-    """The gradient is computed outside or inside the graph; the error is at the line of the operator."""
+    """Whether the gradient is computed outside or inside the graph, the error names the line of the operator."""
 
     def f(x):
         return torch.histc(x, 2) * x  # no derivative
@@ -283,7 +283,8 @@ def test_an_error_of_the_trace_that_the_users_code_catches_ends_it(f):
 
 
 def test_a_loop_that_is_tried_as_a_loop_of_the_graph_first():
-    """An error of that attempt does not come from the user's code, so a `try` around the loop has no effect on it."""
+    """The runtime stages the loop first, and unrolls it if that raises. A `try` around the loop does not catch the first
+    error."""
 
     def f(x):
         names = "abcdefghijklmnopqrstuvwxyz"

@@ -1,4 +1,5 @@
-"""Objects that leave a trace hold results of the run, in new objects of the same classes, and no stand-ins."""
+"""Objects that a staged function returns or stores: each run creates new objects of the same classes, with the values of the
+run and without stand-ins."""
 
 import collections
 import enum
@@ -89,7 +90,7 @@ READ = {
 
 
 def plain(value):
-    """The printed forms of the leaves."""
+    """Returns the printed forms of the leaves."""
     return [repr(leaf) for leaf in torch.utils._pytree.tree_leaves(value)]
 
 
@@ -114,7 +115,7 @@ def test_each_run_makes_new_objects():
 
 
 def test_state_outside():
-    """Objects in attributes and globals; buffers and parameters of modules of torch and of the user."""
+    """The objects are in attributes and globals. The modules are those of torch and of the user."""
 
     class Model(torch.nn.Module):
         def forward(self, x):
@@ -220,7 +221,7 @@ class Gate(torch.nn.Module):
 
 
 def test_the_state_of_modules_in_modules_of_torch():
-    """This includes modules that only code of torch calls."""
+    """Some of these modules are called by torch's code only."""
     found = []
     for stage in (lambda f: f, ag.function):
         gates = [Gate() for _ in range(3)]
@@ -258,7 +259,7 @@ def test_keys_of_containers_from_outside():
 
 
 def test_a_result_that_a_list_from_outside_holds_too():
-    """The history of an earlier result is not entered by the backward pass of a later one."""
+    """The backward pass of a later result does not enter the history of an earlier one."""
     history, w = [], torch.nn.Parameter(t(1, 2))
 
     @ag.function

@@ -39,7 +39,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 
 
 def load(name):
-    """The program as a new module."""
+    """Imports a program as a new module."""
     spec = importlib.util.spec_from_file_location(f"staged_{name}", FOLDER / f"{name}.py")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up
     spec.loader.exec_module(module)
@@ -47,6 +47,7 @@ def load(name):
 
 
 def printed(module):
+    """Runs a program and returns the text that it prints."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         module.main()
@@ -54,7 +55,7 @@ def printed(module):
 
 
 def functions(module):
-    """The staged functions that a module defines, methods included."""
+    """Returns the staged functions and methods that a module defines, by name."""
     found = {}
     for value in vars(module).values():
         for entry in [value, *(vars(value).values() if isinstance(value, type) else ())]:
@@ -83,6 +84,7 @@ def test_staged_prints_the_same_as_eager(name):
 
 
 def check_graphs(module, expected):
+    """Asserts that the staged functions of a program have the expected number of graphs, with the expected nodes."""
     staged = functions(module)
     assert set(staged) == set(expected)
     for name, (most, nodes) in expected.items():

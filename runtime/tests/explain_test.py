@@ -1,4 +1,4 @@
-"""`ag.explain`: the outcome of each statement."""
+"""`ag.explain` returns the outcome of each statement."""
 
 import json
 
@@ -33,6 +33,7 @@ def program(x, n):
 
 
 def outcomes(explanation, name):
+    """Returns the outcome and the number of executions of each statement of a function."""
     function = next(f for f in explanation.functions if f.name == name)
     return {s.text: (s.outcome, s.times) for s in function.statements}
 

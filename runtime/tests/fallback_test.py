@@ -1,7 +1,8 @@
 """`@ag.function(fallback="eager")`: calls that cannot be staged run in Python, with the same effects as eager Python.
 
-A quarter of the number of random programs that `PROGRAMS` in the environment sets; `FIRST` is the first seed. A failure names
-its seed. `oracle.refusal` runs each refused program of the other tests with a fallback.
+The number of random programs is a quarter of the environment variable `PROGRAMS`; `FIRST` is the first seed. A failure names
+its seed. The other tests check each program that cannot be staged with `oracle.refusal`, which also calls it with a
+fallback.
 """
 
 import contextlib
@@ -100,6 +101,7 @@ def compare_gradients(module, function, seed):
 
 @contextlib.contextmanager
 def default_dtype(seed):
+    """Sets the default dtype for a seed: float64 for odd seeds, float32 for even ones."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64 if seed % 2 else torch.float32)
     try:
@@ -109,7 +111,8 @@ def default_dtype(seed):
 
 
 def assert_gradients(found, expected):
-    """A gradient of zero may be None in eager Python, if the function has no path to the tensor."""
+    """Asserts that gradients are equal. If a function has no path to a tensor, eager Python returns None instead of
+    zeros."""
     for one, other in zip(found, expected):
         if other is None and one is not None:
             assert not one.any()
@@ -118,7 +121,8 @@ def assert_gradients(found, expected):
 
 
 def compare(module, function, seed):
-    """Compares four calls and the state after each. Returns how many ran a graph, and how many there were."""
+    """Compares four calls, and the state after each. Returns the number of calls that ran a graph, and the number of all
+    calls."""
     torch.manual_seed(seed)
     calls = [(torch.randn(3), torch.randn(2, 3), torch.tensor(n)) for n in (3, 0, 3, 2)]
     staged = ag.function(function, fallback="eager")
@@ -300,8 +304,8 @@ def summed(x):
     return torch.tanh(x) + torch.rand(())
 
 
-def use_of_python(function, count=4):
-    """The effects of some calls with gradients, and the staged function."""
+def assert_same_effects(function, count=4):
+    """Asserts that calls and gradients have the same effects staged and eager. Returns the staged function."""
 
     def effects(wrapped):
         SUMS.clear()
@@ -321,6 +325,7 @@ def use_of_python(function, count=4):
 
 
 def is_partial(staged):
+    """Returns whether a graph of the function calls Python."""
     return any(trace.staging.reached for trace in staged.traces)
 
 
@@ -332,7 +337,7 @@ def test_a_function_that_python_calls_from_the_graph():
             print(x.detach())
         return x
 
-    staged = use_of_python(f)
+    staged = assert_same_effects(f)
     assert is_partial(staged) and len(staged.traces) == 1
     ((reason, count),) = staged.fallbacks.items()
     assert "# the line" in reason and count > 4
@@ -349,7 +354,7 @@ def test_numbers_and_containers_from_python():
             y = y + found["low"]
         return y if nothing is None else x
 
-    assert is_partial(use_of_python(f))
+    assert is_partial(assert_same_effects(f))
 
 
 class Recorder:
@@ -371,7 +376,7 @@ def test_an_object_that_only_python_changes():
         return y
 
     RECORDER.found.clear()
-    assert is_partial(use_of_python(f))
+    assert is_partial(assert_same_effects(f))
     assert list(RECORDER.found) == [f"{n}{2 * (1 + k) + (2 if n == 'y' else 0):.1f}" for k in range(4) for n in "xy"]
 
 
@@ -398,7 +403,7 @@ def test_results_of_another_kind(change):
             total = total + y + (0 if z is None else z.sum())
         return total
 
-    staged = use_of_python(f, 6)
+    staged = assert_same_effects(f, 6)
     assert any("Misfit" in reason for reason in staged.fallbacks)
 
 
@@ -464,7 +469,7 @@ LOG = logging.getLogger("fallback_test")
 
 
 def effects_outside(path):
-    """Functions with an effect that an abandoned trace could not undo."""
+    """Returns functions with effects on files and processes, which the runtime cannot undo when it abandons a trace."""
     file = open(path, "a+")  # noqa: SIM115
     numbers, generator, digest = iter([1, 2, 3]), torch.Generator().manual_seed(1), hashlib.md5()
 
@@ -501,7 +506,7 @@ def effects_outside(path):
         digest.update(b"x")
         return x, digest.hexdigest()
 
-    def said(x):
+    def warned(x):
         LOG.warning("x is %s", x)
         return x
 
@@ -519,7 +524,7 @@ def effects_outside(path):
         print("end")
         raise SystemExit(3)
 
-    return [written, opened, dumped, saved, printed, taken, drawn, digested, said, caught, set_off, ended]
+    return [written, opened, dumped, saved, printed, taken, drawn, digested, warned, caught, set_off, ended]
 
 
 @pytest.mark.parametrize("index", range(12))

@@ -1,4 +1,4 @@
-"""Which calls retrace a function, and which arguments it accepts."""
+"""When a function is traced again, and which arguments it accepts."""
 
 import collections
 import copy
@@ -21,6 +21,7 @@ from oracle import assert_equal, t
 
 
 def traces(function):
+    """Returns the number of traces of a function."""
     return sum(map(len, function._traces.values())) + sum(len(f.traces) for f in function._families.values())
 
 
@@ -206,7 +207,7 @@ def test_exception_of_a_callback():
 
 
 def test_text_and_json_of_a_graph(tmp_path):
-    """Parameters have the user's names; each node has its source line."""
+    """The parameters have the user's names, and each node has its source line."""
     file = tmp_path / "model.py"
     file.write_text("def step(x, state):\n    if x.sum() > 0:\n        x = x * state[0]\n    return x\n")
     written = {}
@@ -226,7 +227,7 @@ def test_text_and_json_of_a_graph(tmp_path):
 
 
 def test_signature_of_types():
-    """An entry of a signature needs a dtype and a shape; any other entry is an error at once."""
+    """An entry of a signature has a dtype and a shape. Any other entry raises immediately."""
     f = ag.function(lambda x: x * 2, input_signature=[torch.zeros(2)])
     assert_equal(f(t(1, 2)), t(2, 4))
     for wrong in (["f32[a]"], ["tensor"]):
@@ -304,7 +305,7 @@ def test_results_keep_their_classes():
 
 
 def test_converted_forms():
-    """The forms of functions, methods and objects that wrap a function."""
+    """Functions, methods, and objects that wrap a function can be converted."""
 
     class Model:
         @ag.convert()

@@ -1,4 +1,4 @@
-"""Gradients that are computed in staged code, or propagated through it, equal those of torch's autograd."""
+"""Gradients that staged code computes, and gradients through staged code, equal those of torch's autograd."""
 
 import functools
 
@@ -34,7 +34,7 @@ def test_training_loop_with_grad():
 
 @pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
 def test_optimizers(kind):
-    """`backward` and `step` are in the graph; their state is kept between calls."""
+    """The graph contains `backward` and `step`. Their state is kept between calls."""
 
     def train(x, steps):
         for i in range(steps):
@@ -71,7 +71,7 @@ def test_second_order():
 
 
 def test_second_order_of_an_operator_with_absent_results():
-    """The derivative of a convolution returns None for the gradient of a bias that is not needed."""
+    """The derivative of a convolution returns None if the gradient of the bias is not needed."""
 
     def program(x, weight):
         y = F.conv2d(x, weight)
@@ -225,7 +225,7 @@ def test_changes_that_torch_does_not_record(change):
 
 
 def accumulate(model, optimizer, x, rounds):
-    """`.grad` after a loop that may have no iteration."""
+    """Reads `.grad` after a loop that may have no iterations."""
     optimizer.zero_grad()
     for i in range(rounds):
         loss = (model(x) * (i + 1)).square().mean()
@@ -290,7 +290,7 @@ def test_dot_grad_and_first_steps_under_conditions(program, kind, settings):
     ],
 )
 def test_steps_without_a_gradient_on_a_path(kind, settings):
-    """An optimizer skips parameters without a gradient: their values do not change, even by momentum."""
+    """An optimizer skips a parameter without a gradient: its value does not change, not even by momentum."""
 
     def trained(staged):
         torch.manual_seed(0)
@@ -366,7 +366,7 @@ class Straight(torch.autograd.Function):
 
 
 def test_autograd_function():
-    """The function is differentiated outside the graph, inside it, and in a loop."""
+    """The gradient is computed outside of the graph, in the graph, and in a loop of the graph."""
 
     def f(x, n):
         for i in range(n):
@@ -387,8 +387,8 @@ def test_autograd_function():
 
 
 def test_which_results_require_a_gradient():
-    """The same results require a gradient as in eager code, except that if one variable of a loop does, all of them
-    do."""
+    """The same results require a gradient as in eager code, with one exception: if one variable of a loop requires a
+    gradient, all variables of the loop do."""
 
     def f(x, n):
         with torch.no_grad():
@@ -433,7 +433,7 @@ def test_requires_grad_is_read():
 
 @pytest.mark.parametrize("inplace", [False, True])
 def test_rrelu(inplace):
-    """Each run draws the slopes, and the gradient uses the same slopes."""
+    """Each run draws the slopes, and the backward pass uses the same slopes."""
 
     def f(x):
         torch.manual_seed(1)
@@ -444,7 +444,7 @@ def test_rrelu(inplace):
 
 
 class Parts(torch.autograd.Function):
-    """Two results of different shapes. The shapes of their gradients matter."""
+    """Has two results of different shapes, so that mixed-up gradients have the wrong shapes."""
 
     @staticmethod
     def forward(ctx, x):
@@ -474,7 +474,8 @@ def test_results_of_different_shapes(parts, used):
 
 
 def test_a_value_from_before_a_change_in_place():
-    """On the path that does not change the tensor, it is still the one from which the value was computed."""
+    """The value depends on the tensor before the change. On the path without the change, that is still the current
+    tensor."""
 
     def below_a_condition(x, n):
         m = x * 1

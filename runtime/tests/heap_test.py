@@ -1,4 +1,4 @@
-"""Python state that staged code changes: each run changes it as eager Python does."""
+"""Python state that staged code changes: each run makes the same changes as eager Python."""
 
 import collections
 import dataclasses
@@ -49,13 +49,13 @@ def count_globally():
     STATE["n"] += 1
 
 
-def made(make):
-    """Registers a case."""
+def case(make):
+    """Registers a function that returns the program of a case."""
     CASES.append(make)
     return make
 
 
-@made
+@case
 def object_made_inside():
     def f(x):
         counter = Counter()
@@ -67,7 +67,7 @@ def object_made_inside():
     return f
 
 
-@made
+@case
 def slots():
     def f(x):
         counter = Slotted()
@@ -81,7 +81,7 @@ def slots():
     return f
 
 
-@made
+@case
 def nonlocal_of_a_helper():
     def f(x):
         n = 0
@@ -98,7 +98,7 @@ def nonlocal_of_a_helper():
     return f
 
 
-@made
+@case
 def dictionary_in_a_helper():
     def add(d):
         d["n"] += 1
@@ -114,7 +114,7 @@ def dictionary_in_a_helper():
     return f
 
 
-@made
+@case
 def object_in_a_list():
     def f(x):
         items = []
@@ -127,7 +127,7 @@ def object_in_a_list():
     return f
 
 
-@made
+@case
 def partial_and_closure():
     def f(x):
         counter = Counter()
@@ -152,7 +152,7 @@ def partial_and_closure():
     return f
 
 
-@made
+@case
 def setattr_and_properties():
     class Box:
         def __init__(self):
@@ -177,7 +177,7 @@ def setattr_and_properties():
     return f
 
 
-@made
+@case
 def dataclass():
     def add(record, x):
         record.n += 1
@@ -193,7 +193,7 @@ def dataclass():
     return f
 
 
-@made
+@case
 def global_state():
     def f(x):
         while x.sum() < 10:
@@ -204,7 +204,7 @@ def global_state():
     return f, lambda: dict(STATE)
 
 
-@made
+@case
 def class_attributes():
     class Config:
         n, items = 0, []
@@ -220,7 +220,7 @@ def class_attributes():
     return f, lambda: (Config.n, list(Config.items))
 
 
-@made
+@case
 def module_attributes():
     module = types.ModuleType("state")
     module.n = 0
@@ -232,7 +232,7 @@ def module_attributes():
     return f, lambda: module.n
 
 
-@made
+@case
 def attributes_of_functions():
     def helper(x):
         helper.calls += 1
@@ -246,7 +246,7 @@ def attributes_of_functions():
     return f, lambda: helper.calls
 
 
-@made
+@case
 def mutable_defaults():
     def helper(key, cache={}):
         cache[key] = cache.get(key, 0) + 1
@@ -259,7 +259,7 @@ def mutable_defaults():
     return f
 
 
-@made
+@case
 def set_from_outside():
     seen = set()
 
@@ -270,7 +270,7 @@ def set_from_outside():
     return f, lambda: sorted(seen)
 
 
-@made
+@case
 def deque_of_the_last_values():
     last = collections.deque(maxlen=2)
 
@@ -281,7 +281,7 @@ def deque_of_the_last_values():
     return f, lambda: list(last)
 
 
-@made
+@case
 def full_deque_in_a_loop():
     def f(x):
         last = collections.deque([x, x, x], maxlen=3)
@@ -293,7 +293,7 @@ def full_deque_in_a_loop():
     return f
 
 
-@made
+@case
 def contents_of_an_array():
     array = np.zeros(3)
 
@@ -304,7 +304,7 @@ def contents_of_an_array():
     return f, lambda: array.tolist()
 
 
-@made
+@case
 def lists_with_two_names():
     counter = Counter()
     log = counter.log
@@ -321,7 +321,7 @@ def lists_with_two_names():
     return f, lambda: list(log)
 
 
-@made
+@case
 def methods_of_lists_as_values():
     class Subject:
         def __init__(self):
@@ -338,7 +338,7 @@ def methods_of_lists_as_values():
     return f, lambda: list(seen)
 
 
-@made
+@case
 def elements_at_staged_indices():
     counts = [0, 0, 0]
 
@@ -353,7 +353,7 @@ def elements_at_staged_indices():
     return f, lambda: list(counts)
 
 
-@made
+@case
 def cache_of_another_scope():
     cache = {}
 
@@ -365,7 +365,7 @@ def cache_of_another_scope():
     return f
 
 
-@made
+@case
 def iterators_in_an_unrolled_loop():
     def f(x):
         numbers, counter = iter(list(range(30))), itertools.count()
@@ -382,7 +382,7 @@ def iterators_in_an_unrolled_loop():
     return f
 
 
-@made
+@case
 def iterator_from_outside():
     numbers = iter([1, 2, 3, 4, 5, 6])
 

@@ -1,4 +1,4 @@
-"""Gradients across the boundary of a staged function: of any order, and of leaves that the function creates or
+"""Gradients of any order across the boundary of a staged function, and gradients of leaves that the function creates or
 freezes."""
 
 import autograph as ag

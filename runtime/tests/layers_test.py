@@ -1,4 +1,5 @@
-"""The layers of the package `autograph`: the contracts in `runtime/pyproject.toml`, and that they detect violations."""
+"""The layers of the package `autograph`: the package keeps the contracts in `runtime/pyproject.toml`, and these detect
+violations."""
 
 import os
 import pathlib
@@ -13,7 +14,7 @@ PACKAGE = pathlib.Path(ag.__file__).parent
 
 
 def lint(parent):
-    """Checks the package in this folder. Imports inside functions count as well."""
+    """Checks the contracts for the package in a folder. Imports inside functions count, too."""
     command = (
         "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(sys.argv[1], no_cache=True))"
     )
@@ -24,7 +25,7 @@ def lint(parent):
 
 
 def with_import(folder, module, statement):
-    """A copy of the package in which a function of `module` imports something."""
+    """Copies the package to a folder, and adds a function with an import statement to a module of the copy."""
     shutil.copytree(PACKAGE, folder / "autograph", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     with open(folder / "autograph" / module, "a", encoding="utf-8") as file:
         file.write(f"\n\ndef added():\n    {statement}\n")

@@ -8,7 +8,7 @@ from oracle import assert_same
 
 
 def test_a_non_contiguous_argument():
-    """`contiguous` copies a non-contiguous argument, and returns a contiguous one itself."""
+    """Eager torch copies a non-contiguous tensor in `contiguous`, but returns a contiguous tensor itself."""
 
     def f(x):
         x = x + 0
@@ -26,7 +26,7 @@ def test_a_non_contiguous_argument():
 
 
 def test_dynamic_size_of_non_contiguous_tensors():
-    """The trace for any size is used for tensors with the same order of strides."""
+    """A trace with a dynamic size accepts only tensors whose strides have the same order."""
 
     @ag.function
     def f(x):

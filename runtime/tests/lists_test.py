@@ -1,4 +1,4 @@
-"""Lists of staged length or with staged elements have the same contents as in eager torch."""
+"""Lists whose lengths or elements are staged have the same contents as in eager torch."""
 
 import pytest
 import torch
@@ -48,7 +48,7 @@ def test_nested_loops_with_list():
 
 
 def test_the_length_of_a_list_follows_from_its_loop():
-    """The sizes of the result of `torch.cat` are then known without its data."""
+    """The result of `torch.cat` then has a known size."""
 
     @ag.function
     def joined(x):
@@ -91,7 +91,7 @@ def test_tensor_of_a_staged_list_of_numbers():
 
 
 def test_one_list_under_two_names_in_a_loop():
-    """`out + [b]` is a new list. It has one element more than the list before the loop."""
+    """`out + [b]` is a new list, with one element more than the list before the loop."""
 
     def f(a, b, n):
         out = [a * 1]

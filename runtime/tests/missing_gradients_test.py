@@ -1,5 +1,5 @@
-"""A leaf has no gradient if no result with a gradient depends on it, as in eager torch: with a gradient of zeros, momentum
-and weight decay would change the leaf. A detached tensor that requires a gradient is itself a leaf."""
+"""If no differentiable result depends on a leaf, its gradient is None, as in eager torch. With a gradient of zeros, momentum
+and weight decay would change the leaf. A detached tensor that requires a gradient is a leaf, too."""
 
 import pytest
 import torch

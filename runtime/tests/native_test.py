@@ -1,4 +1,4 @@
-"""The native tier has the same results as libtorch for every operator that it supports, in each layout, and with NaN and
+"""The native tier has the same results as libtorch for every operator that it supports, for each layout, and for NaN and
 infinities."""
 
 import importlib.util
@@ -34,15 +34,16 @@ NATIVE = set(
 
 
 @pytest.fixture(autouse=True)
-def always():
-    """Runs single operators natively too."""
+def native_for_single_operators():
+    """Runs single operators natively, too."""
     before = _runtime.tier()
     _runtime.set_tier("always")
     yield
     _runtime.set_tier(before)
 
 
-def listing(staged, *args):
+def native_listing(staged, *args):
+    """Returns the listing of the plan for these arguments."""
     return staged.trace(*args).plan.listing(lambda file, line: None)
 
 
@@ -62,7 +63,7 @@ def test_every_native_operator():
             except Exception as error:
                 failures.append(f"{name} {sample.dtype}: {type(error).__name__}: {str(error)[:300]}")
                 continue
-            if parts and re.search(r"  native \d+ steps", listing(ag.function(sample.call), *sample.fresh())):
+            if parts and re.search(r"  native \d+ steps", native_listing(ag.function(sample.call), *sample.fresh())):
                 native.add(name)
     assert not failures, "\n".join(failures)
     assert not NATIVE - native, f"these do not run natively: {sorted(NATIVE - native)}"
@@ -77,13 +78,13 @@ NUMBERS = torch.cat([
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "log", "log1p", "expm1", "sin", "cos", "tan", "sqrt", "atan"])
 def test_functions_are_rounded_almost_correctly(name):
-    """At most two units in the last place from the exact result, which is computed in float64."""
+    """The error is at most two units in the last place. The exact result is computed in float64."""
     function = getattr(torch, name)
     staged = ag.function(lambda x: function(x))
     # Native kernels compute at most 1,024 elements of these functions.
     numbers = torch.cat([NUMBERS, torch.zeros(-len(NUMBERS) % 1000)])
     found = torch.cat([staged(part) for part in numbers.split(1000)])[: len(NUMBERS)]
-    assert "native" in listing(staged, numbers[:1000])
+    assert "native" in native_listing(staged, numbers[:1000])
     exact = function(NUMBERS.double()).float()
     # Floats of one sign have the same order as their bits.
     distance = (found.view(torch.int32).long() - exact.view(torch.int32).long()).abs()
@@ -137,8 +138,8 @@ def test_loops_on_scalars_are_one_step():
 
     staged = ag.function(collatz)
     assert staged(torch.tensor(27)) == 111
-    native, to = re.search(r"0  native (\d+) steps.*?, then (\d+)", listing(staged, torch.tensor(27))).groups()
-    assert int(native) > 10 and f"\n   {to}  return" in listing(staged, torch.tensor(27))
+    native, to = re.search(r"0  native (\d+) steps.*?, then (\d+)", native_listing(staged, torch.tensor(27))).groups()
+    assert int(native) > 10 and f"\n   {to}  return" in native_listing(staged, torch.tensor(27))
 
 
 def test_lists_that_a_loop_fills():
@@ -193,8 +194,8 @@ def test_values_that_share_memory_still_share_it():
 
 @pytest.mark.parametrize("bounds", [(0.0, None), (-1.0, 1.0)])
 def test_a_mask_and_a_loop_do_not_share_memory(bounds):
-    """The backward pass of `clamp` reads a mask, and writes a tensor that the loop carries. The elements of the mask
-    are smaller."""
+    """The backward pass of `clamp` reads a mask, and writes a tensor that the loop carries. The mask has smaller
+    elements."""
 
     def f(x, n):
         for _ in range(n):
@@ -279,7 +280,7 @@ def test_indices_may_be_negative_but_not_out_of_range():
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 7, 8, 9, 16, 17, 30])
 def test_products_with_few_rows_or_columns(rows):
-    """The error is within the bound for a sum of products in any order, also where the last vector of columns is masked."""
+    """The error is within the bound for a sum in any order, also if the last vector of columns is masked."""
     staged = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b), a @ b + 1.0))
     transposed = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))
     for inner, columns in [(1, 9), (3, 10), (40, 15), (40, 16), (129, 17), (7, 31), (200, 32), (60, 33), (300, 100)]:
@@ -333,10 +334,10 @@ def test_every_native_pass_is_documented():
 def test_a_pass_fires_on_the_program_in_its_documentation_unless_it_is_off(name, all_passes):
     program, args = DOCUMENTED[name]
     fired = re.compile(rf"\d+ steps \(.*{name} \d")
-    assert fired.search(listing(ag.function(program), *args))
+    assert fired.search(native_listing(ag.function(program), *args))
     found = ag.function(program)(*args)
     ag.disable_passes(name)
-    assert not fired.search(listing(ag.function(program), *args))
+    assert not fired.search(native_listing(ag.function(program), *args))
     without = ag.function(program)(*args)
     torch.testing.assert_close(found, program(*args))
     assert torch.equal(found, without)
@@ -389,7 +390,7 @@ c = (c.view(80, 1) + a.view(80, 1) @ b[:1].view(1, 1)).view(80)""".replace("\n",
 
 
 def random_program(seed):
-    """Loops over lists whose items are read, changed and moved, and used afterwards."""
+    """Returns a program whose loops read, change and move the items of lists, which are used after the loops."""
     dice = random.Random(seed)
     lines = ["import torch", "def program(a, b, c, n):", "    l, m = [a, b, c], [b * 2.0, c, a, b]", "    for i in range(n):"]
 
@@ -412,7 +413,7 @@ def random_program(seed):
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("PROGRAMS", 40))))
 def test_lists_in_random_programs(seed, tmp_path, all_passes):
-    """Results are those of eager torch; without one of the passes, they are the same to the last bit."""
+    """The results equal those of eager torch. Without one of the passes, they are bit for bit the same."""
     path = tmp_path / f"lists_{seed}.py"
     path.write_text(random_program(seed))
     specification = importlib.util.spec_from_file_location(path.stem, path)

@@ -1,5 +1,5 @@
-"""Staged numbers in code that needs a Python number: they are decided for the arguments of the call, and each run checks
-them."""
+"""Code that needs the Python number of a staged number: the trace uses the number of its call, and each run checks that it
+is the same."""
 
 import collections
 import decimal
@@ -54,7 +54,7 @@ def test_state_with_numbers_as_keys():
 
 
 def test_zero_and_nan():
-    """`==` recognizes neither the sign of a zero nor NaN."""
+    """`==` does not distinguish zeros of different signs, and a NaN is not equal to itself."""
 
     def f(x):
         return repr(x[0].item())[0], "1" in {str(x[0].item()): 1}
@@ -65,7 +65,7 @@ def test_zero_and_nan():
 
 
 def test_libraries_get_numbers_of_python():
-    """Code of libraries asks for the class of a number. Each run checks the number."""
+    """A library that asks for the class of a number gets a Python number. Each run checks that it is the same."""
 
     def f(x):
         n, y = x[0].int().item(), x[1].item()
@@ -106,7 +106,7 @@ def test_a_number_is_looked_up_once():
 
 
 def test_in_a_loop():
-    """The number of iterations of the loop is decided, too."""
+    """The number of iterations is decided, too."""
 
     def f(x, n):
         while n > 0:

@@ -1,5 +1,5 @@
-"""Every operator in torch's own table has the same values and gradients staged and eager. The gradients are computed
-outside and inside the graph."""
+"""Each operator in torch's own table has the same values and gradients staged and eager. The gradients are computed outside
+of the graph and in the graph."""
 
 import logging
 import re
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    """Uses one thread, because the tensors are small, and no logging, because pytest would store all records."""
+    """Uses one thread, because the tensors are small, and disables logging, because pytest would store all records."""
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -57,7 +57,7 @@ def test_every_operator_of_torch():
 
 
 def test_every_operator_of_torch_on_non_contiguous_tensors():
-    """The first call has contiguous tensors."""
+    """Each function is traced for contiguous tensors, and then called with non-contiguous ones."""
     compared, failures = 0, []
     for info in operators():
         name = name_of(info)
@@ -73,7 +73,7 @@ def test_every_operator_of_torch_on_non_contiguous_tensors():
 
 
 def compare_non_contiguous(sample):
-    """Returns whether there was something to compare."""
+    """Compares a call with non-contiguous tensors. Returns False if eager torch does not support the call."""
 
     def fresh(requires_grad):
         given = map(non_contiguous, sample.fresh())
@@ -101,7 +101,7 @@ def compare_non_contiguous(sample):
 
 
 def non_contiguous(tensor):
-    """A copy with the dimensions stored from the first to the last; a vector with gaps."""
+    """Copies a tensor. The copy stores the dimensions in reverse order, or has gaps if it is a vector."""
     if tensor.layout is not torch.strided or tensor.dim() == 0:
         return tensor
     if tensor.dim() == 1:
@@ -114,7 +114,7 @@ def transposed(tensor):
     return tensor.permute(tuple(reversed(range(tensor.dim()))))
 
 
-class Compared:
+class Comparison:
     """The compared results of a call, and the ATen operators of its graph."""
 
     def __init__(self):
@@ -123,7 +123,8 @@ class Compared:
 
 
 def compare(sample):
-    compared = Compared()
+    """Compares the values and gradients of a call."""
+    compared = Comparison()
     try:
         expected = seeded(sample.call, sample.fresh())
     except Exception:  # eager torch refuses this call
@@ -158,18 +159,18 @@ def compare(sample):
 
 
 def zeros(expected):
-    """If the result depends on none of the tensors (`x ** 0`), eager torch records a gradient of zeros anyway."""
+    """Returns gradients of zeros. Eager torch records them even if the result depends on none of the tensors (`x ** 0`)."""
     return tuple(torch.zeros_like(one) for one in expected)
 
 
 def seeded(function, args):
-    """Calls with the same random seed."""
+    """Calls a function after setting the random seed."""
     torch.manual_seed(0)
     return function(*args)
 
 
 def gradients(result, prepared, tensors, wanted=None):
-    """The gradients of a number that depends on all differentiable parts of a result; None if there are none."""
+    """Returns the gradients of a number that depends on all differentiable parts of a result; None if there are none."""
     total = None
     for tensor in pytree.tree_leaves(prepared(result)):
         if isinstance(tensor, torch.Tensor) and (tensor.is_floating_point() or tensor.is_complex()):
@@ -183,5 +184,5 @@ def gradients(result, prepared, tensors, wanted=None):
         if total is None or not total.requires_grad:
             return None
         wanted = [tensor.requires_grad for tensor in tensors]
-    asked = [tensor for tensor, needed in zip(tensors, wanted) if needed]
-    return torch.autograd.grad(total, asked, allow_unused=True, materialize_grads=True)
+    requested = [tensor for tensor, needed in zip(tensors, wanted) if needed]
+    return torch.autograd.grad(total, requested, allow_unused=True, materialize_grads=True)

@@ -17,7 +17,7 @@ import autograph as ag
 
 
 def outcome(function, args):
-    """The outcome of a call: its result or exception, and its arguments afterwards."""
+    """Calls a function. Returns its result or exception, and its arguments after the call."""
     try:
         result = function(*args)
     except Exception as error:
@@ -26,7 +26,8 @@ def outcome(function, args):
 
 
 def assert_same(function, *argument_lists):
-    """Asserts that a function has the same outcome staged and eager for each of the argument lists."""
+    """Asserts that a function has the same outcome staged and eager for each of the argument lists. Returns the staged
+    function."""
     staged = ag.function(function)
     for args in argument_lists:
         expected = outcome(function, copy.deepcopy(args))
@@ -43,6 +44,7 @@ def assert_same_state(make, calls):
 
 
 def _results_and_states(make, wrap, calls):
+    """Returns the result of each call and the state after it."""
     random.seed(1)
     np.random.seed(1)
     case = make()
@@ -56,7 +58,8 @@ def _results_and_states(make, wrap, calls):
 
 
 def refusal(function, *args):
-    """The message of the error with which staging rejects the function."""
+    """Asserts that a function cannot be staged, and that it runs in Python with a fallback. Returns the message of the
+    error."""
     assert_falls_back(function, *args)
     with pytest.raises(ag.StagingError) as found:
         ag.function(function)(*args)
@@ -65,14 +68,14 @@ def refusal(function, *args):
 
 def assert_falls_back(function, *args, prepare=lambda: None):
     """Asserts that with `fallback="eager"`, calls of a function that cannot be staged have the same effects as in eager
-    Python. Each side runs in its own process, so both start from the same state; `prepare` restores state that processes
-    share."""
+    Python. Each side runs in its own process, so that both start from the same state. `prepare` restores state that
+    processes share."""
     if torch.get_default_device().type != "cpu":
         return  # CUDA does not work in a child process
     found = []
     for wrap in (lambda f: f, _fallback):
         prepare()
-        found.append(_in_a_process(lambda wrap=wrap: _effects(wrap(function), args)))
+        found.append(_in_child_process(lambda wrap=wrap: _effects(wrap(function), args)))
     (eager, _), (staged, reasons) = found
     if "Autograd-and-Fork" in repr(found):
         return  # torch may refuse to compute gradients in a process that was forked after gradients were computed
@@ -84,8 +87,8 @@ def _fallback(function):
     return ag.function(function, fallback="eager")
 
 
-def _in_a_process(compute):
-    """The result of a function that runs in a fork of this process."""
+def _in_child_process(compute):
+    """Runs a function in a fork of this process, and returns its result."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -108,7 +111,7 @@ def _in_a_process(compute):
 
 
 def _effects(function, args):
-    """All that can be observed of two calls of a function, as plain data."""
+    """Calls a function twice. Returns all observable effects as plain data, and the reasons for fallbacks."""
     random.seed(1)
     np.random.seed(1)
     torch.manual_seed(1)
@@ -133,7 +136,7 @@ def _effects(function, args):
 
 
 def plain(value, seen=()):
-    """A value as data that can be compared and sent to another process."""
+    """Converts a value to data that can be compared and sent to another process."""
     if isinstance(value, torch.Tensor):
         value = value.detach()
         if value.is_quantized:
@@ -160,6 +163,7 @@ def plain(value, seen=()):
 
 
 def assert_equal(found, expected):
+    """Asserts that two values have the same types, dtypes, shapes and contents. Numbers may differ by rounding."""
     if isinstance(expected, torch.Tensor):
         assert isinstance(found, torch.Tensor), found
         assert found.dtype == expected.dtype and found.shape == expected.shape, (found, expected)
@@ -180,4 +184,5 @@ def assert_equal(found, expected):
 
 
 def t(*numbers, dtype=torch.float32):
+    """Returns a vector of these numbers."""
     return torch.tensor(numbers, dtype=dtype)

@@ -1,4 +1,5 @@
-"""Products of matrices with measured kernels: the same results within rounding, in every layout; the table in the cache."""
+"""Products of matrices with measured kernels have the same results within rounding, in every layout. The measurements are
+kept in a cache."""
 
 import os
 import subprocess
@@ -31,7 +32,7 @@ def kernels(request, monkeypatch, tmp_path):
 
 
 def layouts(matrix):
-    """Equal matrices that are stored by rows and by columns."""
+    """Returns the matrix stored by rows, and stored by columns."""
     return [matrix, matrix.t().contiguous().t()]
 
 

@@ -1,8 +1,8 @@
-"""Random programs: nested conditions and loops, breaks, returns, lists and changes in place, over tensors and numbers.
+"""Random programs over tensors and numbers: nested conditions and loops, breaks, returns, lists and changes in place.
 
-A program is a function of a vector, a matrix and a number of iterations, all of them tensors. Every statement is valid
-after every other statement, but may read a variable that is unbound, as in Python. No list contains a tensor that is
-changed in place, because staged code rejects that (`lists_test.py`).
+A program is a function of a vector, a matrix and a number of iterations, all of them tensors. Every statement is valid after
+every other statement, but may read an unbound variable, as in Python. No list contains a tensor that is changed in place,
+because staged code rejects that (`lists_test.py`).
 """
 
 import random
@@ -322,7 +322,7 @@ def logged(x):
 
 
 def fickle(x):
-    """Its results are of different kinds."""
+    """Returns results of different kinds."""
     STEPS.append(x.tolist()[0])
     if len(STEPS) % 5 == 3:
         return torch.cat([x, torch.rand(1, dtype=x.dtype)])
@@ -374,8 +374,8 @@ class PlantedProgram(StateProgram):
 
 
 class SpeculativeProgram(StateProgram):
-    """A program whose path depends on its arguments in places that a call can change one by one: each condition on an item
-    of `f`, and each number of iterations or integer on an item of `t`. `q` is a Python number."""
+    """A program in which an item of `f` determines each condition, and an item of `t` each number of iterations and each
+    integer, so that a call can change them one by one. `q` is a Python number."""
 
     def __init__(self, seed):
         super().__init__(seed)
@@ -427,7 +427,7 @@ class SpeculativeProgram(StateProgram):
 
 
 def module_text(seeds, kind=Program):
-    """A module of one function for each seed."""
+    """Returns the text of a module with one function for each seed."""
     headers = {Program: HEADER, StateProgram: STATE_HEADER, PlantedProgram: STATE_HEADER + PLANTED_HEADER}
     header = headers.get(kind, STATE_HEADER)
     return header + "\n\n".join(kind(seed).text(f"program_{seed}") for seed in seeds)

@@ -1,4 +1,4 @@
-"""Random numbers and the time: each run reads them, as eager Python does."""
+"""Each run reads random numbers and the time, as eager Python does."""
 
 import random
 import time
@@ -51,7 +51,8 @@ def test_draws(make):
 
 
 def test_gradients_with_random_numbers():
-    """A backward pass that recomputes the forward pass draws the same numbers, and draws none from the generators."""
+    """The backward pass computes the forward pass again with the same random numbers, and does not advance the
+    generators."""
 
     def f(w, x):
         y = (w * x * random.random()).sum()

@@ -1,6 +1,6 @@
 """Random programs have the same results, exceptions and Python state staged and eager.
 
-`PROGRAMS=100 FIRST=0` in the environment sets the number of programs and the first seed. A failure names its seed.
+The environment variables `PROGRAMS` and `FIRST` set the number of programs and the first seed. A failure names its seed.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ COUNT, FIRST, CHUNK = int(os.environ.get("PROGRAMS", "1000")), int(os.environ.ge
 
 @contextlib.contextmanager
 def kernels(seed):
-    """Every other program runs with libtorch's kernels, which round as eager torch does; the others run natively, in
-    float64, where rounding is far below the tolerances."""
+    """Uses libtorch's kernels for even seeds, because they round as eager torch does. Odd seeds run natively in float64,
+    whose rounding is far below the tolerances."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64 if seed % 2 else torch.float32)
     ag.use_deterministic_kernels(seed % 2 == 0)
@@ -51,8 +51,8 @@ def test_programs(first, compare, tmp_path):
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
 def test_programs_with_state(first, tmp_path):
-    """Programs with Python state have the same results as eager Python, or are rejected at one of their lines. A rejected
-    call changes no state."""
+    """Programs that change Python state have the same results as in eager Python, or are rejected at one of their lines.
+    A rejected call changes no state."""
     seeds = range(first, min(first + CHUNK, FIRST + COUNT))
     path = tmp_path / f"state_{first}.py"
     module = load(path, programs.module_text(seeds, programs.StateProgram))
@@ -73,7 +73,7 @@ def test_programs_with_state(first, tmp_path):
 
 
 def compare_state(module, function, seed):
-    """Compares three calls and the state after each. Returns the message if a call is rejected."""
+    """Compares three calls, and the state after each. Returns the message if a call is rejected."""
     torch.manual_seed(seed)
     calls = [(torch.randn(3), torch.randn(2, 3), torch.tensor(n)) for n in (3, 0, 3)]
     staged, expected = ag.function(function), []
@@ -99,7 +99,7 @@ def compare_state(module, function, seed):
 
 
 def load(path, text):
-    """A program as a module."""
+    """Imports the text of a program as a module."""
     path.write_text(text)
     specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
@@ -108,6 +108,7 @@ def load(path, text):
 
 
 def compare(function, seed):
+    """Compares the results of two calls."""
     staged = ag.function(function)
     torch.manual_seed(seed)
     for iterations in (3, 0):
@@ -138,6 +139,8 @@ def gradients(function, args):
 
 
 def run(function, args):
+    """Calls a function with copies of the arguments. Returns the result and the arguments after the call, or the class
+    of the exception."""
     args = copy.deepcopy(args)
     try:
         return "returned", function(*args), args

@@ -1,7 +1,8 @@
-"""Random programs with `speculate=True` agree with eager Python while their assumptions are broken one after the other.
+"""Random programs with `speculate=True` agree with eager Python while calls contradict their assumptions one by one.
 
-`PROGRAMS=100 FIRST=0` in the environment sets the number of programs and the first seed. A failure names its seed. A program
-makes more than twenty calls, of which several are traced: one program here takes the time of twenty in other tests.
+The environment variables `PROGRAMS` and `FIRST` set the number of programs and the first seed. A failure names its seed.
+Each program is called more than twenty times and traced several times, so it takes as long as twenty programs of the other
+tests. The number of programs is divided by 20 accordingly.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::autograph.FallbackWarning", "ig
 
 @pytest.fixture(autouse=True)
 def deterministic_kernels():
-    """Texts show each digit, so the graphs run with libtorch's kernels."""
+    """Runs graphs with libtorch's kernels, because printed numbers are compared digit by digit."""
     ag.use_deterministic_kernels(True)
     yield
     ag.use_deterministic_kernels(False)
@@ -52,7 +53,7 @@ def test_assumptions_broken_one_by_one(first, tmp_path):
 
 
 def arguments(program, seed):
-    """The arguments of the usual call, and of calls that each differ from it in one thing."""
+    """Returns the arguments of the usual call, and those of calls that differ from it in one argument each."""
     torch.manual_seed(seed)
     usual = dict(a=torch.randn(3), m=torch.randn(2, 3), n=torch.tensor(2), f=torch.randn(40), t=torch.randint(1, 4, (40,)), q=1.5)
     changed = []
@@ -67,8 +68,8 @@ def arguments(program, seed):
 
 
 def compare(module, function, program):
-    """Compares all effects of all calls. Returns how many there were, how many contradicted an assumption, and whether the
-    program was refused."""
+    """Compares all effects of all calls. Returns the number of calls, the number of calls that contradicted an
+    assumption, and whether the program was refused."""
     seed = program.random.randint(0, 1 << 20)
     usual, changed = arguments(program, seed)
     calls = [usual] * 4
@@ -97,7 +98,8 @@ def compare(module, function, program):
 
 
 def reruns(staged):
-    """The number of calls that have contradicted an assumption: at most one for each that can be relaxed."""
+    """Returns the number of calls that contradicted an assumption. An assumption that can be relaxed is contradicted at
+    most once."""
     assert all(entry.failures <= (1 if entry.state == "relaxed" else 3) for entry in staged.speculation), staged.speculation
     return sum(entry.failures for entry in staged.speculation)
 
@@ -130,7 +132,7 @@ def test_gradients_while_assumptions_are_broken(first, tmp_path):
 
 
 def compare_gradients(module, function, program):
-    """Compares gradients that are taken inside of the staged function, or outside of it."""
+    """Compares gradients that are computed inside of the staged function for some programs, and outside of it for others."""
     seed = program.random.randint(0, 1 << 20)
     usual, changed = arguments(program, seed)
     calls = [usual] * 4 + [call for other in changed[::3] for call in (other, usual)]
@@ -158,7 +160,8 @@ def total(function, *args):
 
 
 def gradients(module, function, call, seed):
-    """The gradients of a call. Outside of the function, they are those of leaves, because programs change `m` in place."""
+    """Returns the gradients of a call. Outside of the function, they are those of leaves, because programs change `m` in
+    place."""
     reset(module, seed)
     leaves = [call[name].clone().requires_grad_() for name in "am"]
     args = *(leaf * 1 for leaf in leaves), *list(call.values())[2:]

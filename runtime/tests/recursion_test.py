@@ -20,6 +20,7 @@ def assert_same_gradients(function, inputs, *args):
 
 
 def staging_error(function, *args):
+    """Returns the message of the error with which staging rejects the function."""
     with pytest.raises(ag.StagingError) as caught:
         ag.function(function)(*args)
     return str(caught.value)
@@ -180,7 +181,7 @@ class TreeLSTM(torch.nn.Module):
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_tree_lstm_is_trained(inside):
-    """Either the whole training step is staged, or only the module."""
+    """Either the whole training step is staged, or the module only."""
     value = leaf_values().detach()
     losses = []
     for is_staged in (False, True):
@@ -216,7 +217,7 @@ def test_gradients_of_gradients():
 
 
 def test_depth():
-    """Forward and backward passes that are deeper than the stacks of Python and of the machine."""
+    """The recursion of the forward and backward passes is deeper than the stacks of Python and of the machine."""
 
     def chain(x, n):
         return x if n <= 0 else torch.sin(chain(x, n - 1) * 0.9) + x

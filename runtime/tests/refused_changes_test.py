@@ -1,4 +1,4 @@
-"""Changes of Python state that a graph cannot hold: refused, with the line of the change."""
+"""Changes of Python state that a graph cannot represent are refused, with the line of the change."""
 
 import collections
 import io

@@ -1,4 +1,4 @@
-"""The rules for the types and sizes of results, and the mode for fake tensors, compared with torch."""
+"""Compares the rules for the types and sizes of results, and the mode for fake tensors, with torch."""
 
 import collections
 import itertools
@@ -21,8 +21,8 @@ SAMPLES = 4
 OF_VALUES = ("index 23 is out of bounds", "index 34 is out of bounds", "cannot be converted to type float without overflow")
 
 
-class Compared(TorchDispatchMode):
-    """Compares what torch returns with the rules."""
+class RuleComparison(TorchDispatchMode):
+    """Compares the results of torch with those of the rules."""
 
     def __init__(self):
         super().__init__()
@@ -55,14 +55,14 @@ class Compared(TorchDispatchMode):
 
 
 def with_gaps(tensor):
-    """The same values in every second place of memory."""
+    """Copies a tensor to every second element of a larger one."""
     if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or not tensor.dim():
         return tensor
     return torch.stack([tensor, tensor], -1).select(-1, 0)
 
 
 def transposed(tensor):
-    """The same values in another order in memory."""
+    """Copies a tensor, with its first and last dimensions swapped in memory."""
     if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or tensor.dim() < 2:
         return tensor
     return tensor.transpose(0, -1).contiguous().transpose(0, -1)
@@ -85,7 +85,7 @@ def test_rules_return_what_torch_returns(op):
     for sample, layout in itertools.product(samples(op), (lambda tensor: tensor, with_gaps, transposed)):
         operands, named = pytree.tree_map(layout, (sample.input, *sample.args)), sample.kwargs
         try:
-            with Compared():
+            with RuleComparison():
                 op(*operands, **named)
         except (RuntimeError, IndexError, ValueError, TypeError):
             pass
@@ -96,7 +96,7 @@ def test_rules_return_nothing_where_torch_raises(op):
     for error in op.error_inputs("cpu"):
         sample = error.sample_input
         try:
-            with Compared():
+            with RuleComparison():
                 op(sample.input, *sample.args, **sample.kwargs)
         except (RuntimeError, IndexError, ValueError, TypeError):
             pass

@@ -1,4 +1,4 @@
-"""Sample calls of every operator in torch's own table, as functions that take only tensors."""
+"""Sample calls of every operator in torch's own table. Each is a function of tensors only."""
 
 import itertools
 import warnings
@@ -49,12 +49,12 @@ class Sample:
         self.tensors = [leaves[place] for place in places]
 
     def fresh(self, requires_grad=False):
-        """Copies of the tensors, because a call may change them in place."""
+        """Copies the tensors, because a call may change them in place."""
         return [t.detach().clone().requires_grad_(requires_grad and t.requires_grad) for t in self.tensors]
 
 
 def samples(info):
-    """A few calls of an operator for each element type."""
+    """Yields a few calls of an operator for each element type."""
     for dtype, count in COUNTS.items():
         if dtype not in info.supported_dtypes("cpu"):
             continue

@@ -1,4 +1,4 @@
-"""Saved functions run without their Python code: in Python and in `ag-run`."""
+"""Saved functions run without their Python code, both in Python and in `ag-run`."""
 
 import os
 import subprocess

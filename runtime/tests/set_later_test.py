@@ -1,5 +1,5 @@
-"""State that a trace has not found, or has found in a class, and that the program sets later: the next call sees it.
-Each way of reading a value is combined with each place where it may be set."""
+"""A trace did not find an attribute, item or variable, or found it in a class. The program sets it later, and the next call
+reads the new value. Each way to read a value is combined with each way to set it."""
 
 import collections
 import contextvars
@@ -139,7 +139,7 @@ def as_parameter(o, name, value):
 
 
 def after_removal(o, name, value):
-    """The object has as many attributes as before."""
+    """Removes two attributes and sets two, so that the number of attributes stays the same."""
     for other in ("first", "last"):
         vars(o).pop(other, None) if hasattr(o, "__dict__") else None
     on_object(o, name, value)
@@ -149,8 +149,8 @@ def after_removal(o, name, value):
 WRITES = [on_object, on_class, on_middle, on_base, as_property, by_getattr, as_parameter, after_removal]
 
 
-def made(kind):
-    """An object of a new class with two new bases."""
+def new_object(kind):
+    """Creates an object of a new class with two new bases."""
     middle = type("Middle", (type("Base", (kind,), {}),), {})
     o = type("Owner", (middle,), {})()
     if hasattr(o, "__dict__"):
@@ -158,7 +158,8 @@ def made(kind):
     return o
 
 
-def results(run, o, write, name):
+def results_of_writes(run, o, write, name):
+    """Returns the results of a call before the writes and after each of them."""
     x, found = t(1, 2), []
     for value in (None, 11, 13):
         if value is not None:
@@ -174,15 +175,16 @@ def results(run, o, write, name):
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("kind", [Plain, Parts, Computed, Slotted])
 def test_attributes(kind, read, write):
-    o, other, name = made(kind), made(kind), READS[read]
+    o, other, name = new_object(kind), new_object(kind), READS[read]
     closed = ag.function(lambda _, x: read(o, x))
-    assert results(closed, o, write, name) == results(read, other, write, name)
+    assert results_of_writes(closed, o, write, name) == results_of_writes(read, other, write, name)
 
 
 @pytest.mark.parametrize("read", READS)
 def test_attributes_of_arguments(read):
     for write in WRITES:
-        assert results(ag.function(read), made(Plain), write, READS[read]) == results(read, made(Plain), write, READS[read])
+        found = results_of_writes(ag.function(read), new_object(Plain), write, READS[read])
+        assert found == results_of_writes(read, new_object(Plain), write, READS[read])
 
 
 def by_get(d, x):

@@ -20,18 +20,19 @@ tensor = torch.ones(2)
 
 
 def line_of(error):
-    """The text of the line that an error names."""
+    """Returns the text of the line that an error names."""
     return str(error).splitlines()[2].strip()
 
 
-def differs(message, line, function, *args):
+def assert_reported(message, line, function, *args):
+    """Asserts that a call raises an error with this message at this line."""
     with pytest.raises(ag.VerificationError, match=message) as caught:
         function(*args)
     assert line_of(caught.value) == line
 
 
-class Wrong:
-    """Simulates a defect of the runtime: behaves differently while a function is traced."""
+class Defect:
+    """Simulates a defect of the runtime: it behaves differently while a function is traced."""
 
     def __init__(self, eager, traced):
         self.values = eager, traced
@@ -40,8 +41,8 @@ class Wrong:
         return self.values[current() is not None](*args)
 
 
-def wrong(eager, traced):
-    return ag.do_not_convert(Wrong(eager, traced))
+def defect(eager, traced):
+    return ag.do_not_convert(Defect(eager, traced))
 
 
 def test_the_state_is_changed_once():
@@ -121,28 +122,28 @@ def test_random_numbers_and_output_are_those_of_one_run(capsys):
 
 
 def test_values():
-    double = wrong(lambda x: x * 2, lambda x: x * 3)
+    double = defect(lambda x: x * 2, lambda x: x * 3)
 
     @ag.function(verify=True)
     def f(x):
         y = double(x)
         return {"y": [x, y]}
 
-    differs(r"result\['y'\]\[1\]: \[3.0, 6.0\] instead of \[2.0, 4.0\]", 'return {"y": [x, y]}', f, t(1, 2))
-    kind = wrong(lambda x: x.double(), lambda x: x + 0)
+    assert_reported(r"result\['y'\]\[1\]: \[3.0, 6.0\] instead of \[2.0, 4.0\]", 'return {"y": [x, y]}', f, t(1, 2))
+    kind = defect(lambda x: x.double(), lambda x: x + 0)
     with pytest.raises(ag.VerificationError, match="dtype torch.float32 instead of torch.float64"):
         ag.function(lambda x: kind(x), verify=True)(t(1.0))
 
 
 def test_gradients():
-    square = wrong(lambda x: x * x, lambda x: x.detach() * x)
+    square = defect(lambda x: x * x, lambda x: x.detach() * x)
 
     @ag.function(verify=True)
     def f(x):
         return square(x)
 
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    differs("the gradient of the result", "return square(x)", f, x)
+    assert_reported("the gradient of the result", "return square(x)", f, x)
     assert x.grad is None
 
 
@@ -159,7 +160,7 @@ def test_gradients_by_tensors_that_are_computed_from_each_other():
 
 
 def test_attributes():
-    step = wrong(lambda: 1, lambda: 2)
+    step = defect(lambda: 1, lambda: 2)
 
     class Box:
         count = 0
@@ -172,11 +173,11 @@ def test_attributes():
         box.count += step()
         return y
 
-    differs("`box`.count: 2 instead of 1", "box.count += step()", f, t(1.0))
+    assert_reported("`box`.count: 2 instead of 1", "box.count += step()", f, t(1.0))
 
 
 def test_parameters_and_buffers():
-    rate = wrong(lambda: 0.5, lambda: 0.25)
+    rate = defect(lambda: 0.5, lambda: 0.25)
     layer = torch.nn.Linear(2, 1)
 
     @ag.function(verify=True)
@@ -185,11 +186,11 @@ def test_parameters_and_buffers():
             layer.weight.mul_(rate())
         return x
 
-    differs(r"`layer`._parameters\['weight'\]", "layer.weight.mul_(rate())", f, t(1, 2))
+    assert_reported(r"`layer`._parameters\['weight'\]", "layer.weight.mul_(rate())", f, t(1, 2))
 
 
 def test_printed_output(capsys):
-    name = wrong(lambda: "a", lambda: "b")
+    name = defect(lambda: "a", lambda: "b")
 
     @ag.function(verify=True)
     def f(x):
@@ -197,22 +198,22 @@ def test_printed_output(capsys):
         print(name())
         return x
 
-    differs("the printed output", "print(name())", f, t(1.0))
+    assert_reported("the printed output", "print(name())", f, t(1.0))
 
 
 def test_random_state():
-    draw = wrong(lambda: random.random(), lambda: 0.5)
+    draw = defect(lambda: random.random(), lambda: 0.5)
 
     @ag.function(verify=True)
     def f(x):
         draw()
         return x
 
-    differs("`random` drew other numbers", "return x", f, t(1.0))
+    assert_reported("`random` drew other numbers", "return x", f, t(1.0))
 
 
 def test_exceptions():
-    check = wrong(lambda: int("x"), lambda: 0)
+    check = defect(lambda: int("x"), lambda: 0)
 
     @ag.function(verify=True)
     def f(x):
@@ -233,7 +234,7 @@ def test_exceptions():
 
 
 def test_which_object_is_returned():
-    same = wrong(lambda x: x.clone(), lambda x: x)
+    same = defect(lambda x: x.clone(), lambda x: x)
     with pytest.raises(ag.VerificationError, match="one object in two places"):
         ag.function(lambda x: same(x), verify=True)(t(1.0))
 

@@ -87,7 +87,7 @@ def test_a_wrong_assumption_is_an_error_when_the_graph_runs():
 
 
 def _calls_to_trace(make, depth):
-    """The number of Python calls while a function is traced, as a measure of the work of tracing."""
+    """Counts the Python calls while a function is traced, as a measure of the work."""
     count = 0
 
     def profile(frame, event, arg):

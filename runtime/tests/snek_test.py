@@ -1,4 +1,4 @@
-"""The programs of the Snek paper: its decorators, and code converted with `--dialect snek`, in Python and staged."""
+"""The programs of the Snek paper: its decorators, and code that `--dialect snek` has converted, in Python and staged."""
 
 import importlib.util
 import itertools
@@ -62,7 +62,7 @@ def test_stage_makes_numbers_inputs_of_the_graph():
 
 
 def test_a_known_exponent_is_unrolled():
-    """Figure 6: the base is staged, the exponent is not."""
+    """In figure 6, the base is staged and the exponent is not."""
     staged = ag.stage(run)
     assert staged(10) == 100
     assert staged.graph(10).count("scalar.mul") == 2 and "if(" not in staged.graph(10)

@@ -1,4 +1,4 @@
-"""Utilities for programs that rewrite Python: trees, templates, text with its map, modules."""
+"""Utilities for programs that rewrite Python: syntax trees, templates, text with its source map, and modules."""
 
 import ast
 import functools
@@ -155,7 +155,7 @@ SOURCES = sorted((Path(__file__).parents[2] / "tests" / "examples").rglob("*.py"
 
 @pytest.mark.parametrize("path", random.Random(1).sample(SOURCES, 8), ids=lambda path: path.name)
 def test_files_are_written_back(path):
-    """The text of a tree parses to the same tree, and each mapped name is the name at its place."""
+    """The written text parses to the same tree, and the map leads from each name to the same name in the file."""
     original = path.read_text()
     text = source.unparse(source.parse(original))
     assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(original))

@@ -1,4 +1,4 @@
-"""Files that change after they were imported: the text that is converted is always that of the code that runs."""
+"""Files that change after they were imported: the text that is converted always belongs to the code that runs."""
 
 import importlib
 import sys
@@ -18,7 +18,7 @@ def step(x):
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """Writes a module and imports it, again if it was imported before."""
+    """Returns a function that writes a module, and one that imports it, again if it was imported before."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 

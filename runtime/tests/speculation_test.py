@@ -1,6 +1,6 @@
-"""`@ag.function(speculate=True)`: three calls run in Python and are profiled; whatever was the same in all of them is
-assumed in the graph. If a call contradicts an assumption, the run of the graph has no effect, Python runs the call, and
-the assumption is relaxed."""
+"""`@ag.function(speculate=True)`: the first three calls run in Python and are profiled. The graph assumes all that was the
+same in these calls. If a call contradicts an assumption, its run of the graph has no effect, Python runs the call, and the
+assumption is relaxed."""
 
 import copy
 import pickle
@@ -26,7 +26,7 @@ def deterministic_kernels():
 
 
 def speculative(function, *calls, **options):
-    """The function, after three calls with each of these arguments, and one that traces it."""
+    """Calls a function three times with each of these arguments, and once more to trace it. Returns the staged function."""
     staged = ag.function(function, speculate=True, **options)
     for _ in range(4):
         for args in calls:
@@ -42,12 +42,12 @@ def check(staged, *calls):
 
 
 def operations(staged, *args):
-    """The names of the operations of the graph, without ATen's prefix."""
+    """Returns the names of the operations of the graph, without the prefix `aten.`."""
     return re.findall(r"(?m)^ *(?:%.* = )?(?:aten\.)?(\w+)[.(\s]", staged.graph(*args))
 
 
 def failed(staged):
-    """The texts of the assumptions that calls have contradicted."""
+    """Returns the texts of the assumptions that calls have contradicted."""
     return [entry.text for entry in staged.speculation if entry.failures]
 
 
@@ -481,8 +481,8 @@ def test_a_saved_function_assumes_nothing(tmp_path):
 
 
 def test_an_assumption_that_is_needed():
-    """A condition on which the kind of a result depends is decided for each call; after three that contradict it, Python
-    runs all calls."""
+    """The kind of the result depends on a condition, so it is decided for each call. After three calls that contradict
+    it, Python runs all calls."""
 
     def f(x):
         return {"positive": x} if x.sum() > 0 else x

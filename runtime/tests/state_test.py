@@ -124,7 +124,7 @@ def test_nothing_changes_when_staging_fails():
 
 
 def test_inputs_that_share_memory():
-    """An in-place write to one of two inputs that share memory would be visible in the other."""
+    """An in-place write to one of two inputs that share memory changes the other one, too."""
 
     @ag.function
     def f(x, y):
@@ -139,7 +139,7 @@ def test_inputs_that_share_memory():
 
 
 def test_each_call_reads_the_current_state():
-    """Numbers, containers and tensors in attributes, globals, closures and modules."""
+    """The state is numbers, containers and tensors in attributes, globals, closures and modules."""
 
     class Model(torch.nn.Module):
         rate = 2.0
@@ -188,7 +188,7 @@ def test_each_call_reads_the_current_state():
 
 
 def test_state_that_changes_between_calls_does_not_retrace():
-    """Each run reads the new value of a tensor or number, also in tuples and dictionaries."""
+    """Each run reads the new value of a tensor or number, also from tuples and dictionaries."""
 
     class Cell:
         def __init__(self):
@@ -243,7 +243,7 @@ LOG = []
 
 
 def test_list_of_another_scope():
-    """Lists of a closure, a module and an enclosing function are changed in place."""
+    """Runs change lists of a closure, a module and an enclosing function in place."""
     log = []
 
     @ag.function

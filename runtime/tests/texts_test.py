@@ -1,4 +1,4 @@
-"""Strings with values that are only known when the graph runs."""
+"""Strings whose values are known only when the graph runs."""
 
 import fnmatch
 import heapq
@@ -69,7 +69,7 @@ def _pushed(items, text):
 
 @pytest.mark.parametrize("read", CHARACTERS.values(), ids=CHARACTERS)
 def test_use_of_the_characters(read):
-    """The characters are those for the arguments of the first call. Python runs the calls for which they differ."""
+    """The trace uses the characters for the arguments of its call. If they differ in a later call, Python runs it."""
 
     def f(x, n):
         return x, read(f"v{n.item()}"), read("".join(["v", str(n.item())]))

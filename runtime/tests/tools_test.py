@@ -58,7 +58,7 @@ def program(tmp_path):
 
 @pytest.fixture
 def graph(capsys, monkeypatch):
-    """Runs the process that `ag-lsp graph` starts. Returns its exit status and its messages."""
+    """Runs the code of the process that `ag-lsp graph` starts. Returns the exit status and the messages."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
     def run(*arguments):
@@ -77,13 +77,14 @@ def enable_interrupts():
 
 
 
-def tool(command, *arguments, **how):
+def run_tool(command, *arguments, **options):
+    """Runs a command of `ag-lsp` in a process."""
     line = [BINARY, command, "--python", sys.executable, *arguments]
-    return subprocess.run(line, capture_output=True, text=True, **how)
+    return subprocess.run(line, capture_output=True, text=True, **options)
 
 
 def test_a_program_is_run_with_its_arguments(program):
-    done = tool("run", program, "100", "7")
+    done = run_tool("run", program, "100", "7")
     assert (done.stdout, done.returncode) == ("rounds 7\n", 7), done.stderr
     assert done.stderr == "", "nothing is shown where there is no terminal"
 
@@ -99,14 +100,14 @@ def test_a_program_is_run_with_its_arguments(program):
 def test_arguments_after_the_program_belong_to_it(tmp_path, options, arguments, seen):
     script = tmp_path / "ein Programm.py"
     script.write_text("import sys; print(sys.argv[1:])")
-    done = tool("run", *options, script, *arguments)
+    done = run_tool("run", *options, script, *arguments)
     assert done.stdout == f"{seen}\n", done.stderr
 
 
 def test_a_module_is_run(tmp_path):
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "train.py").write_text("import sys; print(__name__, __package__, sys.argv[1:])")
-    done = tool("run", "-m", "package.train", "--epochs", "3", cwd=tmp_path)
+    done = run_tool("run", "-m", "package.train", "--epochs", "3", cwd=tmp_path)
     assert done.stdout == "__main__ package ['--epochs', '3']\n", done.stderr
 
 
@@ -116,9 +117,9 @@ def test_paths_may_be_unusual(tmp_path):
     for name in [b"-m.py", b"a b.py"]:
         with open(folder + b"/" + name, "w") as file:
             file.write(PROGRAM)
-        done = tool("run", "--", name, "100", "0", cwd=folder)
+        done = run_tool("run", "--", name, "100", "0", cwd=folder)
         assert (done.stdout, done.returncode) == ("rounds 7\n", 0), done.stderr
-        done = tool("graph", "--input", "x=f32[]", "--", folder + b"/" + name + b"::count")
+        done = run_tool("graph", "--input", "x=f32[]", "--", folder + b"/" + name + b"::count")
         assert done.returncode == 0 and "= while(" in done.stdout, done.stderr
 
 
@@ -144,11 +145,11 @@ def test_an_interrupt_ends_staging(tmp_path):
 
 
 def test_the_graph_of_a_function_is_shown(program, tmp_path):
-    done = tool("graph", f"{program}::count", "--input", "x=f32[]")
+    done = run_tool("graph", f"{program}::count", "--input", "x=f32[]")
     assert done.returncode == 0, done.stderr
     assert "= while(" in done.stdout and 'argument "x"' in done.stdout
     drawing = tmp_path / "call.svg"
-    done = tool("graph", f"{program}::Model.call", "--input", "x=f32[2]", "--output-format", "svg", "-o", drawing)
+    done = run_tool("graph", f"{program}::Model.call", "--input", "x=f32[2]", "--output-format", "svg", "-o", drawing)
     assert done.returncode == 0 and "<svg" in drawing.read_text(), done.stderr
 
 
@@ -168,7 +169,7 @@ def test_native_programs_are_shown_after_their_passes(graph, program):
 
 def test_printed_text_is_not_part_of_the_graph(program):
     program.write_text("print('hello')\n" + PROGRAM)
-    done = tool("graph", f"{program}::count", "--input", "x=f32[]", "--output-format", "json")
+    done = run_tool("graph", f"{program}::count", "--input", "x=f32[]", "--output-format", "json")
     assert json.loads(done.stdout) and done.stderr == "hello\n"
 
 
@@ -198,8 +199,8 @@ def test_printed_text_is_not_part_of_the_graph(program):
     ],
 )
 def test_invalid_arguments_are_errors(graph, program, function, inputs, message):
-    status, said = graph(*(f"--input={text}" for text in inputs), program, function)
-    assert status == 2 and said.startswith("error: ") and message in said, said
+    status, messages = graph(*(f"--input={text}" for text in inputs), program, function)
+    assert status == 2 and messages.startswith("error: ") and message in messages, messages
 
 
 @pytest.mark.parametrize(
@@ -213,16 +214,16 @@ def test_invalid_arguments_are_errors(graph, program, function, inputs, message)
 )
 def test_exceptions_of_the_program_are_shown_at_their_lines(graph, tmp_path, text, line, message):
     (tmp_path / "wrong.py").write_text(text)
-    status, said = graph("--input=x=f32[2]", tmp_path / "wrong.py", "f")
-    assert status == 1 and message in said, said
-    places = [entry.strip() for entry in said.splitlines() if entry.startswith("  File")]
+    status, messages = graph("--input=x=f32[2]", tmp_path / "wrong.py", "f")
+    assert status == 1 and message in messages, messages
+    places = [entry.strip() for entry in messages.splitlines() if entry.startswith("  File")]
     assert [entry.partition(", in ")[0] for entry in places] == [f'File "{tmp_path / "wrong.py"}", line {line}']
 
 
 def test_a_program_that_exits_during_import_is_an_error_with_a_hint(graph, tmp_path):
     (tmp_path / "exits.py").write_text("raise SystemExit(3)")
-    status, said = graph(tmp_path / "exits.py", "f")
-    assert status == 2 and 'if __name__ == "__main__":' in said, said
+    status, messages = graph(tmp_path / "exits.py", "f")
+    assert status == 2 and 'if __name__ == "__main__":' in messages, messages
 
 
 SLOW = """
@@ -288,8 +289,8 @@ class Editor:
         environment = os.environ | {"VIRTUAL_ENV": sys.prefix}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen([BINARY, "server"], cwd=folder, env=environment, **pipes)
-        self.asked = 0
-        self.ask("initialize", processId=None, rootUri=folder.as_uri(), capabilities={})
+        self.requests = 0
+        self.request("initialize", processId=None, rootUri=folder.as_uri(), capabilities={})
         self.send(method="initialized", params={})
 
     def send(self, **message):
@@ -297,14 +298,14 @@ class Editor:
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.process.stdin.flush()
 
-    def ask(self, method, **params):
-        self.asked += 1
-        self.send(id=self.asked, method=method, params=params)
+    def request(self, method, **params):
+        self.requests += 1
+        self.send(id=self.requests, method=method, params=params)
         while True:
             length = int(self.process.stdout.readline().removeprefix(b"Content-Length: "))
             self.process.stdout.readline()
             message = json.loads(self.process.stdout.read(length))
-            if message.get("id") == self.asked and "method" not in message:
+            if message.get("id") == self.requests and "method" not in message:
                 return message["result"]
 
     def close(self):
@@ -322,9 +323,9 @@ def editor(program):
 
 def test_an_editor_shows_the_graph_of_a_function(editor, program):
     uri = program.as_uri()
-    proposed = editor.ask("ag-lsp/graphInputs", textDocument={"uri": uri}, function="unused")
+    proposed = editor.request("ag-lsp/graphInputs", textDocument={"uri": uri}, function="unused")
     assert proposed == {"function": "unused", "inputs": "x=f32[2,3]"}
-    drawn = editor.ask("ag-lsp/graph", uri=uri, function="count", inputs="x=f32[]")
+    drawn = editor.request("ag-lsp/graph", uri=uri, function="count", inputs="x=f32[]")
     assert drawn["failure"] is None, drawn
     texts = ElementTree.fromstring(drawn["svg"]).iter("{http://www.w3.org/2000/svg}text")
     places = {(text.get("data-file"), text.get("data-line")) for text in texts if text.get("data-line")}
@@ -333,5 +334,5 @@ def test_an_editor_shows_the_graph_of_a_function(editor, program):
 
 
 def test_an_editor_shows_why_there_is_no_graph(editor, program):
-    drawn = editor.ask("ag-lsp/graph", uri=program.as_uri(), function="count", inputs="x=f32[2] y=1")
+    drawn = editor.request("ag-lsp/graph", uri=program.as_uri(), function="count", inputs="x=f32[2] y=1")
     assert drawn["svg"] is None and drawn["failure"] == "error: unknown parameter `y`; the parameters are: x"

@@ -1,4 +1,4 @@
-"""Python and the runtime exchange operations and types as objects that are created once, not as text."""
+"""Operations and types are objects that Python and the runtime share. Each is created once."""
 
 import copy
 import pickle

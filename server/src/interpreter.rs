@@ -57,7 +57,7 @@ fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// Returns an error with installation instructions if the runtime is not installed for this interpreter.
-pub(crate) fn has_runtime(python: &Path) -> anyhow::Result<()> {
+pub(crate) fn require_runtime(python: &Path) -> anyhow::Result<()> {
     let answer = Command::new(python).args(["-c", PROBE]).output();
     let answer = answer.map_err(|error| anyhow::anyhow!("`{}` does not start: {error}", python.display()))?;
     match answer.status.code() {

@@ -83,7 +83,7 @@ fn joined(option: &str, value: &OsStr) -> OsString {
 
 fn python_of(given: Option<&Path>, folder: &Path) -> anyhow::Result<Command> {
     let python = interpreter::find(given, folder)?;
-    interpreter::has_runtime(&python)?;
+    interpreter::require_runtime(&python)?;
     Ok(Command::new(python))
 }
 

@@ -89,7 +89,7 @@ def published_functions(count):
 
 
 def convertible(function, source):
-    """Whether the function only uses constructs that AutoGraph documents as supported."""
+    """Returns whether the function only uses constructs that AutoGraph documents as supported."""
     return not inspect.isgeneratorfunction(function) and not any(
         isinstance(node, (ast.For, ast.While)) and node.orelse or isinstance(node, (ast.Yield, ast.NamedExpr, ast.Match))
         for node in ast.walk(ast.parse(source))

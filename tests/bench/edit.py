@@ -43,6 +43,7 @@ def main():
 
 
 def row(where, source, marker):
+    """Measures the three tools on one file. Returns a row of the table."""
     folder = installed.FOLDER / "edit" / f"{source.stem}-{'middle' if marker else 'staged'}"
     folder.mkdir(parents=True, exist_ok=True)
     before, line, after = parts(source.read_text(), marker)
@@ -68,7 +69,7 @@ def parts(text, marker):
 
 
 def typed(indentation, number):
-    """A line with an undefined name, unique for each edit, and a name that is bound in only one branch."""
+    """Returns a line with an undefined name, unique for each edit, and a name that is bound in only one branch."""
     return f"{indentation}if tf.reduce_sum(x) > missing_{number}: scale = x\n"
 
 

@@ -54,6 +54,7 @@ def edit_line(client, line, number):
 
 
 def edits(commands, sources):
+    """Measures the CPU time of edits, until the diagnostics contain the name that the edit has inserted."""
     rows = []
     for source in sources:
         folder, path = prepare(source)
@@ -77,6 +78,7 @@ def edits(commands, sources):
 
 
 def starts(commands, source):
+    """Measures the time from the start of a server to the first diagnostics."""
     folder, path = prepare(source)
     rows = []
     for name, command in commands.items():
@@ -93,6 +95,7 @@ def starts(commands, source):
 
 
 def requests(command, source):
+    """Measures the response times of `ag-lsp server`."""
     folder, path = prepare(source)
     line = path.read_text()[: -len(STAGED)].count("\n") + STAGED[: STAGED.index("    if")].count("\n")
     with LanguageClient(command, folder) as client:
@@ -125,6 +128,7 @@ def requests(command, source):
 
 
 def burst(commands, source):
+    """Measures many edits without a pause, until the diagnostics of the last one."""
     folder, path = prepare(source)
     line = path.read_text()[: -len(STAGED)].count("\n") + STAGED[: STAGED.index("    if")].count("\n")
     rows = []

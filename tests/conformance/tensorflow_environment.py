@@ -22,7 +22,7 @@ def enter():
 
 
 def create():
-    """The environment's Python."""
+    """Returns the environment's Python."""
     python = ENVIRONMENT / "bin/python"
     installed = ENVIRONMENT / REQUIREMENTS.name
     if not installed.exists() or installed.read_text() != REQUIREMENTS.read_text():

@@ -101,6 +101,7 @@ class Transpiler(api.PyToTF):
         return Loaded(function, source, entry, self._operators_for(options))
 
     def _source(self, function, options):
+        """Returns the converted text of the function's file."""
         try:
             lines, _ = inspect.findsource(function.__code__)
         except OSError as error:
@@ -125,7 +126,7 @@ class Transpiler(api.PyToTF):
         return json.loads(answer.stdout)
 
     def _operators_for(self, options):
-        """The module `ag__`. The text is the same for all callers, so it uses the options of the current call."""
+        """Returns the module `ag__`. The text is the same for all callers, so it uses the options of the current call."""
         if options not in self._operators:
             operators = types.ModuleType("autograph")
             operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
@@ -148,6 +149,7 @@ class Source:
         self._entries = entries
 
     def entry(self, function):
+        """Returns the converter's entry for a function."""
         if function.__code__.co_name == "<lambda>":
             return self._lambda(function)
         code = function.__code__
@@ -164,7 +166,7 @@ class Source:
         return min(named, key=lambda entry: entry["line"])
 
     def _lambda(self, function):
-        """The lambda of a code object, found by its column."""
+        """Returns the lambda of a code object, found by its column."""
         code = function.__code__
         # Instructions that do not belong to an expression have empty positions.
         places = [

@@ -20,7 +20,7 @@ COMMAND = ["check", "model.py"]
 
 
 def draw(binary: Path) -> str:
-    """The command and its output, as a terminal shows them."""
+    """Returns the command and its output, as a terminal shows them."""
     run = [binary, *COMMAND, "--color", "always"]
     output = subprocess.run(run, cwd=PROJECT, capture_output=True, text=True)
     if output.returncode != 1:

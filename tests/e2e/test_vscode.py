@@ -69,7 +69,7 @@ def test_version_equals_that_of_the_binary(extension: Path, repository: Path):
 
 
 def settings(extension: Path) -> dict[str, dict]:
-    """The settings of the server, by name without the section."""
+    """Returns the settings of the server, by name without the section."""
     properties = json.loads((extension / "package.json").read_text())["contributes"]["configuration"]["properties"]
     named = {name.removeprefix("ag-lsp."): given for name, given in properties.items()}
     of_client = {"path", "trace.server"}
@@ -77,7 +77,7 @@ def settings(extension: Path) -> dict[str, dict]:
 
 
 def error_messages(server: Path, folder: Path, options: dict) -> list[str]:
-    """The messages that the server shows to the user when it is started with these options."""
+    """Returns the messages that the server shows to the user when it is started with these options."""
     shown = []
     with subprocess.Popen([server, "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
 

@@ -43,7 +43,7 @@ def fetch(url):
 
 
 def members(url, archive):
-    """The Python files of an archive: (path, content)."""
+    """Returns the Python files of an archive: (path, content)."""
     if url.endswith(".tar.gz"):
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             files = [(member.name, tar.extractfile(member).read()) for member in tar if member.isfile()]
@@ -56,7 +56,7 @@ def members(url, archive):
 
 
 def download(name):
-    """The file name and the Python files of a package; `None` if the package is not drawn."""
+    """Returns the file name and the Python files of a package; `None` if the package is not drawn."""
     page = INDEX + name + "/"
     try:
         links = [urllib.parse.urljoin(page, link) for link in re.findall(r'href="([^"#]+)', fetch(page).decode())]
@@ -70,14 +70,14 @@ def download(name):
 
 
 def drawn_names(seed):
-    """The names of the index that suggest machine learning, in the order of the seed."""
+    """Returns the names of the index that suggest machine learning, in the order of the seed."""
     names = [name for name in re.findall(r'<a href="([^"/]+)/">', fetch(INDEX).decode()) if NAMES.search(name)]
     random.Random(seed).shuffle(names)
     return names
 
 
 def listed_names(path):
-    """The names in a file, which may be the output of an earlier draw."""
+    """Returns the names in a file, which may be the output of an earlier draw."""
     return [line.split()[0] for line in path.read_text().splitlines() if line.strip()]
 
 

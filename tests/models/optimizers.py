@@ -15,6 +15,7 @@ def cases():
 
 
 def _program(info, given, form):
+    """Returns the program of a case."""
     def program(stage):
         suite.seed()
         sparse = info.optim_cls is torch.optim.SparseAdam

@@ -93,6 +93,7 @@ def run(program, stage):
 
 
 def outcome(case, stage=ag.function):
+    """Runs a case eagerly and staged, and compares the results."""
     try:
         expected = run(case.program, lambda f: f)
     except (Exception, TimedOut) as error:
@@ -108,7 +109,7 @@ def outcome(case, stage=ag.function):
 
 
 def differs(found, expected):
-    """The first difference between two results; None if there is none."""
+    """Returns the first difference between two results; None if there is none."""
     mine, structure = pytree.tree_flatten_with_path(found)
     theirs, other = pytree.tree_flatten_with_path(expected)
     if structure != other:
@@ -142,7 +143,7 @@ def _leaf_differs(one, two):
 
 
 def snapshot(value):
-    """A copy of values that a program changes later."""
+    """Returns a copy of values that a program changes later."""
     return pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else copy.copy(v), value)
 
 
@@ -155,7 +156,7 @@ def _line(span):
 
 
 def _innermost(error):
-    """The three innermost lines of the traceback."""
+    """Returns the three innermost lines of the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     return " <- ".join(f"{_short(f.filename)}:{f.lineno}" for f in reversed(frames[-3:]))
 
@@ -168,7 +169,7 @@ def _short(path):
 
 
 def main(name, cases):
-    """The command line of a suite. `cases` returns the list of all cases."""
+    """Implements the command line of a suite. `cases` returns the list of all cases."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--count", type=int, help="a sample of this many cases")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
@@ -214,7 +215,7 @@ def sample(cases, options):
 
 
 def table(name, found):
-    """One row for each column of `found`, in Markdown."""
+    """Returns one row for each column of `found`, in Markdown."""
     rows = ["| suite | with | cases | agree | different | refused | error |", "|---|---|---|---|---|---|---|"]
     for column, results in found.items():
         kinds = collections.Counter(o.kind for o in results.values() if o.kind != SKIPPED)

@@ -30,7 +30,7 @@ TABLES = {
 
 
 def models():
-    """The (task, model type) pairs, each type once, in the order of the library's tables."""
+    """Yields the (task, model type) pairs, each type once, in the order of the library's tables."""
     seen = set()
     for task, table in TABLES.items():
         for kind in table:
@@ -40,7 +40,7 @@ def models():
 
 
 def build(task, kind):
-    """The model; an exception of the library if its configuration cannot be made this small."""
+    """Returns the model; an exception of the library if its configuration cannot be made this small."""
     config_class = transformers.CONFIG_MAPPING[kind]
     default = config_class()
     attribute_map = {v: k for k, v in getattr(config_class, "attribute_map", {}).items()}

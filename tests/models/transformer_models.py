@@ -50,7 +50,7 @@ def _training(task, kind, stage):
 
 
 def _content(result):
-    """The tensors in an output, also those in a cache."""
+    """Returns the tensors in an output, also those in a cache."""
     found = {}
     for name, value in result.items():
         if hasattr(value, "layers"):

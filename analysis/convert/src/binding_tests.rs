@@ -1,5 +1,5 @@
-//! Part of pass 3: a `while` whose test binds names. The state of a staged loop is computed by its
-//! body, not by its test, so the test is evaluated in the last statement of the body.
+//! Part of pass 3: lowers a `while` whose test binds names. The body of a staged loop computes its state, but the test
+//! cannot. So the last statement of the body evaluates the test.
 //!
 //! ```python
 //! while (rest := limit - x) > 0:         test_ = (rest := limit - x) > 0

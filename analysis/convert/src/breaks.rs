@@ -1,4 +1,4 @@
-//! Pass 2: `break` becomes a flag that ends the loop, and a loop's `else` becomes an `if` after it.
+//! Pass 2: `break` becomes a flag that ends the loop, and the `else` of a loop becomes an `if` after the loop.
 //!
 //! ```python
 //! while test:                     break_ = False

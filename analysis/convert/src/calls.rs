@@ -51,7 +51,7 @@ enum Kind {
     Print,
     /// `super()`
     Super,
-    /// Inspects its own frame.
+    /// A call that inspects its own frame, which is not rewritten.
     Direct,
 }
 

@@ -111,8 +111,8 @@ impl<'a> SourceOrderVisitor<'a> for FindFunctions {
     }
 }
 
-/// `if False: a = b = None`, which makes names local to the function without binding them. Needed for
-/// names that only the functions of its blocks bind.
+/// `if False: a = b = None`, which makes names local to the function without binding them. This is needed for names
+/// that only the functions of its blocks bind.
 fn local_declaration(names: &[Name]) -> Stmt {
     let origin = TextRange::default();
     let store = |name: &Name| {

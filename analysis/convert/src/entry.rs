@@ -25,7 +25,7 @@ pub struct FunctionInfo {
     /// The enclosing classes and functions and its name, joined with dots; a lambda is `<lambda>`.
     pub qualname: String,
     pub kind: Kind,
-    /// Includes the decorators.
+    /// The range of the function, including its decorators.
     pub range: TextRange,
     /// The start of `def`, `async` or `lambda`.
     pub start: TextSize,

@@ -70,7 +70,7 @@ pub struct Converter<'a> {
     source: Source<'a>,
 }
 
-/// The source is nested too deeply to be traversed recursively.
+/// The error for a source that is nested too deeply to be traversed recursively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the source is nested too deeply")]
 pub struct TooDeep;

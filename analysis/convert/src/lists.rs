@@ -25,7 +25,7 @@ pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mu
     }
     let own = own_variables(parameters, body);
     statements(ctx, &own, body);
-    expressions::rewrite(body, &Displays { ctx });
+    expressions::rewrite(body, &ListOperators { ctx });
 }
 
 /// The variables of a function: its parameters and the names that it assigns.
@@ -68,7 +68,7 @@ fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)>
     let Expr::Call(call) = expression else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
     match (method.attr.as_str(), &*call.arguments.args, call.arguments.keywords.len()) {
-        ("append", [element], 0) if is_list(own, &method.value) => {
+        ("append", [element], 0) if may_be_assignable_list(own, &method.value) => {
             Some(((*method.value).clone(), element.clone()))
         }
         _ => None,
@@ -123,7 +123,7 @@ fn hoist_pops(
 
 fn is_pop(own: &FxHashSet<Name>, call: &ast::ExprCall) -> bool {
     let Expr::Attribute(method) = &*call.func else { return false };
-    method.attr.as_str() == "pop" && is_list(own, &method.value) && call.arguments.len() <= 1
+    method.attr.as_str() == "pop" && may_be_assignable_list(own, &method.value) && call.arguments.len() <= 1
 }
 
 /// Emits `list, popped_ = ag__.list_pop(list, …)` before the statement.
@@ -170,7 +170,7 @@ fn is_name_or_attribute(expression: &Expr) -> bool {
 }
 
 /// Whether the expression may hold a list and this function can assign to it.
-fn is_list(own: &FxHashSet<Name>, target: &Expr) -> bool {
+fn may_be_assignable_list(own: &FxHashSet<Name>, target: &Expr) -> bool {
     match target {
         Expr::Name(node) => own.contains(&node.id),
         _ => is_name_or_attribute(target),
@@ -193,11 +193,12 @@ fn element_type(ctx: &LoweringContext, list: &Expr, origin: TextRange) -> (Expr,
     (dtype.unwrap_or_else(|| build::none(origin)), shape.unwrap_or_else(|| build::none(origin)))
 }
 
-struct Displays<'a> {
+/// Rewrites list displays and calls of `stack`.
+struct ListOperators<'a> {
     ctx: &'a LoweringContext<'a>,
 }
 
-impl Rewrite for Displays<'_> {
+impl Rewrite for ListOperators<'_> {
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>) {
         walk.children(expression);
         let origin = expression.range();

@@ -41,7 +41,7 @@ pub(super) struct LoweringContext<'a> {
     pub(super) maybe_undefined: RefCell<FxHashSet<Name>>,
     /// The element types declared by `set_element_type`, by variable.
     pub(super) element_types: RefCell<FxHashMap<Name, ElementType>>,
-    /// Converts a function nested in this one. A function pointer, so that no pass depends on the pipeline.
+    /// Converts a function nested in this one. It is a function pointer, so that no pass depends on the pipeline.
     pub(super) lower_nested: LowerFunction,
 }
 

@@ -74,10 +74,13 @@ pub(super) struct Printer<'s, 'a> {
     shift: isize,
     /// The source offset up to which text has been copied or skipped.
     cursor: TextSize,
+    /// The number of open brackets around the current expression.
     brackets: u32,
-    /// Statements whose comments have been printed.
+    /// The starts of the statements whose comments above them have been printed.
     commented: FxHashSet<TextSize>,
-    noted_ends: FxHashSet<TextSize>,
+    /// The ends of the code whose comments to the right have been printed.
+    commented_ends: FxHashSet<TextSize>,
+    /// Whether the next statement is the first of its block.
     at_block_start: bool,
 }
 
@@ -94,7 +97,7 @@ impl<'s, 'a> Printer<'s, 'a> {
             cursor: TextSize::default(),
             brackets: 0,
             commented: FxHashSet::default(),
-            noted_ends: FxHashSet::default(),
+            commented_ends: FxHashSet::default(),
             at_block_start: true,
         }
     }

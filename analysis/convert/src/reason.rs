@@ -55,7 +55,7 @@ fn of(features: Features, walk: impl FnOnce(&mut Search)) -> Option<Reason> {
 }
 
 struct Search {
-    /// Whether the operators detect calls of `locals` and the like.
+    /// Whether the operators detect calls of functions such as `locals` at run time.
     scopes: bool,
     reason: Option<Reason>,
 }

@@ -16,9 +16,9 @@
 //! a `return` could catch the exception. Functions with such a `return` have all `return`s lowered to a flag first.
 //! Variables remain Python variables, declared `nonlocal` in the blocks that bind them.
 //!
-//! Snek has neither `break` nor conditional and logical expressions. The operators for them are those of the
-//! other dialects, under names like Snek's: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or`, `_not`;
-//! `_ld` and `_ldu` read variables that may be unbound.
+//! Snek has neither `break` nor conditional and logical expressions. For these, the operators of the other dialects are
+//! used under names in Snek's style: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or` and `_not`. `_ld` and
+//! `_ldu` read variables that may be unbound.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};

@@ -70,7 +70,7 @@ impl Liveness {
     fn solve(&mut self, cfg: &Cfg, killed: &BitMatrix) {
         let mut after = self.before.empty_row();
         loop {
-            let mut again = false;
+            let mut has_changed = false;
             for &node in cfg.reverse_post_order().iter().rev() {
                 after.fill(0);
                 for edge in cfg.successors(node) {
@@ -83,9 +83,9 @@ impl Liveness {
                 for edge in cfg.successors(node).iter().filter(|edge| edge.kind == EdgeKind::Exception) {
                     bits::union(&mut after, self.before.row(edge.to.index()));
                 }
-                again |= bits::union(self.before.row_mut(node.index()), &after);
+                has_changed |= bits::union(self.before.row_mut(node.index()), &after);
             }
-            if !again {
+            if !has_changed {
                 return;
             }
         }

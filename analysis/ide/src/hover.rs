@@ -217,7 +217,7 @@ fn suppression(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hove
         return None;
     }
     let source = text(db, document);
-    let (range, rules) = suppress::named_at(source.as_str(), source_type(db, document), offset)?;
+    let (range, rules) = suppress::directive_at(source.as_str(), source_type(db, document), offset)?;
     let mut paragraphs: Vec<Paragraph> = rules
         .into_iter()
         .map(|rule| {

@@ -215,7 +215,7 @@ impl Watched {
         for (name, text) in files {
             engine.set_editor_text(&root().join(*name), (*text).to_owned());
         }
-        ask(&mut engine);
+        analyze(&mut engine);
         Self { engine, executed }
     }
 
@@ -227,7 +227,7 @@ impl Watched {
         assert!(text.contains(from), "{from:?} is in {file}");
         self.executed.lock().expect("not poisoned").clear();
         self.engine.set_editor_text(&path, text.replacen(from, to, 1));
-        ask(&mut self.engine);
+        analyze(&mut self.engine);
         let executed = self.executed.lock().expect("not poisoned");
         let about_functions = executed.iter().filter(|(query, _)| QUERIES.contains(&query.as_str()));
         let db = self.engine.db();
@@ -254,8 +254,8 @@ fn open(files: &[(&str, impl AsRef<str>)], listener: Option<ag_db::QueryListener
     engine
 }
 
-/// All results of the engine on the current texts, by path.
-fn ask(engine: &mut Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedFunction>)> {
+/// Analyzes the current texts and returns all results, by path.
+fn analyze(engine: &mut Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedFunction>)> {
     engine.analyze(&|_, _| {});
     results(engine)
 }
@@ -268,11 +268,12 @@ fn results(engine: &Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedFunct
     documents.map(findings).collect()
 }
 
-fn none() -> BTreeSet<String> {
+fn no_queries() -> BTreeSet<String> {
     BTreeSet::new()
 }
 
-fn of(function: &str, executed: &BTreeSet<String>) -> Vec<String> {
+/// The executed queries about a function.
+fn queries_of(function: &str, executed: &BTreeSet<String>) -> Vec<String> {
     executed.iter().filter(|query| query.ends_with(&format!("({function})"))).cloned().collect()
 }
 
@@ -290,19 +291,19 @@ fn text_above_a_function_re_runs_nothing() {
     let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
     assert_eq!(
         watched.edit("model.py", "@tf.function\ndef g", "# A comment.\n\n@tf.function\ndef g"),
-        none()
+        no_queries()
     );
     assert_eq!(
         watched.edit("model.py", "    @tf.function\n", "\n    # Another.\n    @tf.function\n"),
-        none()
+        no_queries()
     );
-    assert_eq!(watched.edit("data.py", "\ndef main", "# Above a call of `f`.\n\ndef main"), none());
+    assert_eq!(watched.edit("data.py", "\ndef main", "# Above a call of `f`.\n\ndef main"), no_queries());
 }
 
 #[test]
 fn an_edit_in_unstaged_code_re_runs_nothing() {
     let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
-    assert_eq!(watched.edit("model.py", "value + 1", "value + 2"), none());
+    assert_eq!(watched.edit("model.py", "value + 1", "value + 2"), no_queries());
 }
 
 /// If the flag is a Tensor, its `if` is staged, so the findings in `f` change.
@@ -310,13 +311,13 @@ fn an_edit_in_unstaged_code_re_runs_nothing() {
 fn another_type_at_a_call_in_another_file_re_runs_the_callee() {
     let mut watched = Watched::open(&[("model.py", MODEL), ("data.py", DATA)]);
     let executed = watched.edit("data.py", "True", "tf.constant(True)");
-    let f = of("Model.f", &executed);
+    let f = queries_of("Model.f", &executed);
     assert!(
         f.contains(&"stage(Model.f)".to_owned()) && f.contains(&"facts(Model.f)".to_owned()),
         "{executed:?}"
     );
     assert!(!f.contains(&"flow(Model.f)".to_owned()), "its text is the same: {executed:?}");
-    assert_eq!(of("g", &executed), ["stage(g)"], "re-evaluated with an equal result");
+    assert_eq!(queries_of("g", &executed), ["stage(g)"], "re-evaluated with an equal result");
 }
 
 /// An attribute that one method assigns affects the methods that read it.
@@ -343,16 +344,16 @@ fn findings_do_not_depend_on_earlier_edits() {
         let mut texts: Vec<(&str, String)> =
             project.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
         let mut edited = open(&texts, None);
-        ask(&mut edited);
+        analyze(&mut edited);
         for _ in 0..EDITS {
             let file = rng.usize(..texts.len());
             let (name, text) = &mut texts[file];
             *text = changed(text, &mut rng);
             edited.set_text(&root().join(*name), text.clone());
             match rng.u8(..8) {
-                // Some edits arrive before the previous one is analyzed,
+                // Some edits arrive before the previous one is analyzed.
                 0 | 1 => continue,
-                // and some before it is analyzed completely.
+                // Others arrive before it is analyzed completely.
                 2..5 => {
                     let outcome = edited.prepare_run().run(Completeness::Quick, &|_, _| {});
                     edited.publish(outcome);
@@ -366,7 +367,7 @@ fn findings_do_not_depend_on_earlier_edits() {
                 }
                 _ => edited.analyze(&|_, _| {}),
             }
-            let fresh = ask(&mut open(&texts, None));
+            let fresh = analyze(&mut open(&texts, None));
             assert_eq!(results(&edited), fresh, "AG_FUZZ_SEED={seed}, in\n{texts:#?}");
             compared += 1;
         }
@@ -381,7 +382,7 @@ fn results_after_an_edit_during_a_run_are_those_of_the_new_text() {
     for number in 0..10 {
         let mut texts = vec![("model.py", MODEL.to_owned()), ("layers.py", LAYERS.to_owned())];
         let mut engine = open(&texts, None);
-        ask(&mut engine);
+        analyze(&mut engine);
         texts[1].1 = format!("{LAYERS}\nLAST = {number}\n");
         engine.set_editor_text(&root().join("layers.py"), texts[1].1.clone());
         let run = engine.prepare_run();
@@ -396,7 +397,7 @@ fn results_after_an_edit_during_a_run_are_those_of_the_new_text() {
         texts[0].1 = MODEL.replace("LIMIT = 10.0", &format!("LIMIT = tf.constant({number}.0)"));
         engine.set_editor_text(&root().join("model.py"), texts[0].1.clone());
         thread.join().expect("only a cancellation unwinds");
-        assert_eq!(ask(&mut engine), ask(&mut open(&texts, None)));
+        assert_eq!(analyze(&mut engine), analyze(&mut open(&texts, None)));
     }
 }
 

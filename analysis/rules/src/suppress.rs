@@ -112,7 +112,7 @@ pub fn is_suppressible(code: &str) -> bool {
 }
 
 /// The suppression comment at an offset and the rules that it names there; no rules if it applies to all.
-pub fn named_at(
+pub fn directive_at(
     text: &str,
     source_type: PySourceType,
     offset: TextSize,

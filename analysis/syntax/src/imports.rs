@@ -34,7 +34,7 @@ pub struct Imports {
     names: FxHashMap<Name, Name>,
     /// Modules imported in any form; see [`Imports::uses`].
     modules: Vec<Name>,
-    /// `tf.keras` is Keras 2: the file sets `TF_USE_LEGACY_KERAS`.
+    /// Whether `tf.keras` is Keras 2, because the file sets `TF_USE_LEGACY_KERAS`.
     legacy_keras: bool,
 }
 
@@ -45,7 +45,7 @@ impl Imports {
         collector.imports
     }
 
-    /// From here on `tf.keras` is Keras 2.
+    /// Makes `tf.keras` Keras 2 from the current position on.
     fn choose_legacy_keras(&mut self) {
         self.legacy_keras = true;
         self.modules.push(Name::new_static("tf_keras"));
@@ -266,7 +266,7 @@ fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String
     dotted
 }
 
-/// Whether a name starts with the first two parts of an alias. Nearly all names do not, so it costs little.
+/// Whether a name may have an alias as a prefix. This cheap test rejects nearly all names.
 fn may_have_alias(dotted: &str) -> bool {
     const PARTS: [(&str, &[&str]); 4] = [
         ("tensorflow.", &["compat", "v2", "python", "keras", "autograph"]),

@@ -1,16 +1,19 @@
-//! Skips a native step that stops again and again, for example because `topk` finds equal elements in each run.
+//! Skips a native step that stops again and again. Libtorch runs the nodes of a step that stops: `topk` stops at equal
+//! elements, for example.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// After this many stops in a row, the step is skipped; the number of skipped runs doubles with each further stop.
+/// After this many stops in a row, runs of the step are skipped. The number of skipped runs doubles with each further
+/// stop.
 const STOPS: u32 = 2;
-const MOST_DOUBLINGS: u32 = 10;
+/// The number of skipped runs doubles at most this many times.
+const MAX_DOUBLINGS: u32 = 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     /// The number of stops in a row.
     stops: AtomicU32,
-    /// The number of runs that are still skipped.
+    /// The number of further runs to skip.
     skips: AtomicU32,
 }
 
@@ -30,7 +33,7 @@ impl Backoff {
             self.stops.store(0, Ordering::Relaxed);
             return;
         }
-        let stops = (self.stops.load(Ordering::Relaxed) + 1).min(STOPS + MOST_DOUBLINGS);
+        let stops = (self.stops.load(Ordering::Relaxed) + 1).min(STOPS + MAX_DOUBLINGS);
         self.stops.store(stops, Ordering::Relaxed);
         if stops > STOPS {
             self.skips.store(1 << (stops - STOPS), Ordering::Relaxed);

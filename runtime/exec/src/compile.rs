@@ -1,4 +1,4 @@
-//! Compiles a graph to a plan: assigns registers, flattens regions into steps and jumps.
+//! Compiles a graph to a plan: assigns registers, and flattens regions into steps and jumps.
 
 mod in_place;
 mod moves;
@@ -34,7 +34,8 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
-        // Not `Tier::Torch`, even if it is the setting now: the setting may change before a run.
+        // With `Tier::Torch`, a plan has no native segments, so it is not used here: the setting may change before a
+        // run.
         Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
     }
 
@@ -67,7 +68,7 @@ struct Compiler<'a> {
     registers: RegisterAllocator,
     /// The register of each value, once it is defined.
     assigned: Vec<Option<Register>>,
-    /// Index of the origin that new steps get.
+    /// The index of the origin of new steps.
     origin: u32,
     span: Option<Span>,
     /// The strides of values that native segments compute.
@@ -181,15 +182,15 @@ impl<'a> Compiler<'a> {
         register
     }
 
-    /// Releases dead values: clears their registers and frees them for reuse. `taken`: a step has already
-    /// moved them out.
+    /// Releases dead values: clears their registers and frees these for reuse. If `taken`, a step has already moved the
+    /// values out.
     fn release(&mut self, values: &[ir::Value], taken: bool) {
         for value in values {
             let Some(register) = self.assigned[value.index()] else { continue };
             let dead = match register {
                 Register::Scalar(..) => None,
-                Register::Tensor(ten) => Some(Dead::Tensor(ten)),
-                Register::Object(any) => Some(Dead::Object(any)),
+                Register::Tensor(reg) => Some(Dead::Tensor(reg)),
+                Register::Object(reg) => Some(Dead::Object(reg)),
             };
             if !taken {
                 self.plan.tables.dead.extend(dead);
@@ -210,7 +211,7 @@ impl<'a> Compiler<'a> {
         self.step_releasing(Step::Release, values);
     }
 
-    /// Emits a step, and releases the values for which the step is the last use.
+    /// Emits a step, and releases the values whose last use it is.
     fn step_releasing(&mut self, step: Step, values: &[ir::Value]) -> Target {
         let index = self.step(step);
         let start = self.plan.tables.dead.len();
@@ -231,14 +232,15 @@ impl<'a> Compiler<'a> {
             Operand::Float(value) => Ok(ScalarInput::Const(value.to_bits())),
             Operand::Bool(value) => Ok(ScalarInput::Const(u64::from(*value))),
             Operand::Value(value) => match self.register_of(*value)? {
-                Register::Scalar(num, _) => Ok(ScalarInput::Register(num)),
+                Register::Scalar(reg, _) => Ok(ScalarInput::Register(reg)),
                 _ => Err("expected a number, found an operand of another or unknown type".into()),
             },
             _ => Err("expected a number".into()),
         }
     }
 
-    /// Sources for operands. A value that dies here is moved out of its register by its last use.
+    /// The sources for operands. If a value dies here, the last operand that is this value is moved out of its
+    /// register.
     fn sources(&mut self, operands: &[Operand], dies: &[ir::Value]) -> Compiled<Vec<Source>> {
         let mut left: Vec<ir::Value> = dies.to_vec();
         let mut sources: Vec<Source> = Vec::with_capacity(operands.len());
@@ -251,6 +253,7 @@ impl<'a> Compiler<'a> {
         Ok(sources)
     }
 
+    /// The source of an operand. The value in a register is moved out of it if it is one of the dying values in `left`.
     fn source(&self, operand: &Operand, left: &mut Vec<ir::Value>) -> Compiled<Source> {
         Ok(match operand {
             Operand::Value(value) => {
@@ -259,11 +262,11 @@ impl<'a> Compiler<'a> {
                     left.swap_remove(index);
                 }
                 match self.register_of(*value)? {
-                    Register::Scalar(num, kind) => {
-                        Source::Scalar(super::plan::TypedScalar { input: ScalarInput::Register(num), kind })
+                    Register::Scalar(reg, kind) => {
+                        Source::Scalar(super::plan::TypedScalar { input: ScalarInput::Register(reg), kind })
                     }
-                    Register::Tensor(ten) => Source::Tensor(ten, last.is_some()),
-                    Register::Object(any) => Source::Object(any, last.is_some()),
+                    Register::Tensor(reg) => Source::Tensor(reg, last.is_some()),
+                    Register::Object(reg) => Source::Object(reg, last.is_some()),
                 }
             }
             Operand::None => Source::Const(Value::None),

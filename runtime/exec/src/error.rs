@@ -9,7 +9,7 @@ use ag_graph::ir::arithmetic::ArithmeticError;
 use super::aten::{AtenError, ErrorKind};
 use super::value::Value;
 
-/// A failure and where in the source it happened.
+/// A failure and its location in the source.
 #[derive(Debug)]
 pub struct Error {
     pub fault: Fault,
@@ -43,7 +43,7 @@ pub enum Fault {
     Assertion(Vec<Value>),
     /// A Python exception, by the name of its class.
     Raised(Box<str>, Vec<Value>),
-    /// The host failed, with its own error.
+    /// The host returned an error.
     Host(Box<dyn std::error::Error + Send + Sync>),
 }
 

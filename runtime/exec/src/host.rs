@@ -1,4 +1,4 @@
-//! The interface of a plan to the program that runs it.
+//! The interface between a plan and the program that runs it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ pub trait Host {
         Ok(())
     }
 
-    /// Calls back into Python, by callback number.
+    /// Calls the Python function with this index.
     fn call(&mut self, callback: u32, arguments: Vec<Value>) -> Result<Vec<Value>, Fault> {
         let _ = arguments;
         Err(Fault::Type(format!(

@@ -1,6 +1,6 @@
-//! Additions in place: a tensor without other owners is overwritten instead of allocating a new one.
+//! In-place additions. They overwrite a tensor that has no other owner instead of allocating a new one.
 //!
-//! The result is bitwise the same. If the tensor has another owner, the operator runs out of place.
+//! The result is bitwise the same. If the tensor has another owner, the operator allocates its result.
 
 use tch::{TchError, Tensor};
 

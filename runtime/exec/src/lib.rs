@@ -33,7 +33,7 @@ pub fn threads() -> i32 {
     tch::get_num_threads()
 }
 
-/// One thread is fastest for operators below about 50 µs.
+/// Sets the number of threads that one operator may use. For operators below about 50 µs, one thread is fastest.
 pub fn set_threads(count: i32) {
     tch::set_num_threads(count.max(1));
 }

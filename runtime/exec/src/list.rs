@@ -8,6 +8,7 @@ use super::value::Value;
 
 type List = Arc<Vec<Value>>;
 
+/// Executes an operation on a list. A list with other owners is copied before a change.
 pub(super) fn step(op: ListStep, list: Value, index: i64, item: Value) -> Result<Value, Fault> {
     if op == ListStep::Filled {
         let length = usize::try_from(index).unwrap_or(0);

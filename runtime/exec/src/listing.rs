@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::plan::{Dead, Function, Plan, ScalarInput, Slice, Source, Step};
 
 impl Plan {
-    /// `source` returns a line of a file, counted from one.
+    /// The text of the plan. `source` returns a line of a file, counted from one.
     pub fn listing(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
         let mut text = String::new();
         for function in &self.functions {
@@ -20,7 +20,7 @@ impl Plan {
                 for dead in dead {
                     let _ = match dead {
                         Dead::Tensor(reg) => write!(line, " -t{}", reg.0),
-                        Dead::Object(any) => write!(line, " -a{}", any.0),
+                        Dead::Object(reg) => write!(line, " -a{}", reg.0),
                     };
                 }
                 let span = origin.span.filter(|_| origin.span != shown);
@@ -163,9 +163,9 @@ impl Function {
 impl super::plan::Register {
     fn text(self) -> String {
         match self {
-            Self::Scalar(num, _) => format!("n{}", num.0),
+            Self::Scalar(reg, _) => format!("n{}", reg.0),
             Self::Tensor(reg) => format!("t{}", reg.0),
-            Self::Object(any) => format!("a{}", any.0),
+            Self::Object(reg) => format!("a{}", reg.0),
         }
     }
 }
@@ -177,7 +177,7 @@ fn input(input: ScalarInput) -> String {
         }
         ScalarInput::Const(bits) if bits == i64::MAX.cast_unsigned() => "end".into(),
         ScalarInput::Const(bits) => f64::from_bits(bits).to_string(),
-        ScalarInput::Register(num) => format!("n{}", num.0),
+        ScalarInput::Register(reg) => format!("n{}", reg.0),
     }
 }
 
@@ -189,7 +189,7 @@ fn source(from: &Source) -> String {
     match from {
         Source::Scalar(number) => input(number.input),
         Source::Tensor(reg, taken) => format!("{}t{}", if *taken { "take " } else { "" }, reg.0),
-        Source::Object(any, taken) => format!("{}a{}", if *taken { "take " } else { "" }, any.0),
+        Source::Object(reg, taken) => format!("{}a{}", if *taken { "take " } else { "" }, reg.0),
         Source::Const(value) => value.to_string(),
         Source::List(items) => format!("[{}]", sources(items)),
     }

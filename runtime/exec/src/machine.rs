@@ -21,8 +21,8 @@ use self::native::Scratch;
 use self::registers::{Frame, Registers};
 
 impl Plan {
-    /// Returns the results of the entry, in order. On failure nothing has changed, except for effects of the
-    /// host.
+    /// Runs the plan. Returns the results of the entry, in order. If the run fails, nothing has changed except for
+    /// effects of the host.
     pub fn run(&self, inputs: Vec<Value>, host: &mut dyn Host) -> Result<Vec<Value>, Error> {
         self.resume(Vec::new(), inputs, host)
     }
@@ -102,6 +102,7 @@ struct Caller {
     frame: Frame,
 }
 
+/// A fault, and the function and the step in which it occurred.
 type Stopped = (Fault, usize, usize);
 
 impl Machine<'_> {
@@ -187,7 +188,7 @@ impl Machine<'_> {
         for dead in function.dead[index].of(&function.tables.dead) {
             match dead {
                 Dead::Tensor(reg) => drop(self.registers.tensor_mut(*reg).take()),
-                Dead::Object(any) => *self.registers.object_mut(*any) = Value::None,
+                Dead::Object(reg) => *self.registers.object_mut(*reg) = Value::None,
             }
         }
     }
@@ -406,14 +407,15 @@ impl Machine<'_> {
     }
 
     /// Calls the host with autograd enabled again.
-    fn call_host<T>(&mut self, ask: impl FnOnce(&mut dyn Host) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn call_host<T>(&mut self, call: impl FnOnce(&mut dyn Host) -> Result<T, Fault>) -> Result<T, Fault> {
         self.mode = None;
-        let answer = ask(self.host);
+        let answer = call(self.host);
         self.mode = NoAutogradGuard::enter();
         answer
     }
 
-    /// Runs a segment. Returns `false` if that is not possible; then the libtorch steps of the segment must run.
+    /// Runs a segment natively. Returns `false` if that is not possible; then the libtorch steps of the segment must
+    /// run.
     fn run_native(&mut self, native: &Native) -> Result<bool, Fault> {
         let Self { scratch, registers, poll_timer, host, mode, .. } = self;
         let mut interrupt = None;
@@ -463,7 +465,7 @@ fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Fault> {
     Ok(u64::try_from((distance.max(0) + step - 1) / step).unwrap_or(u64::MAX))
 }
 
-/// Fires about every 50 ms. Reads the clock rarely if iterations are short.
+/// Is due about every 50 ms. If iterations are short, it reads the clock rarely.
 struct PollTimer {
     left: u32,
     interval: u32,
@@ -479,7 +481,8 @@ impl Default for PollTimer {
 impl PollTimer {
     const SHORT: Duration = Duration::from_millis(10);
     const LONG: Duration = Duration::from_millis(50);
-    /// Keeps the clock's cost negligible for iterations of a few nanoseconds.
+    /// The maximum number of iterations between two readings of the clock. It makes the cost of the clock negligible
+    /// for iterations of a few nanoseconds.
     const WIDEST: u32 = 256;
 
     fn is_due(&mut self) -> bool {

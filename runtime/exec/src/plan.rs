@@ -1,5 +1,5 @@
-//! The compiled form of a graph: for each function a flat list of typed steps with jumps, over three register
-//! banks: 64-bit scalars, tensors, objects.
+//! The compiled form of a graph: a flat list of typed steps with jumps for each function. The steps use three register
+//! banks: 64-bit scalars, tensors and objects.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ pub(super) enum Step {
         a: TensorReg,
         b: TensorReg,
     },
-    /// With a scalar from the table of constants.
+    /// An operator of a tensor and a number from the table of constants.
     WithConst {
         f: typed::Binary,
         out: TensorReg,
@@ -306,7 +306,7 @@ pub(super) enum Step {
     },
 }
 
-/// Operations that make a list from a list, an index and an item; not all use all three.
+/// Operations that return a list. Their operands are a list, an index and an item, of which some use only a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListStep {
     New,
@@ -391,7 +391,7 @@ pub(super) struct Tables {
 pub struct Plan {
     pub(super) functions: Vec<Function>,
     pub(super) files: Vec<Arc<str>>,
-    /// Name and type of each parameter of the entry.
+    /// The name and the type of each parameter of the entry.
     pub(super) params: Vec<(Arc<str>, ag_graph::ir::Type)>,
     pub(super) results: usize,
     /// The maximum depth of calls.

@@ -1,8 +1,8 @@
 //! Products of matrices with the kernel that is fastest for their shapes on this processor.
 //!
-//! libtorch calls MKL for every product of `f32`. On AMD processors, MKL uses half of the vector width, and oneDNN,
-//! which is also part of libtorch, is twice as fast from about a million multiplications on. So small products run
-//! in MKL, and the kernel of a larger product is looked up in a table by its class: whether it has few rows or columns,
+//! libtorch calls MKL for every product of `f32`. On AMD processors, MKL uses half of the vector width. oneDNN, which
+//! is also part of libtorch, is twice as fast there from about a million multiplications on. So small products run in
+//! MKL, and the kernel of a larger product is looked up in a table by its class: whether it has few rows or columns,
 //! how its operands are stored, and how large it is. A class is measured when it is first needed, and the result is
 //! kept in the user's cache folder.
 
@@ -68,7 +68,7 @@ fn kernel(a: &Tensor, b: &Tensor) -> Kernel {
         return Kernel::Torch;
     }
     match Class::of(a, b) {
-        // Without oneDNN nothing is measured: the user may enable it later.
+        // Nothing is measured while oneDNN is disabled, because the user may enable it later.
         Some(class) if kernels::has_onednn() => match setting {
             ProductKernels::OneDnn => Kernel::OneDnn,
             _ => table::fastest(class),

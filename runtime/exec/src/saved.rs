@@ -1,5 +1,6 @@
-//! Saved models. A model is a folder with `graph.txt`, the text of a graph including its version, and
-//! `captures.safetensors`, one tensor per capture, named by its number. Both files are untrusted.
+//! Saved models. A model is a folder with two files: `graph.txt` contains the text of a graph, with the version of the
+//! format, and `captures.safetensors` contains a tensor for each capture, whose name is its number. Both files are
+//! untrusted.
 
 use std::path::Path;
 use std::{fs, io};
@@ -112,7 +113,7 @@ impl SavedModel {
         Ok(Plan::compile(&self.graph)?)
     }
 
-    /// Path and type of each argument, in order.
+    /// The path and the type of each argument, in order.
     pub fn arguments(&self) -> Vec<(&str, &Type)> {
         let Some(entry) = self.graph.entry() else { return Vec::new() };
         let params = self.graph.origins.iter().zip(entry.params());
@@ -124,7 +125,7 @@ impl SavedModel {
             .collect()
     }
 
-    /// The inputs of the plan: captures and the given arguments, in order.
+    /// The inputs of the plan, in order: the captures and these arguments.
     pub fn inputs(&self, arguments: Vec<Value>) -> Result<Vec<Value>, SavedError> {
         let device = tch_device(self.device)?;
         let mut arguments = arguments.into_iter();

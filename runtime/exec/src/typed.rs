@@ -1,5 +1,5 @@
-//! Operators that are called through direct bindings in `tch`: operators that are common in small graphs, where boxing
-//! arguments for the dispatcher would dominate the time. All other calls go through `aten`.
+//! Direct bindings of `tch` for operators that are common in small graphs. There, boxing the arguments for the
+//! dispatcher would dominate the time. All other operators are called through `aten`.
 
 use ag_graph::ir::Operand;
 use tch::{TchError, Tensor};
@@ -49,7 +49,7 @@ pub(super) enum Typed {
 }
 
 /// The maximum number of integer operands of a step.
-pub(super) const MOST_INTS: usize = 16;
+pub(super) const MAX_INTS: usize = 16;
 
 /// The direct binding for an operator with operands of these forms, if there is one.
 /// `literals` are the operands themselves: some bindings apply only for the usual value of an argument.
@@ -199,7 +199,8 @@ fn binary(name: &str) -> Option<Binary> {
     })
 }
 
-/// The number is passed as a tensor: libtorch would create and convert one from a `Scalar` in each call.
+/// Operators of a tensor and a number. The number is passed as a tensor, because libtorch would create and convert one
+/// from a `Scalar` in each call.
 fn number(name: &str) -> Option<Binary> {
     Some(match name {
         "mul.Tensor" | "mul.Scalar" => Tensor::f_mul,

@@ -25,8 +25,8 @@ pub enum Value {
     Object(Object),
 }
 
-/// The items of a tuple. The values that recursive calls save form tuples nested as deep as the recursion,
-/// which may be deeper than the stack: they are dropped iteratively.
+/// The items of a tuple. Tuples are dropped iteratively: the values that recursive calls save form tuples that are
+/// nested as deep as the recursion, which may be deeper than the stack.
 #[derive(Debug, Default)]
 pub struct Items(Vec<Value>);
 

@@ -1,6 +1,6 @@
 //! Finds the last use of each value, after which its register is reused and its tensor freed.
 //!
-//! One backward walk, linear in the size of the graph.
+//! The analysis is one backward walk, so its time is linear in the size of the graph.
 
 use crate::ir::{Function, Node, Op, Region, Value};
 use rustc_hash::FxHashSet;
@@ -28,7 +28,7 @@ pub fn liveness(function: &Function) -> RegionLife {
 }
 
 struct Liveness {
-    /// Values used later.
+    /// Whether each value is used later.
     live: Vec<bool>,
     /// Values in the order in which they became live.
     log: Vec<Value>,
@@ -118,7 +118,7 @@ impl Liveness {
         }
     }
 
-    /// The condition runs after the body, on the same registers.
+    /// The lives of a loop's regions. The condition runs after the body, on the same registers.
     fn loop_regions(&mut self, op: &Op, regions: &[Region]) -> Vec<RegionLife> {
         let condition = if *op == Op::While { 0 } else { 1 };
         let start = self.log.len();

@@ -3,8 +3,8 @@
 //!
 //! A libtorch operator costs about a microsecond even on small tensors; a step of a native program costs a few
 //! nanoseconds. [`lower::segment`] finds the longest part of a region that can run natively: this crate supports its
-//! operators, its dtypes are `f32`, `f64`, `i64` or `bool`, and its shapes are known and small. The rest of the graph
-//! runs on libtorch. A segment may contain whole loops, branches and lists.
+//! operators, its dtypes are `f32`, `f64`, `i64` or `bool`, and its shapes are known and small. The other nodes run on
+//! libtorch. A segment may contain whole loops, branches and lists.
 //!
 //! A segment has no effects before it ends. If a run stops early, for example at a division by zero, nothing has
 //! changed; the same nodes then run on libtorch, which raises the exception.
@@ -23,7 +23,7 @@ mod view;
 
 pub use dtype::Element;
 pub use listing::listing;
-pub use lower::FEWEST_OPERATORS;
+pub use lower::MIN_OPERATORS;
 pub use pass::{Fired, Pass, Passes};
 pub use run::{Memory, Stopped};
 pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ag_graph::ir::{Function, Graph, Node, Span};
 use ag_graph::liveness::{NodeLife, liveness};
 
-use crate::lower::{FEWEST_OPERATORS, segment};
+use crate::lower::{MIN_OPERATORS, segment};
 use crate::pass::Passes;
 use crate::program::{ARENA, CONSTANTS, Elementwise, Step};
 use crate::segment::{Layouts, Output, Segment};
@@ -38,7 +38,7 @@ fn segments(
     found: &mut Vec<Segment>,
 ) {
     while let (Some(node), Some(life)) = (nodes.first(), lives.first()) {
-        let length = match segment(function, nodes, lives, layouts, FEWEST_OPERATORS, passes) {
+        let length = match segment(function, nodes, lives, layouts, MIN_OPERATORS, passes) {
             Some(segment) => {
                 layouts.extend(segment.strides().map(|(value, strides)| (value, strides.to_vec())));
                 found.push(segment);
@@ -83,6 +83,7 @@ impl Segment {
     }
 }
 
+/// The text of a step.
 fn written(step: &Step) -> String {
     match step {
         Step::Elementwise(Elementwise { out, operands, count, outer, .. }) => {

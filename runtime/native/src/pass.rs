@@ -1,4 +1,4 @@
-//! The passes over the steps of programs. Each is one file in `lower`, and can be switched off.
+//! The passes over the steps of programs. Each pass has a file in `lower` and can be switched off.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
@@ -41,7 +41,7 @@ impl Passes {
         self.0 & (1 << pass as u32) != 0
     }
 
-    /// As bits, and from bits.
+    /// The set as bits. `from_bits` is the inverse.
     pub fn bits(self) -> u32 {
         self.0
     }

@@ -12,9 +12,10 @@ use crate::kernels::rows::Rows;
 use crate::kernels::selection::{Gather, Selection};
 use crate::view::Place;
 
-/// The base of the arena, and of the table of constants. Inputs, outputs and addresses computed at run time
-/// follow.
+/// The base of the arena.
 pub(crate) const ARENA: u32 = 0;
+/// The base of the table of constants. The following bases are those of inputs, outputs, and addresses that are
+/// computed at run time.
 pub(crate) const CONSTANTS: u32 = 1;
 
 /// A scalar register. Holds the bits of an `i64`, an `f64` or a `bool`.
@@ -311,7 +312,7 @@ impl Program {
 }
 
 impl Step {
-    /// Visits the places that the step reads and writes. A step on registers and lists only has none.
+    /// Visits the places that the step reads and writes. A step that uses only registers and lists has none.
     pub(crate) fn places(&mut self, visit: &mut dyn FnMut(&mut Place)) {
         match self {
             Self::Elementwise(Elementwise { out, operands, .. }) => {

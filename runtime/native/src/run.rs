@@ -30,8 +30,9 @@ struct Line {
     _bytes: [u8; 64],
 }
 
-/// The maximum size in bytes of a list whose tensors are all missing. Python stores only pointers for such a list.
-const MOST_VACANT_BYTES: usize = 1 << 26;
+/// The maximum size in bytes of a list whose tensors are all missing. A run with a larger list stops: Python needs only
+/// pointers for such a list, but this tier needs the memory of the tensors.
+const MAX_VACANT_BYTES: usize = 1 << 26;
 
 #[derive(Debug, Clone, Default)]
 struct List {
@@ -66,7 +67,7 @@ impl List {
     fn vacate(&mut self, count: i64, bytes: usize) -> Result<(), Stopped> {
         let count = usize::try_from(count.max(0)).map_err(|_| Stopped)?;
         self.clear();
-        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MOST_VACANT_BYTES).ok_or(Stopped)?;
+        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MAX_VACANT_BYTES).ok_or(Stopped)?;
         self.data.resize(self.bytes.div_ceil(8), 0);
         self.missing.resize(count, true);
         self.gaps = count;
@@ -112,9 +113,9 @@ fn position(index: u64, length: usize) -> Result<usize, Stopped> {
 }
 
 impl Segment {
-    /// Runs the segment. `inputs` has an address for each tensor and the bits of each number, `tensors` an
-    /// address for each tensor that the segment writes. Returns the bits of the outputs that are numbers. `poll`
-    /// is called between iterations of loops; if it returns `false`, the run stops.
+    /// Runs the segment. `inputs` contains the address of each tensor and the bits of each number, and `tensors` the
+    /// address of each tensor that the segment writes. Returns the bits of the outputs that are numbers. `poll` is
+    /// called between iterations of loops; if it returns `false`, the run stops.
     ///
     /// # Safety
     /// Each address must be valid: for a tensor of the dtype, the sizes and the strides in `self.inputs` or
@@ -192,7 +193,7 @@ impl Memory {
         &mut self.lists[list.0 as usize]
     }
 
-    /// Takes a list out of its register, or copies it.
+    /// Moves a list out of its register if this is its last use; otherwise copies it.
     fn take(&mut self, list: ListRegister, is_last: bool) -> List {
         if is_last { std::mem::take(self.list(list)) } else { self.list(list).clone() }
     }
@@ -359,7 +360,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Steps that do not touch memory by address.
+    /// Runs a step that uses no memory by address.
     fn other(&mut self, step: &Step) -> Result<(), Stopped> {
         match *step {
             Step::Scalar { f, out, a, b } => {

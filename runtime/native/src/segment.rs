@@ -19,7 +19,7 @@ pub struct Segment {
     pub outputs: Vec<(Value, Output)>,
     /// The tensors that the segment writes.
     pub tensors: Vec<NewTensor>,
-    /// What the passes have changed.
+    /// How often each pass has changed the program.
     pub fired: Fired,
     pub(crate) program: Program,
     /// For each input, the base of a tensor or the register of a number.
@@ -82,5 +82,5 @@ pub enum Base {
     Tensor(usize),
 }
 
-/// The strides of values, in elements. Values that are not in the map are expected to be contiguous.
+/// The strides of values, in elements. Values that are not in the map are assumed to be contiguous.
 pub type Layouts = FxHashMap<Value, Vec<usize>>;

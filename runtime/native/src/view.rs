@@ -1,5 +1,5 @@
-//! Tensors in memory: a place, sizes and strides. All are known when a segment is lowered, so views cost
-//! nothing when it runs.
+//! Tensors in memory: a place, sizes and strides. All are known when a segment is lowered, so operators that return a
+//! view cost nothing at run time.
 
 use crate::dtype::Element;
 
@@ -10,7 +10,7 @@ pub(crate) struct Place {
     pub(crate) offset: u32,
 }
 
-/// A buffer of the arena, for the allocator.
+/// The index of a buffer of the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct BufferId(pub(crate) u32);
 
@@ -36,7 +36,7 @@ pub(crate) fn contiguous(sizes: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The number of elements from the first to the last. `None` if it does not fit into a `usize`.
+/// The distance from the first to the last element, plus one. `None` if it does not fit into a `usize`.
 pub(crate) fn extent(sizes: &[usize], strides: &[usize]) -> Option<usize> {
     let last = sizes.iter().zip(strides).try_fold(0_usize, |last, (size, stride)| {
         last.checked_add(size.saturating_sub(1).checked_mul(*stride)?)
@@ -78,8 +78,8 @@ impl View {
         })
     }
 
-    /// The strides of a dense tensor with the same sizes and the same order of dimensions. `None` if the strides of this
-    /// view do not determine an order.
+    /// The strides of a dense tensor with the same sizes and the same order of dimensions. `None` if the strides of
+    /// this view do not determine an order.
     pub(crate) fn dense_strides(&self) -> Option<Vec<usize>> {
         let mut order: Vec<usize> = (0..self.rank()).filter(|dim| self.sizes[*dim] != 1).collect();
         order.sort_by_key(|dim| self.strides[*dim]);
@@ -95,7 +95,7 @@ impl View {
         Some(strides)
     }
 
-    /// The same memory with other sizes and strides, `offset` elements further.
+    /// A view with other sizes and strides, which starts `offset` elements after this one.
     pub(crate) fn with(&self, sizes: Vec<usize>, strides: Vec<usize>, offset: usize) -> Self {
         let mut view = self.clone();
         view.place.offset += (offset * self.element.size()) as u32;
@@ -117,8 +117,8 @@ impl View {
         Some(self.with(sizes.to_vec(), strides, 0))
     }
 
-    /// As `Tensor.view`; `None` if the elements would have to be copied. Only two cases are supported: contiguous tensors,
-    /// and shapes that differ only by dimensions of size one.
+    /// As `Tensor.view`; `None` if the elements would have to be copied. Only two cases are supported: contiguous
+    /// tensors, and shapes that differ only by dimensions of size one.
     pub(crate) fn reshape(&self, sizes: &[usize]) -> Option<Self> {
         if self.is_contiguous() {
             return Some(self.with(sizes.to_vec(), contiguous(sizes), 0));

@@ -1,4 +1,4 @@
-"""Staged Python: functions whose tensor parts run as a graph on libtorch, and whose other parts run in Python.
+"""Staged Python: the tensor code of a function runs as a graph on libtorch, and its other code runs in Python.
 
     import autograph as ag
 
@@ -12,7 +12,7 @@ cycle; `runtime/tests/layers_test.py` checks both.
     export         staged functions in formats that run without this package
     api            the public functions
     checkpoint     checkpoints: the graph of a program's objects in a file, and its matching with objects
-    shadow         shadow mode: eager Python beside the graph
+    shadow         shadow mode: runs eager Python beside the graph and compares them
     tracing        traces: from a call to a graph, guards, results, gradients
     interception   torch functions and operators while a function is traced
     operators      what converted code calls: control flow, calls, lists, variables

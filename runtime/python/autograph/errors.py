@@ -5,8 +5,8 @@ import linecache
 from .record import marks
 
 
-#: Called with each new exception of a trace. The user's code may catch it, as in `except Exception:`, although Python would
-#: not have raised it.
+#: Called with each new exception of this package. A trace needs to know them: the user's code may catch an exception that
+#: Python would not have raised, as in `except Exception:`.
 observers = []
 
 
@@ -42,7 +42,7 @@ class StagingError(AutographError):
 
 
 class Caught(StagingError):
-    """An exception of the graph would be raised in a `try`, which cannot catch it."""
+    """A `try` surrounds an exception of the graph, and cannot catch it."""
 
 
 class FallbackWarning(UserWarning):
@@ -63,7 +63,7 @@ class ExportError(AutographError):
 
 class Assumed(Exception):
     """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead. If the
-    assumption comes from profiled calls, `point` is the point of the program that it is about."""
+    assumption comes from profiled calls, `point` is its point of the program (`capture/profile.py`)."""
 
     def __init__(self, message, point=None):
         super().__init__(message)
@@ -71,7 +71,7 @@ class Assumed(Exception):
 
 
 class Misfit(Exception):
-    """The function with this code, which a graph calls in Python, has returned a value of another kind than before."""
+    """A graph has called the Python function with this code, and the result is of another kind than before."""
 
     def __init__(self, code):
         super().__init__(f"`{code.co_name}` returns values of different kinds")
@@ -86,7 +86,7 @@ class OtherInput(TypeError):
 
 
 class Signal(BaseException):
-    """Ends a trace."""
+    """Ends a trace. It is a `BaseException`, so that `except Exception:` in the user's code does not catch it."""
 
     def __init__(self):
         super().__init__()
@@ -94,8 +94,8 @@ class Signal(BaseException):
 
 
 class Eager(Signal):
-    """This call has to run in Python. `reason` is the exception that ended the trace; the same call in Python may succeed.
-    If `lasts`, all calls with such arguments have to run in Python."""
+    """Ends the trace, because Python has to run this call. `reason` is the exception that ended the trace; the call may
+    succeed in Python. If `lasts`, Python has to run all calls with such arguments."""
 
     def __init__(self, reason=None, lasts=False):
         super().__init__()
@@ -103,8 +103,8 @@ class Eager(Signal):
 
 
 class Decide(Signal):
-    """Restarts the trace, with the condition at this span decided for the arguments of the call, because code that depends
-    on the condition cannot become part of a graph."""
+    """Restarts the trace, with the condition at this span decided for the arguments of the call: code that depends on the
+    condition cannot become part of a graph."""
 
     def __init__(self, span):
         super().__init__()
@@ -116,8 +116,8 @@ class Undecided(Signal):
 
 
 class Late(Signal):
-    """Restarts the trace without assumptions at these points: their checks come after output or calls of Python, so
-    that a run that fails such a check could not be repeated."""
+    """Restarts the trace without assumptions at these points. Their checks come after output or calls of Python, so a run
+    that failed such a check could not be repeated."""
 
     def __init__(self, points):
         super().__init__()
@@ -125,7 +125,7 @@ class Late(Signal):
 
 
 class Unreachable(BaseException):
-    """The code after this point is not reachable: a staged branch before it raised on every path."""
+    """Ends a path of the trace. The following code is unreachable, because a staged statement raises on every path."""
 
 
 class Restart(Signal):
@@ -137,8 +137,8 @@ class Restart(Signal):
 
 
 class Drawn(Signal):
-    """Restarts the trace, comparing random number generators before and after each region, because the first trace has
-    drawn from one of them."""
+    """Restarts the trace. The new trace compares the random number generators before and after each region, because this
+    one has drawn from one of them."""
 
 
 class Unconverted(Signal):
@@ -146,8 +146,8 @@ class Unconverted(Signal):
 
 
 class Unroll(Signal):
-    """Restarts the trace, with the loop with this body unrolled, because the first trace has changed an object that
-    cannot be restored."""
+    """Restarts the trace with a loop unrolled: its body, which has this code, has changed an object that cannot be
+    restored."""
 
     def __init__(self, code):
         super().__init__()

@@ -1,5 +1,5 @@
-//! `Callable`: a call without frames in tracebacks. Tracebacks should not show frames of this package; a
-//! native method has none. A call that is like the last calls does not enter Python at all.
+//! `Callable`: an object whose call adds no frame to tracebacks, because a native method has no frame. So tracebacks do
+//! not show this package. A call that is like the last calls does not enter Python at all.
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;

@@ -44,7 +44,7 @@ pub(super) fn gradient(
     gradients.iter().map(|gradient| object(py, gradient.as_ref().unwrap_or(&Operand::None), &typed)).collect()
 }
 
-/// Derivatives captured by a Python callable.
+/// The derivatives that a Python callable captures.
 struct Captured<'a, 'py> {
     formula: &'a Bound<'py, PyAny>,
     /// An exception raised by the callable, passed on to the caller.
@@ -52,7 +52,8 @@ struct Captured<'a, 'py> {
 }
 
 impl Captured<'_, '_> {
-    fn ask(
+    /// Calls Python to capture the derivative of an operator. `None` if torch has none.
+    fn capture_derivative(
         &self,
         operator: &Operator,
         operands: &[Operand],
@@ -90,7 +91,7 @@ impl Formulas for Captured<'_, '_> {
         tensors: &[Type],
         results: &[Type],
     ) -> Result<Function, String> {
-        match self.ask(operator, operands, tensors, results) {
+        match self.capture_derivative(operator, operands, tensors, results) {
             Ok(Some(function)) => Ok(function),
             Ok(None) => Err("torch has none".to_owned()),
             Err(raised) => {

@@ -1,4 +1,4 @@
-//! `Graph`: built node by node while Python traces.
+//! `Graph`: a graph, which Python code builds node by node.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) struct PyRegion {
     region: Option<Region>,
 }
 
-/// File, then line (from one) and column (from zero) of start and end.
+/// The file, and the line (from one) and the column (from zero) of the start and the end.
 pub(super) type PySpan = (String, u32, u32, u32, u32);
 
 #[pymethods]
@@ -215,8 +215,8 @@ impl PyGraph {
         super::gradient::gradient(py, building, &outputs, &seeds, &inputs, &attrs, &formula)
     }
 
-    /// Finishes the graph. `written` has for each result the index of the parameter whose new value it is,
-    /// or None if it is returned.
+    /// Finishes the graph. `written` contains for each result: None if it is returned, otherwise the index of the
+    /// parameter whose new value it is.
     fn finish(&mut self, results: Vec<Bound<'_, PyAny>>, written: Vec<Option<u32>>) -> PyResult<()> {
         let results = results.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
         let outcome = |parameter: Option<u32>| parameter.map_or(Outcome::Return, Outcome::Write);

@@ -41,6 +41,7 @@ pub(super) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
     nested(object, DEPTH)
 }
 
+/// Converts a Python object to an operand. `depth` bounds the nesting of lists.
 fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Operand> {
     if object.is_none() {
         return Ok(Operand::None);

@@ -16,14 +16,14 @@ pub(super) struct PyOp {
 
 #[pymethods]
 impl PyOp {
-    /// An operation of the graph itself that has no parameter: `if`, `list.append`, `scalar.add`.
+    /// Returns an operation of the graph itself that has no parameter: `if`, `list.append`, `scalar.add`.
     #[staticmethod]
     fn named(name: &str) -> PyResult<Self> {
         let op = Op::builtin(name);
         op.map(Self::from).ok_or_else(|| PyValueError::new_err(format!("unknown operation {name:?}")))
     }
 
-    /// A call of an operator of torch, by its schema.
+    /// Returns a call of the operator of torch that has this schema.
     #[staticmethod]
     fn of_torch(overload: Bound<'_, PyAny>) -> PyResult<Self> {
         let schema = overload.getattr("_schema")?;
@@ -38,19 +38,19 @@ impl PyOp {
         Ok(Self { op: Op::Operator(operator), overload: Some(overload.unbind()) })
     }
 
-    /// An item of a tuple.
+    /// Returns the operation that takes an item of a tuple.
     #[staticmethod]
     fn tuple_get(index: u32) -> Self {
         Op::TupleGet(index).into()
     }
 
-    /// Raises an exception of the class that has this name in the graph.
+    /// Returns the operation that raises an exception of the class that has this name in the graph.
     #[staticmethod]
     fn raising(class: &str) -> Self {
         Op::Raise(class.into()).into()
     }
 
-    /// Calls back into Python.
+    /// Returns the operation that calls back into Python.
     #[staticmethod]
     fn python(callback: u32) -> Self {
         Op::Python(callback).into()
@@ -85,7 +85,7 @@ impl std::fmt::Display for PyOp {
     }
 }
 
-/// The `torch._ops.OpOverload` of an operator.
+/// Returns the `torch._ops.OpOverload` of an operator.
 pub(super) fn overload<'py>(py: Python<'py>, operator: &Operator) -> PyResult<Bound<'py, PyAny>> {
     let packets = py.import("torch")?.getattr("ops")?.getattr(operator.namespace())?;
     packets.getattr(operator.name())?.getattr(operator.overload())

@@ -17,7 +17,7 @@ pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
     (optimize::Pass::ALL.iter().map(|pass| pass.name()).collect(), native)
 }
 
-/// The passes that do not run in functions that are traced from now on.
+/// Sets the passes that do not run in functions that are traced from now on.
 #[pyfunction]
 pub(super) fn disable_passes(names: Vec<String>) -> PyResult<()> {
     let any = |name: &str| {

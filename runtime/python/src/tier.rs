@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 
 const NAMES: [(&str, Tier); 3] = [("torch", Tier::Torch), ("native", Tier::Native), ("always", Tier::Always)];
 
-/// `"torch"`: every operator runs on libtorch. `"native"`: segments of small tensors run natively.
-/// `"always"`: single operators too, in functions that are traced from now on.
+/// Sets the tier. `"torch"`: every operator runs on libtorch. `"native"`: segments of small tensors run natively.
+/// `"always"`: even single operators run natively, in functions that are traced from now on.
 #[pyfunction]
 pub(super) fn set_tier(name: &str) -> PyResult<()> {
     let Some((_, tier)) = NAMES.iter().find(|(known, _)| *known == name) else {

@@ -1,4 +1,4 @@
-//! Torch's constants as data of a graph, and back. Torch has one object for each dtype, layout and memory
+//! Converts between torch's constants and data of a graph. Torch has one object for each dtype, layout and memory
 //! format, so a constant is found by the identity of its object.
 
 use std::collections::HashMap;
@@ -12,11 +12,13 @@ use pyo3::types::PyDict;
 
 /// The objects of the module `torch`, collected when the first of them is needed.
 pub(super) struct Torch {
-    /// By the address of the object, which lives as long as the module.
+    /// The operands by the addresses of the objects, which live as long as the module.
     operands: HashMap<usize, Operand>,
-    /// In the order of `DType::ALL`, `Layout::ALL` and `MemoryFormat::ALL`.
+    /// The dtypes, in the order of `DType::ALL`.
     dtypes: Vec<PyObject>,
+    /// The layouts, in the order of `Layout::ALL`.
     layouts: Vec<PyObject>,
+    /// The memory formats, in the order of `MemoryFormat::ALL`.
     memory_formats: Vec<PyObject>,
     /// The class `torch.device`.
     device: PyObject,

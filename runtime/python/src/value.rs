@@ -9,7 +9,7 @@ use pyo3_tch::PyTensor;
 
 use super::plan::Held;
 
-/// Anything except tensors, numbers, strings, lists and tuples becomes an opaque object.
+/// The value for a Python object. An object that is no tensor, number, string, list or tuple becomes an opaque object.
 pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
         return Ok(Value::None);

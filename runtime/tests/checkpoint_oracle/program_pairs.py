@@ -6,11 +6,11 @@ refers to the same kind of node: TensorFlow matches any kinds, and does not repo
 
 import random
 
-MOST_NODES = 12
+MAX_NODES = 12
 
 
 def case(seed):
-    """The saved program, the restoring program, and the edges that it adds later."""
+    """Returns the saved program, the restoring program, and the edges that it adds later."""
     rng = random.Random(seed)
     saved = _program(rng)
     changed, late = _changed(rng, saved)
@@ -18,8 +18,9 @@ def case(seed):
 
 
 def _program(rng):
+    """Draws the nodes of a program, each with its edges."""
     nodes = [["object", []]]
-    for _ in range(rng.randint(3, MOST_NODES)):
+    for _ in range(rng.randint(3, MAX_NODES)):
         kind = rng.choice(["object", "object", "variable", "variable", "variable", "list", "dict"])
         nodes.append([kind, []])
         _connect(rng, nodes, len(nodes) - 1)
@@ -43,7 +44,7 @@ def _connect(rng, nodes, target, only_objects=False):
 
 
 def _fits(node, kind):
-    """Whether the next element of a container may be of a kind. Elements of lists alternate."""
+    """Returns whether the next element of a container may be of a kind. Elements of lists alternate."""
     container, edges = node
     return kind in ("object", "variable") and (container == "dict" or kind == ("object", "variable")[len(edges) % 2])
 
@@ -53,6 +54,7 @@ def _name(rng, kind):
 
 
 def _changed(rng, saved):
+    """Draws changes of a program. Returns the changed nodes, and the edges that the program adds after the restore."""
     nodes = [[kind, [list(edge) for edge in edges]] for kind, edges in saved]
     late = []
     for _ in range(rng.randint(1, 3)):
@@ -85,7 +87,7 @@ def _changed(rng, saved):
 
 
 def build(nodes, make, initial):
-    """The objects of a program. `make` creates one of a kind, from its parts or its number; objects are filled
+    """Returns the objects of a program. `make` creates one of a kind, from its parts or its number; objects are filled
     later."""
     made = {}
     for index, (kind, _) in enumerate(nodes):

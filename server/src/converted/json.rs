@@ -68,7 +68,7 @@ fn write_map(
     }
 }
 
-/// Offsets in characters, in the function's text (`generated`) and in the file (`original`).
+/// Writes a span as offsets in characters, in the function's text (`generated`) and in the file (`original`).
 fn write_span(out: &mut Vec<u8>, generated: [usize; 2], original: [usize; 2], kind: SpanKind) {
     out.extend_from_slice(b"{\"generated\":[");
     write_pair(out, generated);

@@ -28,7 +28,7 @@ impl Reporter<'_> {
         let mut violations = Vec::new();
         for unreadable in &self.session.unreadable {
             let source = Source::new(unreadable.path.clone(), &self.session.cwd, String::new(), None);
-            violations.extend(self.own("AG901", unreadable.message.clone(), &source));
+            violations.extend(self.file_finding("AG901", unreadable.message.clone(), &source));
         }
         for Checked { document, findings, .. } in checked {
             let file = self.session.engine.file(document);
@@ -38,7 +38,7 @@ impl Reporter<'_> {
                 }
                 Err(panic) => {
                     let source = self.source(file);
-                    violations.extend(self.own(
+                    violations.extend(self.file_finding(
                         "AG903",
                         format!("{panic}; this is a bug in ag-lsp"),
                         &source,
@@ -55,7 +55,7 @@ impl Reporter<'_> {
     }
 
     /// A finding about a file as a whole.
-    fn own(&self, code: &str, message: String, source: &Arc<Source>) -> Option<Violation> {
+    fn file_finding(&self, code: &str, message: String, source: &Arc<Source>) -> Option<Violation> {
         let rule = registry::find(code)?;
         Some(Violation {
             code: rule.code,

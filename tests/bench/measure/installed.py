@@ -27,7 +27,7 @@ SOURCES = {
 
 
 def tool(name):
-    """The path of a program from `tools.txt`."""
+    """Returns the path of a program from `tools.txt`."""
     environment = FOLDER / "tools"
     pinned = TOOLS.read_text()
     stamp = environment / TOOLS.name
@@ -40,7 +40,7 @@ def tool(name):
 
 
 def sources(package):
-    """The folder with the unpacked wheel of a package."""
+    """Returns the folder with the unpacked wheel of a package."""
     version = SOURCES[package]
     folder = FOLDER / f"{package}-{version}"
     if not folder.exists():

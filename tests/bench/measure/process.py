@@ -35,13 +35,13 @@ def alternate(commands, folder, rounds):
 
 
 def median_ratio(costs, reference):
-    """The median ratio of the CPU times of adjacent runs."""
+    """Returns the median ratio of the CPU times of adjacent runs."""
     pairs = zip(costs, reference, strict=True)
     return statistics.median(cost.seconds / other.seconds for cost, other in pairs)
 
 
 def seconds_so_far(pid):
-    """The CPU time of a running process, with nanosecond resolution."""
+    """Returns the CPU time of a running process, with nanosecond resolution."""
     spent = 0
     for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:

@@ -77,7 +77,7 @@ def environment_folder():
 
 
 def middle(text):
-    """The first statement of a function in the second half of a text: its line, 0-based, and its indentation."""
+    """Returns the first statement of a function in the second half of a text: its line, 0-based, and its indentation."""
     found = []
 
     def visit(node, is_in_function):

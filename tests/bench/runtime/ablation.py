@@ -23,15 +23,15 @@ import torch
 from harness import difference
 from torch.utils import _pytree as pytree
 
-SECONDS, FEWEST = 10, 5
+SECONDS, MIN_PAIRS = 10, 5
 #: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
-MOST_DIFFERENCE = 1e-2
+MAX_DIFFERENCE = 1e-2
 #: The abbreviations of dtypes in a signature.
 NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.bool: "bool"}
 
 
 def signature(arguments):
-    """The types of the tensors, with unknown sizes. A size of 1 stays known, because it is broadcast."""
+    """Returns the types of the tensors, with unknown sizes. A size of 1 stays known, because it is broadcast."""
     tensors = [leaf for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
     return [f"{NAMES[x.dtype]}[{','.join('1' if n == 1 else '?' for n in x.shape)}]" for x in tensors]
 
@@ -62,7 +62,7 @@ def staged(functions, arguments):
         except (ag.StagingError, RuntimeError) as error:
             found[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:80]}"
             continue
-        assert difference(result, expected) < MOST_DIFFERENCE, name
+        assert difference(result, expected) < MAX_DIFFERENCE, name
         in_python = next(iter(getattr(function, "fallbacks", ())), None)
         found[name] = function if in_python is None else f"in Python: {in_python.splitlines()[0][:80]}"
     return found
@@ -73,7 +73,7 @@ def measure(name, configuration):
     found = staged(variants(workload), workload.arguments)
     order = [variant for variant, function in found.items() if callable(function)]
     times, end = {variant: [] for variant in order}, time.time() + SECONDS
-    while len(times["eager"]) < FEWEST or time.time() < end:
+    while len(times["eager"]) < MIN_PAIRS or time.time() < end:
         for variant in order:
             times[variant].append(clock(found[variant], workload.arguments)[0])
         order.reverse()

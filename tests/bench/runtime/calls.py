@@ -36,7 +36,7 @@ def in_dictionary(batch):
 
 
 def optimized(layers):
-    """A step of Adam over small layers."""
+    """Returns the program of a step of Adam over small layers."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(layers)))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

@@ -61,18 +61,19 @@ class Figures:
 
 
 def single(array):
-    """A float32 tensor. NumPy generates the data, so that they are the same in every framework."""
+    """Returns a float32 tensor. NumPy generates the data, so that they are the same in every framework."""
     return torch.from_numpy(array.astype("float32"))
 
 
-def numbers(result):
+def flattened(result):
+    """Returns the elements of each tensor or number in a result."""
     leaves = pytree.tree_leaves(result)
     return [torch.as_tensor(leaf, dtype=torch.float64).detach().reshape(-1) for leaf in leaves]
 
 
 def difference(left, right):
-    """The largest difference, relative to the largest absolute value of each tensor."""
-    left, right = numbers(left), numbers(right)
+    """Returns the largest difference, relative to the largest absolute value of each tensor."""
+    left, right = flattened(left), flattened(right)
     assert [x.shape for x in left] == [y.shape for y in right], "the results have different shapes"
     worst = 0.0
     for x, y in zip(left, right):

@@ -17,7 +17,7 @@ import autograph as ag
 import torch
 from autograph import _runtime
 
-SECONDS, FEWEST, MOST = 6, 5, 60
+SECONDS, MIN_PAIRS, MAX_PAIRS = 6, 5, 60
 
 
 def staged(program, arguments, *disabled):
@@ -48,7 +48,7 @@ def measure(name):
 
 def gain(whole, without, arguments):
     ratios, functions, end = [], [whole, without], time.time() + SECONDS
-    while len(ratios) < FEWEST or time.time() < end and len(ratios) < MOST:
+    while len(ratios) < MIN_PAIRS or time.time() < end and len(ratios) < MAX_PAIRS:
         times = {function: clock(function, arguments) for function in functions}
         ratios.append(times[without] / times[whole])
         functions.reverse()

@@ -20,7 +20,7 @@ SKIPPED = {
 
 
 def measure(stem, pythons, options):
-    """The results of each variant and configuration, one dictionary each."""
+    """Returns the results of each variant and configuration, one dictionary each."""
     rows = []
     cache = Path(__file__).resolve().parents[3] / "target" / "bench" / "inductor"
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_CACHE_DIR": str(cache)}
@@ -45,13 +45,13 @@ def measure(stem, pythons, options):
 
 
 HEAD = """\
-| CPU ms | torch eager | ag | times faster | apart | torch script | best of torch | TF AutoGraph | best of TF | best of JAX \
-| all apart |
+| CPU ms | torch eager | ag | times faster | difference | torch script | best of torch | TF AutoGraph | best of TF \
+| best of JAX | largest difference |
 |---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def lines(rows, tolerance):
-    """The lines of the table, one per configuration, and whether the runtime's results agree with eager torch's."""
+    """Returns the lines of the table, one per configuration, and whether the results agree with eager torch's."""
     configurations = {}
     for row in rows:
         key = " ".join([row["workload"], *(f"{name}={value}" for name, value in row["configuration"].items())])
@@ -61,13 +61,14 @@ def lines(rows, tolerance):
 
 
 def line(key, variants, tolerance):
+    """Returns the row for a configuration, and whether the results agree."""
     failed = [f"{name}: {row['error']}" for name, row in variants.items() if "error" in row]
     measured = {name: row for name, row in variants.items() if "error" not in row}
     eager = min((name for name in measured if name.startswith("torch_eager")), key=len, default=None)
     if not eager or "ag" not in measured:
         return f"| {key} | {'; '.join(failed) or 'timed out'} |", False
     sums = {name: row["checksum"] for name, row in measured.items()}
-    apart = {name: abs(total - sums[eager]) / abs(sums[eager]) for name, total in sums.items()}
+    differences = {name: abs(total - sums[eager]) / abs(sums[eager]) for name, total in sums.items()}
     times = {name: row["least"] for name, row in measured.items()}
 
     def best(start, without=None):
@@ -75,7 +76,8 @@ def line(key, variants, tolerance):
         name = min(names, key=times.get, default=None)
         return f"{times[name]:.2f} {name.partition('_')[2]}" if name else "-"
 
-    cells = [key, f"{times[eager]:.2f}", f"{times['ag']:.2f}", f"**{times[eager] / times['ag']:.2f}**", f"{apart['ag']:.1e}"]
+    cells = [key, f"{times[eager]:.2f}", f"{times['ag']:.2f}", f"**{times[eager] / times['ag']:.2f}**"]
+    cells += [f"{differences['ag']:.1e}"]
     cells += [best("torch_jit_script"), best("torch_"), best("tf_autograph", "jit"), best("tf_"), best("jax_")]
-    cells += [f"{max(apart.values()):.1e}", *failed]
-    return f"| {' | '.join(cells)} |", apart["ag"] <= tolerance
+    cells += [f"{max(differences.values()):.1e}", *failed]
+    return f"| {' | '.join(cells)} |", differences["ag"] <= tolerance

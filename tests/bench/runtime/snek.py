@@ -52,7 +52,7 @@ def epoch(net, images, labels):
 
 
 def train(net, images, labels):
-    """The epoch with the optimizer in the graph."""
+    """Runs an epoch with the optimizer in the graph."""
     return epoch(net, images, labels)
 
 

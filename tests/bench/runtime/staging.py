@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 #: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
-MOST_DIFFERENCE = 1e-2
+MAX_DIFFERENCE = 1e-2
 
 
 def figures(stem):
@@ -44,13 +44,13 @@ def figures(stem):
     program(*workload.arguments)
     again = time.process_time()
     eager = workload.program(*workload.arguments)
-    assert difference(first, eager) <= MOST_DIFFERENCE, f"{stem}: the results differ"
+    assert difference(first, eager) <= MAX_DIFFERENCE, f"{stem}: the results differ"
     times = imported - start, called - before, (called - before) - (again - called)
     print(json.dumps([1e3 * each for each in times] + ["torch._dynamo" in sys.modules]))
 
 
 def measured(stem, package):
-    """The figures of a fresh process."""
+    """Returns the figures of a fresh process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(HERE)]), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--program", stem]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -60,6 +60,7 @@ def measured(stem, package):
 
 
 def row(stem, packages, processes):
+    """Measures a program with each package. Returns a row of the table."""
     found = {package: [] for package in packages}
     for _ in range(processes):
         for package in packages:

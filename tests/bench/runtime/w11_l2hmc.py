@@ -14,9 +14,9 @@ CONFIGURATIONS = [dict(chains=chains, leapfrogs=10, steps=5) for chains in (10, 
 
 def energy(x):
     """Minus the logarithm of the density of two Gaussians, and its gradient."""
-    apart = x.unsqueeze(1) - CENTERS
-    logits = -apart.square().sum(2)
-    return -torch.logsumexp(logits, 1), 2 * (torch.softmax(logits, 1).unsqueeze(2) * apart).sum(1)
+    offsets = x.unsqueeze(1) - CENTERS
+    logits = -offsets.square().sum(2)
+    return -torch.logsumexp(logits, 1), 2 * (torch.softmax(logits, 1).unsqueeze(2) * offsets).sum(1)
 
 
 def update(P, a, b, angle):

@@ -19,6 +19,7 @@ FILES = ["interpreters/ad.py", "api.py", "api_util.py", "pjit.py", "core.py", "c
 
 
 def kinds():
+    """Returns the kinds of errors in the source of JAX, one for each message."""
     found = {}
 
     def add(stem, source, pattern):
@@ -62,7 +63,7 @@ def kinds():
 
 
 def raises(tree):
-    """Each `raise` with the innermost function around it; `yield lambda name: ValueError(…)` counts as a `raise`."""
+    """Returns each `raise` with the innermost function around it; `yield lambda name: ValueError(…)` counts as a `raise`."""
     def visit(node, function):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Raise) and child.exc is not None:
@@ -75,7 +76,7 @@ def raises(tree):
 
 
 def assigned(function, line):
-    """The message patterns that are assigned to names before a line: `msg = (…)`."""
+    """Returns the message patterns that are assigned to names before a line: `msg = (…)`."""
     names = {}
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.Assign) and node.lineno < line]
     for node in sorted(nodes, key=lambda node: node.lineno):
@@ -86,7 +87,7 @@ def assigned(function, line):
 
 
 def pattern(node, names):
-    """The text of a message, with `{}` for each placeholder; None if the node is not a text."""
+    """Returns the text of a message, with `{}` for each placeholder; None if the node is not a text."""
     match node:
         case ast.Constant(value=str(text)):
             return re.sub(r"\{[^{}]*\}", "{}", text)

@@ -26,7 +26,7 @@ def kinds():
 
 
 def locked():
-    """The error for a change to a layer that is already built: `self._tracker.lock(msg=…)`."""
+    """Yields the error for a change to a layer that is already built: `self._tracker.lock(msg=…)`."""
     path = Path(keras.__file__).parent / "src/layers/layer.py"
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "lock":

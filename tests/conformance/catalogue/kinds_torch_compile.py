@@ -10,7 +10,7 @@ import torch._dynamo
 
 
 def modules(folder):
-    """The module in which each string constant of the package appears."""
+    """Returns the module in which each string constant of the package appears."""
     found = {}
     for path in sorted(folder.rglob("*.py")):
         name = str(path.relative_to(folder.parent.parent))

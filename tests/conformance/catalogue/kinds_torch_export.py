@@ -31,7 +31,7 @@ LIBRARY = {
 
 
 def pattern(node):
-    """The message as in the source, with placeholders in braces."""
+    """Returns the message as in the source, with placeholders in braces."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):

@@ -8,7 +8,7 @@ NAME_LENGTH = 60
 
 
 def message(node):
-    """The message that an expression builds, with `{expression}` for each part that the source does not show."""
+    """Returns the message that an expression builds, with `{expression}` for each part that the source does not show."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -25,7 +25,7 @@ def message(node):
 
 
 def bound(tree):
-    """The messages bound to names, as in `msg = "…"`."""
+    """Returns the messages bound to names, as in `msg = "…"`."""
     messages = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -38,7 +38,7 @@ def literal_length(text):
 
 
 def raised(error, names):
-    """The possible messages of an exception: several if its argument is a name."""
+    """Returns the possible messages of an exception: several if its argument is a name."""
     texts = [message(argument) for argument in error.args]
     texts += [text for argument in error.args if isinstance(argument, ast.Name) for text in names.get(argument.id, [])]
     texts = [" ".join(text.split()) for text in texts]
@@ -49,7 +49,7 @@ def raised(error, names):
 
 
 def kinds_of(package, patterns):
-    """A kind for each message of a raise statement in the files."""
+    """Returns a kind for each message of a raise statement in the files."""
     root, found = Path(package.__file__).parent, {}
     for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         if path.stem.endswith("_test"):

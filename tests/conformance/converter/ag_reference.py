@@ -193,7 +193,7 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
 
 
 def _frame_of(scope, innermost=True):
-    """The frame with `scope` in a variable: that of the function or of its innermost block."""
+    """Returns the frame with `scope` in a variable: that of the function or of its innermost block."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

@@ -41,7 +41,7 @@ def convert(text, extra=()):
 
 
 def functions(path, extra=()):
-    """The converter's output for each function, method and lambda of a file."""
+    """Returns the converter's output for each function, method and lambda of a file."""
     return json.loads(run([str(path), "--output-format", "json", *extra]))
 
 

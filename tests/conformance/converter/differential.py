@@ -22,7 +22,8 @@ BATCH = 200
 
 
 def same_fault(fault):
-    """Whether a smaller program has a difference of the same kind, so that minimizing does not switch to another one."""
+    """Returns whether a smaller program has a difference of the same kind, so that minimizing does not switch to another
+    one."""
 
     def check(candidate):
         for _, found, _ in compare([candidate], seconds=0.2):

@@ -59,6 +59,7 @@ class Generator(Expressions, Statements, Definitions):
         return self.labels
 
     def program(self):
+        """Returns the text of a module and the calls."""
         suffix = f"_{self.index}"
         self.module = module = Scope("module")
         module.declared, module.global_names = set(), set()

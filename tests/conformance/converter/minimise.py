@@ -6,7 +6,7 @@ import types
 
 
 def _children(node):
-    """The child expressions that can replace a node."""
+    """Yields the child expressions that can replace a node."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr) and isinstance(getattr(child, "ctx", ast.Load()), ast.Load):
             yield child
@@ -74,7 +74,7 @@ def variants(tree):
 
 
 def minimise(program, differs, attempts=1500):
-    """The smallest program found with `differs(program)`. Removes comments and layout first if they are irrelevant."""
+    """Returns the smallest program found with `differs(program)`. Removes comments and layout first if they are irrelevant."""
 
     def made(text, calls=None):
         return types.SimpleNamespace(text=text, calls=program.calls if calls is None else calls, globals=getattr(program, "globals", ()))

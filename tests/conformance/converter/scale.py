@@ -20,7 +20,7 @@ import converter
 
 
 def readable(path):
-    """The text of a file, or None if CPython does not compile it."""
+    """Returns the text of a file, or None if CPython does not compile it."""
     try:
         data = path.read_bytes()
         compile(data, str(path), "exec", dont_inherit=True)
@@ -34,6 +34,7 @@ def own_functions(text):
 
 
 def check(path, text, counts, failures):
+    """Converts a file as a whole and function by function. Appends what fails to `failures`."""
     try:
         whole = converter.run([str(path), "--operators", converter.OPERATORS["tensorflow"]])
         compile(whole, str(path), "exec", dont_inherit=True)

@@ -36,6 +36,7 @@ class Observation(types.SimpleNamespace):
 
 @contextlib.contextmanager
 def in_time(seconds):
+    """Raises `Stuck` if the block takes longer than this number of seconds."""
     def stop(signum, frame):
         raise Stuck
 
@@ -83,7 +84,7 @@ def extents(text):
 
 
 def difference(original, converted, lines, spread):
-    """The first pair of observations that differ, or None.
+    """Returns the first pair of observations that differ, or None.
 
     `lines` maps converted lines to original ones. Within a statement of several lines, the reported lines may differ;
     `spread` maps a line to the lines of its statement.
@@ -104,7 +105,7 @@ def difference(original, converted, lines, spread):
 
 
 def modules_of(text, filename):
-    """The code between the markers, by number."""
+    """Returns the code between the markers, by number."""
     found, body = {}, None
     for statement in ast.parse(text, filename).body:
         if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "PROGRAM_STARTS":
@@ -162,7 +163,7 @@ def report(found):
 
 
 def read_case(path):
-    """A file of functions as a program."""
+    """Returns a file of functions as a program."""
     text = path.read_text()
     last = ast.parse(text).body[-1]
     if not (isinstance(last, ast.Assign) and last.targets[0].id == "CALLS"):

@@ -32,7 +32,7 @@ class Lines:
         return line, len(before.encode())
 
     def content(self, line):
-        """The span of a line's code, without indentation."""
+        """Returns the span of a line's code, without indentation."""
         code = self.lines[line - 1].rstrip()
         start = self.starts[line - 1]
         return start + len(code) - len(code.lstrip()), start + len(code)
@@ -51,7 +51,8 @@ class SourceMap:
         self.scopes = _scopes(ast.parse(source))
 
     def origin(self, start, end):
-        """The original span of a generated span: exact for copied code, else the span of the construct that caused it."""
+        """Returns the original span of a generated span: exact for copied code, else the span of the construct that caused
+        it."""
         first, last = self._innermost(start), self._innermost(max(start, end - 1))
         if first is None or last is None:
             return None
@@ -67,7 +68,8 @@ class SourceMap:
         return next((span for span in reversed(before) if offset < span["generated"][1]), None)
 
     def line_origin(self, line):
-        """The original position of the leftmost copied code on a generated line, else of the construct that caused it."""
+        """Returns the original position of the leftmost copied code on a generated line, else of the construct that caused
+        it."""
         start, end = self.generated.content(line)
         inside = self.spans[bisect.bisect_left(self.starts, start) : bisect.bisect_left(self.starts, end)]
         copied = next((span["generated"][0] for span in inside if _is_copied(span)), start)
@@ -75,7 +77,7 @@ class SourceMap:
         return origin and self.original.position(origin[0])
 
     def scope(self, span):
-        """The innermost function, lambda or class whose body contains an original span."""
+        """Returns the innermost function, lambda or class whose body contains an original span."""
         start, end = (self.original.position(offset) for offset in span)
         return max(
             (scope for scope in self.scopes if scope.runs(start, end)),
@@ -96,7 +98,8 @@ class Scope:
     end: tuple
 
     def runs(self, start, end):
-        """Whether a span is in the body, unlike decorators and defaults. Synthesized code of the definition is in the body."""
+        """Returns whether a span is in the body, unlike decorators and defaults. Synthesized code of the definition is in the
+        body."""
         return self.body <= start < self.end or start == self.definition and end >= self.end
 
 
@@ -130,7 +133,7 @@ class _Call:
     scope: Scope = None
 
     def continues(self, outer):
-        """Whether this frame is a block of `outer` that the converter made a function, such as `if_body` in `tf__f`.
+        """Returns whether this frame is a block of `outer` that the converter made a function, such as `if_body` in `tf__f`.
 
         Comprehensions are user code.
         """
@@ -193,7 +196,7 @@ def _call(traceback, maps):
 
 
 def _at(call):
-    """A traceback with one frame, at a position in the original file."""
+    """Returns a traceback with one frame, at a position in the original file."""
     start, end = call.map.original.position(call.span[0]), call.map.original.position(call.span[1])
     tree = ast.parse("raise original_place")
     for node in ast.walk(tree):

@@ -28,7 +28,7 @@ def note(label, value=None):
 
 
 def more(site):
-    """Whether the loop at `site` may continue. Guarantees termination."""
+    """Returns whether the loop at `site` may continue. Guarantees termination."""
     _passes[site] = _passes.get(site, 0) + 1
     return len(_events) < EVENTS_AT_MOST and _passes[site] <= PASSES_PER_LOOP
 
@@ -180,7 +180,7 @@ async def ticks(n):
 
 
 def drive(coroutine):
-    """A minimal event loop."""
+    """Runs a coroutine in a minimal event loop."""
     while True:
         try:
             coroutine.send(None)
@@ -200,7 +200,7 @@ def traced(function):
 
 
 def show(value, depth=0):
-    """A representation of a value that does not depend on addresses."""
+    """Returns a representation of a value that does not depend on addresses."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, range, slice, type(...))):
         return f"{value!r:.200}"
     if depth > 4:
@@ -236,7 +236,7 @@ _QUALIFIED = re.compile(r"(\w+\.<locals>\.)+")
 
 
 def _chain(error):
-    """An exception with its causes and contexts."""
+    """Returns an exception with its causes and contexts."""
     links, seen = [], set()
     while error is not None and id(error) not in seen and len(links) < 6:
         seen.add(id(error))
@@ -253,7 +253,7 @@ def _chain(error):
 
 
 def lines(error, filename):
-    """The lines of `filename` in the traceback of `error`."""
+    """Returns the lines of `filename` in the traceback of `error`."""
     found, traceback = [], error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == filename:

@@ -52,7 +52,7 @@ def main():
 
 
 def read(file):
-    """The modelled names by package and owner."""
+    """Returns the modelled names by package and owner."""
     modelled = defaultdict(lambda: defaultdict(set))
     for line in Path(file).read_text().splitlines():
         mark, *columns = line.split("\t")
@@ -89,7 +89,7 @@ def version(package):
 
 
 def existed(owner, name):
-    """Whether an older version, installed under another name, has the name."""
+    """Returns whether an older version, installed under another name, has the name."""
     path = owner.removesuffix("()")
     while path and path not in OLDER:
         path = path.rpartition(".")[0]
@@ -108,7 +108,7 @@ def exists(owner, name):
 
 
 def find(path):
-    """The object at a dotted path, or MISSING."""
+    """Returns the object at a dotted path, or MISSING."""
     value, so_far = MISSING, ""
     for name in path.split("."):
         value = get(value, so_far, name)
@@ -119,14 +119,14 @@ def find(path):
 
 
 def function_at(path):
-    """The function at a path, or the method of a value of the class there."""
+    """Returns the function at a path, or the method of a value of the class there."""
     owner, _, name = path.rpartition(".")
     methods = (getattr(value, name) for value in values(owner) if hasattr(value, name))
     return next(methods, None) or find(path)
 
 
 def get(value, path, name):
-    """The attribute of a value, or the submodule of a package."""
+    """Returns the attribute of a value, or the submodule of a package."""
     try:
         if value is not MISSING and hasattr(value, name):
             return getattr(value, name)
@@ -136,7 +136,7 @@ def get(value, path, name):
 
 
 def has_member(cls, name):
-    """Whether instances of a class have an attribute. Attributes that methods assign are read from the source."""
+    """Returns whether instances of a class have an attribute. Attributes that methods assign are read from the source."""
     return hasattr(cls, name) or any(name in assigned(base) for base in inspect.getmro(cls))
 
 
@@ -152,7 +152,7 @@ def symbolic(tf):
 
 @functools.cache
 def assigned(cls):
-    """The attributes that methods of a class assign to `self`, and those that its body annotates."""
+    """Returns the attributes that methods of a class assign to `self`, and those that its body annotates."""
     names = set(getattr(cls, "__annotations__", ()))
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
@@ -166,7 +166,7 @@ def assigned(cls):
 
 
 def has_parameter(function, name):
-    """Whether a function takes an argument of that name. Without a signature, it counts as taking every argument."""
+    """Returns whether a function takes an argument of that name. Without a signature, it counts as taking every argument."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

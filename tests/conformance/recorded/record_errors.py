@@ -60,7 +60,7 @@ def scrubbed(message, path):
 
 
 def reported_line(error, path):
-    """The reported line. Compilers put it into the message; tracers have it on the stack."""
+    """Returns the reported line. Compilers put it into the message; tracers have it on the stack."""
     named = re.findall(rf'File "[^"]*{re.escape(path.name)}", line (\d+)', str(error))
     script = "<--- HERE" in str(error)
     if named:
@@ -81,12 +81,13 @@ def attempt(code, names, path):
 
 
 def mentioned(node, rules):
-    """The functions of RULES that a statement of main() uses. A class includes its methods."""
+    """Returns the functions of RULES that a statement of main() uses. A class includes its methods."""
     words = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     return [rule for rule in rules if rule.split(".")[0] in words]
 
 
 def record(path):
+    """Runs each function of a module, as its `main()` calls it. Returns what the framework does."""
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module

@@ -31,7 +31,7 @@ def import_file(path):
 
 
 def constants(source, name, default):
-    """The value of a module-level `NAME = <literal>`, without importing the module."""
+    """Returns the value of a module-level `NAME = <literal>`, without importing the module."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
             return ast.literal_eval(node.value)
@@ -42,6 +42,7 @@ def constants(source, name, default):
 
 
 def record_comprehension_conditions(recorder):
+    """Makes the recorder also record the conditions of comprehensions."""
     operators = recorder.api._TRANSPILER.get_extra_locals()["ag__"]
 
     def comprehension_test(value, _site=None):
@@ -69,6 +70,7 @@ def record_comprehension_conditions(recorder):
 
 
 def comprehension_conditions(source):
+    """Returns the conditions of all comprehensions in a source text."""
     found = []
 
     def walk(node, function):
@@ -105,6 +107,7 @@ def run_recorder(recorder, path):
 
 
 def slim(recorded, path):
+    """Reduces a recording to the data that the tests read. Each construct is listed once."""
     source = path.read_text()
     rules = constants(source, "RULES", None)
     verdicts = module_verdicts(recorded["results"])
@@ -143,7 +146,7 @@ def module_verdicts(results):
 
 
 def outcome(result, path, compare):
-    """The outcomes of the examples. Correct functions may keep state, so only faulty ones are compared."""
+    """Returns the outcomes of the examples. Correct functions may keep state, so only faulty ones are compared."""
     kept = {}
     for run in result["runs"]:
         error = run.get("error")
@@ -186,6 +189,7 @@ def without_machine_details(text, path):
 
 
 def same(left, right):
+    """Returns whether two recorded values are equal, except for rounding."""
     if isinstance(left, dict) and isinstance(right, dict):
         if "repr" in left or "repr" in right:
             return True

@@ -90,7 +90,7 @@ class Comparison:
                 self.note("not seen", file, line, self.cause(row, functions))
 
     def cause(self, row, functions, depth=0):
-        """Why a function is not seen: a call that was not followed, or an unknown root, of this function or of a
+        """Returns why a function is not seen: a call that was not followed, or an unknown root, of this function or of a
         caller."""
         for file, line, _, _, between in row["callers"]:
             caller = self.enclosing(file, line)
@@ -107,7 +107,7 @@ class Comparison:
         return f"unknown cause: `{row['name']}`"
 
     def enclosing(self, file, line):
-        """The innermost `def` around a line."""
+        """Returns the innermost `def` around a line."""
         found = None
         for node in ast.walk(parsed(file)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= node.end_lineno:
@@ -116,6 +116,7 @@ class Comparison:
         return found
 
     def decisions(self, rows, functions):
+        """Counts and lists the agreements and disagreements about conditions and loops."""
         for row in rows:
             file, line, column, construct = row["file"], row["line"], row["column"], row["construct"]
             verdict = observed_verdict(row)
@@ -142,6 +143,7 @@ class Comparison:
                 self.note("contradiction", file, line, detail)
 
     def findings(self, facts, findings):
+        """Counts and lists the true, false and missed findings."""
         ran = {(row["file"], line) for row in facts if row["kind"] == "line" for line in row["lines"]}
         raised = collections.defaultdict(list)
         broke = collections.defaultdict(list)
@@ -174,7 +176,7 @@ class Comparison:
                 self.note("missed", file, line, f"{rows[0]['type']}: {rows[0]['message'][:120]!r}")
 
     def statement(self, file, line):
-        """The first line of the innermost statement at a line."""
+        """Returns the first line of the innermost statement at a line."""
         starts = self.texts.get(file)
         if starts is None:
             starts = self.texts[file] = statement_starts(file)
@@ -195,6 +197,7 @@ APIS = {"cache_miss|_infer_params": "jit", "vmap_f": "vmap", "pmap": "pmap", "sc
 
 
 def api(between):
+    """Describes how a framework called a function, from the names of the framework's functions on the stack."""
     between = [name for name in between if not re.search("converted_call|_call_unconverted|autograph_handler|decorate$"
                                                          "|reraise_with_filtered_traceback|error_handler", name)]
     names = " ".join(between)
@@ -253,6 +256,7 @@ def receiver(node, caller):
 
 
 def callee(function, parameters, caller):
+    """Describes the called expression."""
     if isinstance(function, ast.Name):
         if function.id in parameters:
             return "a parameter"

@@ -55,6 +55,7 @@ class Package:
         self.sources = CACHE / f"packages/{self.name}-{self.version}"
 
     def unpack(self):
+        """Downloads and unpacks the package unless that has been done."""
         if self.sources.exists():
             return
         python = environment(self.environment)
@@ -95,6 +96,7 @@ class Package:
             shutil.rmtree(self.sources / self.folder / folder, ignore_errors=True)
 
     def observe(self, seconds):
+        """Runs the tests of the package under the observer."""
         if self.others:
             shutil.rmtree(self.sources)
             self.unpack()
@@ -126,7 +128,7 @@ class Package:
 
 
 def environment(framework):
-    """The interpreter of the environment with the framework and the requirements of the packages."""
+    """Returns the interpreter of the environment with the framework and the requirements of the packages."""
     wanted = HERE / f"requirements-{framework}.txt"
     name, _, quick = framework.partition("-")
     base = BASES.get(name) if quick else None
@@ -139,7 +141,7 @@ def environment(framework):
 
 
 def installed(folder, wanted, base):
-    """The interpreter of an environment with the `wanted` requirements and access to the packages of `base`."""
+    """Returns the interpreter of an environment with the `wanted` requirements and access to the packages of `base`."""
     python, mark = folder / "bin/python", folder / "requirements.txt"
     if not (mark.exists() and mark.read_text() == wanted.read_text()):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -155,6 +157,8 @@ def installed(folder, wanted, base):
 
 
 def run(package, again, seconds, binary):
+    """Observes a package unless its facts exist, and compares the checker with the facts. Returns the counts; None after
+    an error."""
     started = time.time()
     try:
         package.unpack()
@@ -211,18 +215,18 @@ def main():
 
 
 # The limits for the three packages. For all packages, the targets are 0.5 % contradictions and 2 % functions not seen.
-MOST_CONTRADICTIONS, MOST_NOT_SEEN = 0.005, 0.1
-FEWEST_DECISIONS = 20
+MAX_CONTRADICTIONS, MAX_NOT_SEEN = 0.005, 0.1
+MIN_DECISIONS = 20
 
 
 def below_thresholds(rows):
-    """A message if the disagreement exceeds a limit."""
+    """Returns a message if the disagreement exceeds a limit."""
     total = {key: sum(counts[key] for _, counts in rows) for key in COLUMNS}
-    if len(rows) < len(QUICK) or any(counts["decisions"] < FEWEST_DECISIONS for _, counts in rows):
+    if len(rows) < len(QUICK) or any(counts["decisions"] < MIN_DECISIONS for _, counts in rows):
         return "a package was not observed"
-    if total["contradiction"] > MOST_CONTRADICTIONS * total["decisions"]:
+    if total["contradiction"] > MAX_CONTRADICTIONS * total["decisions"]:
         return f"{total['contradiction']} contradictions"
-    if total["not seen"] > MOST_NOT_SEEN * total["functions"]:
+    if total["not seen"] > MAX_NOT_SEEN * total["functions"]:
         return f"{total['not seen']} of {total['functions']} functions are not seen"
     if total["false error"]:
         return f"{total['false error']} false errors"

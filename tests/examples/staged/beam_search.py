@@ -26,7 +26,7 @@ class Decoder(nn.Module):
 @ag.function
 @torch.no_grad()
 def beam_search(decoder, state, width=4, limit=20, alpha=0.6):
-    """The best sentence from a start state, and its score divided by its length."""
+    """Returns the best sentence from a start state, and its score divided by its length."""
     state = state.expand(width, -1)
     words = torch.full((width,), START)
     scores = torch.full((width,), -torch.inf)

@@ -39,7 +39,7 @@ class Agent:
         self.average = 0.0
 
     def play(self, environment, limit):
-        """One episode: the log probabilities of the actions, and the rewards."""
+        """Plays one episode. Returns the log probabilities of the actions, and the rewards."""
         chances, rewards = [], []
         state, done, t = environment.reset(), False, 0
         while not done and t < limit:

@@ -8,7 +8,7 @@ import autograph as ag
 
 
 def select(running, new, old):
-    """The new state of sequences that have not ended, the old state of the others. A state is a tensor or a tuple."""
+    """Returns the new state of sequences that have not ended, the old state of the others. A state is a tensor or a tuple."""
     if isinstance(new, tuple):
         return tuple(select(running, n, o) for n, o in zip(new, old))
     return torch.where(running[:, None], new, old)
@@ -28,7 +28,7 @@ def dynamic_rnn(cell, inputs, state, lengths):
 
 
 def reference(kind, cell, inputs, lengths):
-    """The same results from torch's own RNN on packed sequences."""
+    """Returns the same results from torch's own RNN on packed sequences."""
     rnn = kind(cell.input_size, cell.hidden_size, batch_first=True)
     rnn.load_state_dict({f"{name}_l0": value for name, value in cell.state_dict().items()})
     return rnn(pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False))[1]

@@ -45,7 +45,7 @@ class Inception(nn.Module):
         self.dropout = nn.Dropout(0.2)
 
     def forward(self, x):
-        """The scores and, in training, those of the auxiliary classifier."""
+        """Returns the scores and, in training, those of the auxiliary classifier."""
         x = self.first(self.stem(x))
         scores = self.auxiliary(x.mean((2, 3))) if self.training else None
         x = self.second(F.max_pool2d(x, 2))
@@ -54,7 +54,7 @@ class Inception(nn.Module):
 
 @ag.function
 def train(model, optimizer, images, labels):
-    """One pass over the batches; those without both classes are skipped."""
+    """Trains on all batches, except for those without both classes."""
     total, used = torch.tensor(0.0), torch.tensor(0)
     for x, y in zip(images, labels):
         if y.min() == y.max():

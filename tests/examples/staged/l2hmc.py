@@ -52,7 +52,7 @@ class Sampler(nn.Module):
         return mask * x + (1 - mask) * moved, step * ((1 - mask) * scale).sum(1)
 
     def leapfrog(self, x, v, steps):
-        """The state after some steps, and the logarithm of the determinant of the Jacobian."""
+        """Returns the state after some steps, and the logarithm of the determinant of the Jacobian."""
         step, volume = self.log_step.exp(), torch.zeros(len(x))
         mask = torch.tensor([1.0, 0.0])
         for i in range(steps):
@@ -75,7 +75,7 @@ class Sampler(nn.Module):
 
 @ag.function
 def update(sampler, optimizer, x, steps, scale=0.1):
-    """One training step, and the next state of the chains."""
+    """Executes one training step. Returns the next state of the chains."""
     moved, accept = sampler.propose(x, steps)
     distance = accept * (moved - x).pow(2).sum(1) + 1e-4
     loss = (scale / distance - distance / scale).mean()

@@ -25,7 +25,7 @@ def value_and_gradient(f, x):
 
 
 def direction(gradient, steps, changes):
-    """The two loops of L-BFGS: minus the inverse Hessian, approximated from the history, times the gradient."""
+    """Computes minus the inverse Hessian, approximated from the history, times the gradient: the two loops of L-BFGS."""
     q, alphas = gradient, []
     for s, y in zip(reversed(steps), reversed(changes)):
         alpha = s.dot(q) / y.dot(s)
@@ -49,7 +49,7 @@ def line_search(f, x, value, gradient, along, decrease=1e-4):
 
 @ag.function
 def minimise(f, x, history=6, limit=200, tolerance=1e-5):
-    """The minimum, its value, and the number of iterations."""
+    """Returns the minimum, its value, and the number of iterations."""
     steps, changes = [], []
     value, gradient = value_and_gradient(f, x)
     for iteration in range(limit):

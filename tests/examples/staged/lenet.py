@@ -44,7 +44,7 @@ def stripes(count, size=16):
 
 @ag.function
 def train(model, optimizer, images, labels, size=32):
-    """An epoch in random order. Skips batches with a broken image. Returns the loss and the number of skips."""
+    """Trains for an epoch in random order. Skips batches with a broken image. Returns the loss and the number of skips."""
     order = torch.randperm(len(images)).view(-1, size)
     total, skipped = torch.zeros(()), 0
     for chosen in order:

@@ -16,7 +16,7 @@ def sines(tasks, points):
 
 
 def adapted(model, parameters, x, y, steps, rate):
-    """The parameters after some steps of gradient descent on one task."""
+    """Returns the parameters after some steps of gradient descent on one task."""
     for _ in range(steps):
         loss = F.mse_loss(functional_call(model, parameters, (x,)), y)
         gradients = torch.autograd.grad(loss, tuple(parameters.values()), create_graph=True)
@@ -27,7 +27,7 @@ def adapted(model, parameters, x, y, steps, rate):
 
 
 def loss_after(model, x, y, steps, rate):
-    """The loss on the second half of the points of all tasks, after training on the first half."""
+    """Returns the loss on the second half of the points of all tasks, after training on the first half."""
     half, total = x.shape[1] // 2, 0.0
     for xs, ys in zip(x, y):
         parameters = adapted(model, dict(model.named_parameters()), xs[:half], ys[:half], steps, rate)

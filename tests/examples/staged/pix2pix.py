@@ -52,7 +52,7 @@ def judged(scores, is_real):
 
 @ag.function
 def train(generator, critic, optimizers, batches, weight=10.0):
-    """One pass over the batches. Returns the mean losses of the generator and the discriminator."""
+    """Trains on all batches. Returns the mean losses of the generator and the discriminator."""
     totals = torch.zeros(2)
     for outline, image in batches:
         made = generator(outline)

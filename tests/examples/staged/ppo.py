@@ -69,7 +69,7 @@ class PPO:
 
     @torch.no_grad()
     def rollout(self):
-        """The observations, actions, values and rewards of each step; each is [steps, environments]."""
+        """Returns the observations, actions, values and rewards of each step; each is [steps, environments]."""
         seen, actions, chances, values, rewards, ended = [], [], [], [], [], []
         for _ in range(self.settings.steps):
             x = self.environment.observe()
@@ -110,7 +110,7 @@ class PPO:
 
     @ag.function
     def iterate(self):
-        """One rollout and the training on it. Returns the mean reward and the number of steps."""
+        """Makes one rollout and trains on it. Returns the mean reward and the number of steps."""
         x, action, chance, value, reward, ended, last = self.rollout()
         advantage = self.advantages(value, reward, ended, last)
         data = [part.flatten(0, 1) for part in (x, action, chance, advantage, advantage + value)]

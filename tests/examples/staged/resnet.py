@@ -51,7 +51,7 @@ class ResNet(nn.Module):
 
 @ag.function
 def train(model, optimizer, images, labels, patience):
-    """One pass over the batches. The learning rate drops after `patience` batches without a smaller loss."""
+    """Trains on all batches. The learning rate drops after `patience` batches without a smaller loss."""
     best, bad, total = torch.tensor(float("inf")), torch.tensor(0), torch.tensor(0.0)
     rate = torch.tensor(0.1)
     for x, y in zip(images, labels):

@@ -73,7 +73,7 @@ class Translator(nn.Module):
 
 @ag.function
 def train(model, optimizer, sources, targets, forcing):
-    """One epoch; returns the mean loss."""
+    """Trains for one epoch. Returns the mean loss."""
     total = torch.zeros(())
     for source, target in zip(sources, targets):
         loss = model.loss(source, target, forcing)

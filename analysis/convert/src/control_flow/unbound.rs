@@ -103,7 +103,7 @@ impl Rewrite for Guard<'_> {
                     *expression = load(&node.id.clone(), text, node.range);
                 }
             }
-            // The body reads free variables in the original too; defaults are evaluated here.
+            // The body also reads free variables in the original, so only the defaults are guarded.
             Expr::Lambda(node) => {
                 if let Some(parameters) = node.parameters.as_deref_mut() {
                     walk.parameters(parameters);

@@ -44,7 +44,7 @@ impl Printer<'_, '_> {
         let rest = self.source.text.get(end.to_usize()..).unwrap_or_default();
         let line = rest.split(['\n', '\r']).next().unwrap_or_default();
         let comment = line.trim_start_matches([' ', '\t', ';']);
-        if comment.starts_with('#') && self.noted_ends.insert(end) {
+        if comment.starts_with('#') && self.commented_ends.insert(end) {
             self.push("  ");
             self.push(comment.trim_end());
         }

@@ -155,7 +155,8 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-fn any(rng: &mut Rng, length: usize) -> usize {
+/// A random index into a sequence of this length; 0 if it is empty.
+fn random_index(rng: &mut Rng, length: usize) -> usize {
     rng.usize(..length.max(1))
 }
 
@@ -182,28 +183,28 @@ fn truncate(text: &str, rng: &mut Rng) -> String {
 
 fn delete_token(text: &str, rng: &mut Rng) -> String {
     let mut tokens = tokens(text);
-    tokens.remove(any(rng, tokens.len()));
+    tokens.remove(random_index(rng, tokens.len()));
     tokens.concat()
 }
 
 fn duplicate_token(text: &str, rng: &mut Rng) -> String {
     let mut tokens = tokens(text);
-    let at = any(rng, tokens.len());
+    let at = random_index(rng, tokens.len());
     tokens.insert(at, tokens[at]);
     tokens.concat()
 }
 
 fn swap_tokens(text: &str, rng: &mut Rng) -> String {
     let mut tokens = tokens(text);
-    let (a, b) = (any(rng, tokens.len()), any(rng, tokens.len()));
+    let (a, b) = (random_index(rng, tokens.len()), random_index(rng, tokens.len()));
     tokens.swap(a, b);
     tokens.concat()
 }
 
 fn foreign_token(text: &str, rng: &mut Rng) -> String {
     let mut tokens = tokens(text);
-    let at = any(rng, tokens.len());
-    let foreign = FOREIGN_TOKENS[any(rng, FOREIGN_TOKENS.len())];
+    let at = random_index(rng, tokens.len());
+    let foreign = FOREIGN_TOKENS[random_index(rng, FOREIGN_TOKENS.len())];
     if rng.bool() {
         tokens[at] = foreign;
     } else {
@@ -214,7 +215,7 @@ fn foreign_token(text: &str, rng: &mut Rng) -> String {
 
 fn delete_lines(text: &str, rng: &mut Rng) -> String {
     let mut lines = lines(text);
-    let start = any(rng, lines.len());
+    let start = random_index(rng, lines.len());
     let end = (start + rng.usize(1..8)).min(lines.len());
     lines.drain(start.min(end)..end);
     lines.concat()
@@ -222,7 +223,7 @@ fn delete_lines(text: &str, rng: &mut Rng) -> String {
 
 fn duplicate_lines(text: &str, rng: &mut Rng) -> String {
     let lines = lines(text);
-    let start = any(rng, lines.len());
+    let start = random_index(rng, lines.len());
     let end = (start + rng.usize(1..8)).min(lines.len());
     [&lines[..end], &lines[start.min(end)..]].concat().concat()
 }
@@ -232,14 +233,14 @@ fn move_line(text: &str, rng: &mut Rng) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let line = lines.remove(any(rng, lines.len()));
+    let line = lines.remove(random_index(rng, lines.len()));
     lines.insert(rng.usize(..=lines.len()), line);
     lines.concat()
 }
 
 fn indent_line(text: &str, rng: &mut Rng) -> String {
     let lines = lines(text);
-    let at = any(rng, lines.len());
+    let at = random_index(rng, lines.len());
     let indented = |(number, line): (usize, &&str)| match (number == at, rng.u8(..3)) {
         (false, _) => (*line).to_owned(),
         (true, 0) => format!(" {line}"),
@@ -257,7 +258,7 @@ fn random_bytes(text: &str, rng: &mut Rng) -> String {
 fn unbalance(text: &str, rng: &mut Rng) -> String {
     const BRACKETS: &str = "()[]{}";
     if rng.bool() {
-        let bracket = any(rng, BRACKETS.len());
+        let bracket = random_index(rng, BRACKETS.len());
         return insert(text, boundary(text, rng), &BRACKETS[bracket..=bracket]);
     }
     let from = boundary(text, rng);
@@ -269,7 +270,7 @@ fn unbalance(text: &str, rng: &mut Rng) -> String {
 
 /// A random nesting depth, below or above the limit.
 fn depth(rng: &mut Rng) -> usize {
-    [3, 30, 300, 5_000, 50_000][any(rng, 5)]
+    [3, 30, 300, 5_000, 50_000][random_index(rng, 5)]
 }
 
 fn nest_expression(text: &str, rng: &mut Rng) -> String {
@@ -291,10 +292,10 @@ fn nest_expression(text: &str, rng: &mut Rng) -> String {
         ("await ", ""),
         ("x < ", ""),
         ("f'{", "}'"),
-    ][any(rng, 16)];
+    ][random_index(rng, 16)];
     let nested = format!("{}x{}", open.repeat(depth), close.repeat(depth));
     let mut tokens = tokens(text);
-    let at = any(rng, tokens.len());
+    let at = random_index(rng, tokens.len());
     tokens[at] = &nested;
     tokens.concat()
 }
@@ -303,7 +304,7 @@ fn nest_blocks(text: &str, rng: &mut Rng) -> String {
     // The size of the text is quadratic in the depth.
     let depth = depth(rng).min(1_500);
     let head = ["if x:", "while x:", "for i in x:", "with x:", "def f(x):", "class C:", "else:", "try:"];
-    let head = head[any(rng, head.len())];
+    let head = head[random_index(rng, head.len())];
     let nested: String = (0..depth).map(|level| format!("{}{head}\n", " ".repeat(level))).collect();
     let mut lines = lines(text);
     lines.insert(rng.usize(..=lines.len()), &nested);
@@ -311,12 +312,12 @@ fn nest_blocks(text: &str, rng: &mut Rng) -> String {
 }
 
 fn long_line(text: &str, rng: &mut Rng) -> String {
-    let word = ["x", " ", "x, ", "x = ", "1", "\\", "'s' ", "# ", "x; ", "if x: "][any(rng, 10)];
+    let word = ["x", " ", "x, ", "x = ", "1", "\\", "'s' ", "# ", "x; ", "if x: "][random_index(rng, 10)];
     insert(text, boundary(text, rng), &word.repeat(rng.usize(1..4_000)))
 }
 
 fn odd_characters(text: &str, rng: &mut Rng) -> String {
-    let odd = UNUSUAL_CHARACTERS[any(rng, UNUSUAL_CHARACTERS.len())];
+    let odd = UNUSUAL_CHARACTERS[random_index(rng, UNUSUAL_CHARACTERS.len())];
     let at = if rng.u8(..4) == 0 { 0 } else { boundary(text, rng) };
     insert(text, at, odd)
 }
@@ -333,9 +334,9 @@ fn line_ends(text: &str, rng: &mut Rng) -> String {
 /// Replaces every occurrence of a word by another name.
 fn rename(text: &str, rng: &mut Rng) -> String {
     let names = ["名前", "🦀", "ﬁ", "_", "__x", "self", "x", "tf", "é", "print", "call", "None"];
-    let name = names[any(rng, names.len())];
+    let name = names[random_index(rng, names.len())];
     let mut tokens = tokens(text);
-    let chosen = tokens[any(rng, tokens.len())];
+    let chosen = tokens[random_index(rng, tokens.len())];
     if !chosen.starts_with(char::is_alphabetic) {
         return text.to_owned();
     }

@@ -68,7 +68,7 @@ fn check(ctx: &FileContext) {
     if !ctx.imports.uses("tensorflow") {
         return;
     }
-    let mut names = Bound::default();
+    let mut names = BoundNames::default();
     names.visit_body(ctx.parsed.suite());
     names.functions.retain(|name| !names.others.contains(name));
     let functions = declared::functions(ctx).into_iter().filter(|function| function.class.is_none());
@@ -78,12 +78,12 @@ fn check(ctx: &FileContext) {
 
 /// The names of functions, and the names bound by anything else in the file.
 #[derive(Default)]
-struct Bound<'a> {
+struct BoundNames<'a> {
     functions: FxHashSet<&'a str>,
     others: FxHashSet<&'a str>,
 }
 
-impl<'a> StatementVisitor<'a> for Bound<'a> {
+impl<'a> StatementVisitor<'a> for BoundNames<'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(def) => {
@@ -106,7 +106,7 @@ impl<'a> StatementVisitor<'a> for Bound<'a> {
 
 struct Conversions<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    names: &'c Bound<'a>,
+    names: &'c BoundNames<'a>,
     decorated: FxHashSet<&'a str>,
 }
 

@@ -151,17 +151,17 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = if certain { Severity::Error } else { Severity::Info };
     // `vmap` traces only values that depend on a mapped argument. Which arguments are mapped is known only in the
     // mapped function itself.
-    let most = match mode(ctx) {
+    let max_severity = match tracing_mode(ctx) {
         RootKind::JaxVmap if ctx.root().is_none() => Severity::Info,
         RootKind::JaxVmap | RootKind::Configured => Severity::Warning,
         _ if ctx.fact(expression).unknown => Severity::Warning,
         _ => Severity::Error,
     };
-    severity.min(most)
+    severity.min(max_severity)
 }
 
 /// How the function is traced: by `jax.jit`, if it calls the `jax.vmap` that leads here.
-fn mode(ctx: &FunctionContext) -> RootKind {
+fn tracing_mode(ctx: &FunctionContext) -> RootKind {
     let is_jitted = |call: callers::Call| call.stage.is_some_and(|stage| stage.mode == RootKind::JaxJit);
     match ctx.stage.mode {
         RootKind::JaxVmap if callers::of(ctx).any(is_jitted) => RootKind::JaxJit,
@@ -208,7 +208,7 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
         Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::BoolOp(operation) => all(&mut operation.values.iter()),
         // `jax.vmap` alone traces only values that depend on a mapped argument: `jnp.prod(x.shape[0])` has a value.
-        Expr::Call(call) if mode(ctx) == RootKind::JaxVmap => {
+        Expr::Call(call) if tracing_mode(ctx) == RootKind::JaxVmap => {
             let is_known = |operand: &Expr| {
                 let fact = ctx.fact(operand);
                 !fact.unknown && !fact.may_be_tensor()

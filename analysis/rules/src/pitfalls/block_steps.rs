@@ -70,7 +70,7 @@ pub(super) fn calls<'a>(statement: &'a Stmt, object: Option<&str>, name: &str) -
     impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
         fn visit_expr(&mut self, expression: &'a Expr) {
             if let Expr::Call(call) = expression {
-                let is_it = match (call.func.as_ref(), self.object) {
+                let is_wanted = match (call.func.as_ref(), self.object) {
                     (Expr::Attribute(method), Some(object)) => {
                         method.attr.as_str() == self.name
                             && method.value.as_name_expr().is_some_and(|name| name.id == object)
@@ -79,7 +79,7 @@ pub(super) fn calls<'a>(statement: &'a Stmt, object: Option<&str>, name: &str) -
                     (Expr::Name(function), None) => function.id == self.name,
                     _ => false,
                 };
-                if is_it {
+                if is_wanted {
                     self.found = Some(call);
                 }
             }

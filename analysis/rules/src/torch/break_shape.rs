@@ -54,7 +54,8 @@ declare_rule! {
     }
 }
 
-const COUNTING: [&str; 6] =
+/// Functions and methods whose output size depends on the values of a Tensor.
+const SIZED_BY_VALUES: [&str; 6] =
     ["argwhere", "bincount", "masked_select", "nonzero", "unique", "unique_consecutive"];
 
 fn check(ctx: &FunctionContext) {
@@ -99,7 +100,7 @@ pub(super) fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -
                 let value = call.arguments.args.first().filter(|value| is_tensor(ctx, value))?;
                 let alone = call.arguments.len() == 1;
                 let repeats = || call.arguments.args.get(1).is_some_and(|repeats| is_tensor(ctx, repeats));
-                (COUNTING.contains(&function)
+                (SIZED_BY_VALUES.contains(&function)
                     || matches!(function, "where" | "one_hot") && alone
                     || function == "repeat_interleave"
                         && (alone || repeats() && call.arguments.find_keyword("output_size").is_none()))
@@ -111,7 +112,7 @@ pub(super) fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -
                 let repeats = method == "repeat_interleave"
                     && call.arguments.find_keyword("output_size").is_none()
                     && call.arguments.args.first().is_some_and(|repeats| is_tensor(ctx, repeats));
-                ((COUNTING.contains(&method) || repeats) && is_tensor(ctx, &attribute.value))
+                ((SIZED_BY_VALUES.contains(&method) || repeats) && is_tensor(ctx, &attribute.value))
                     .then(|| (format!("`.{method}(…)`"), &*attribute.value))
             }
         },

@@ -59,8 +59,8 @@ impl Solver<'_> {
                     let name = self.name_id(name);
                     if let Some(attribute) = self.class_attribute(class, name) {
                         let bound = self.new_cell();
-                        self.on(attribute, Use::Bind { receiver: value, to: bound, site: None });
-                        self.on(bound, Use::Call { document, call: position });
+                        self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
+                        self.add_use(bound, Use::Call { document, call: position });
                     }
                 }
             }
@@ -73,9 +73,9 @@ impl Solver<'_> {
                     let from = self.cell(document, *argument);
                     self.put_into(Value::Container(object), Field::Unknown, from);
                     let elements = self.field(object, Field::Unknown);
-                    self.on(from, Use::Element { field: Field::All, to: elements, site: None });
+                    self.add_use(from, Use::Element { field: Field::All, to: elements, site: None });
                     let elements = self.field(object, Field::All);
-                    self.on(from, Use::Element { field: Field::All, to: elements, site: None });
+                    self.add_use(from, Use::Element { field: Field::All, to: elements, site: None });
                 }
             }
             Value::Library(name) => {
@@ -145,7 +145,7 @@ impl Solver<'_> {
             for (name, kind, node) in names.iter().skip(bound) {
                 if !matches!(kind, ParameterKind::VarArgs | ParameterKind::VarKeywords) {
                     let (field, to) = (Field::Name(self.name_id(name)), self.cell(defined, *node));
-                    self.on(mapping, Use::Element { field, to, site: None });
+                    self.add_use(mapping, Use::Element { field, to, site: None });
                 }
             }
             if let Some(keywords) = keywords {
@@ -210,13 +210,13 @@ impl Solver<'_> {
             self.add(result, instance);
         } else {
             let all = self.field(object, Field::All);
-            self.on(all, Use::Hold { object, to: result });
+            self.add_use(all, Use::Hold { object, to: result });
         }
         if let Some(init) = init {
             let bound = self.new_cell();
-            self.on(init, Use::Bind { receiver: instance, to: bound, site: None });
+            self.add_use(init, Use::Bind { receiver: instance, to: bound, site: None });
             // The result of `__init__` is None.
-            self.on(bound, Use::Call { document, call: position });
+            self.add_use(bound, Use::Call { document, call: position });
         } else {
             self.fill(object, class, document, call);
         }
@@ -246,8 +246,8 @@ impl Solver<'_> {
 
     fn construct_with(&mut self, attribute: Cell, instance: Value, site: (DocumentIndex, SiteIndex)) {
         let (bound, to) = (self.new_cell(), self.new_cell());
-        self.on(attribute, Use::Bind { receiver: instance, to: bound, site: None });
-        self.on(bound, Use::Invoke { to, site });
+        self.add_use(attribute, Use::Bind { receiver: instance, to: bound, site: None });
+        self.add_use(bound, Use::Invoke { to, site });
     }
 
     /// Calls a method of the metaclass: `__call__` for `Class(…)`, other methods for other operations on the class.
@@ -264,8 +264,8 @@ impl Solver<'_> {
         for name in operation.map_or(&["__call__"][..], Operation::methods) {
             let name = self.name_id(name);
             if let Some(attribute) = self.class_attribute(metaclass, name) {
-                self.on(attribute, Use::Invoke { to, site });
-                self.on(attribute, Use::Applied { position: 0, from: receiver });
+                self.add_use(attribute, Use::Invoke { to, site });
+                self.add_use(attribute, Use::Applied { position: 0, from: receiver });
             }
         }
     }
@@ -292,7 +292,7 @@ impl Solver<'_> {
             }
             for mapping in &call.mappings {
                 let mapping = self.cell(document, *mapping);
-                self.on(mapping, Use::Element { field: Field::Name(name), to, site: None });
+                self.add_use(mapping, Use::Element { field: Field::Name(name), to, site: None });
                 let all = self.field(object, Field::All);
                 self.edge(to, all);
             }
@@ -354,7 +354,7 @@ impl Solver<'_> {
                 self.add(result, value);
                 for argument in call.positional.iter().skip(1).flatten() {
                     let from = self.cell(document, *argument);
-                    self.on(
+                    self.add_use(
                         from,
                         Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
                     );
@@ -384,7 +384,7 @@ impl Solver<'_> {
             }
             Value::Container(object) => {
                 let elements = self.field(object, Field::All);
-                self.on(elements, Use::Root { document, site, staged_by, is_first: false });
+                self.add_use(elements, Use::Root { document, site, staged_by, is_first: false });
             }
             Value::Instance(object) if is_first => {
                 let Some(class) = self.objects[object as usize].class else { return };
@@ -392,8 +392,8 @@ impl Solver<'_> {
                     let name = self.name_id(name);
                     if let Some(attribute) = self.class_attribute(class, name) {
                         let bound = self.new_cell();
-                        self.on(attribute, Use::Bind { receiver: value, to: bound, site: None });
-                        self.on(bound, Use::Root { document, site, staged_by, is_first: false });
+                        self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
+                        self.add_use(bound, Use::Root { document, site, staged_by, is_first: false });
                     }
                 }
             }

@@ -22,14 +22,14 @@ impl Solver<'_> {
         }
         for (position, call) in flow.code.calls.iter().enumerate() {
             let callee = self.cell(document, call.callee);
-            self.on(callee, Use::Call { document, call: position as u32 });
+            self.add_use(callee, Use::Call { document, call: position as u32 });
         }
         self.add_roots(document, &flow);
     }
 
     pub(super) fn add_constraint(&mut self, document: DocumentIndex, constraint: &Constraint) {
-        let first = self.first[document];
-        let cell = |node: &Node| first + node.as_u32();
+        let first_cell = self.first_cells[document];
+        let cell = |node: &Node| first_cell + node.as_u32();
         match constraint {
             Constraint::Copy { from, to } => {
                 let (from, to) = (cell(from), cell(to));
@@ -61,18 +61,18 @@ impl Solver<'_> {
             Constraint::Load { base, name, to, site } => {
                 let (base, to) = (cell(base), cell(to));
                 let name = self.name_id(name);
-                self.on(base, Use::Load { name, to, site: Some((document, *site)) });
+                self.add_use(base, Use::Load { name, to, site: Some((document, *site)) });
             }
             Constraint::Super { base, class, name, to, site } => {
                 let (base, to) = (cell(base), cell(to));
                 let name = self.name_id(name);
                 let site = (document, *site);
-                self.on(base, Use::Super { class: class_id(document, *class), name, to, site });
+                self.add_use(base, Use::Super { class: class_id(document, *class), name, to, site });
             }
             Constraint::Store { base, name, from, site } => {
                 let (base, from) = (cell(base), cell(from));
                 let name = self.name_id(name);
-                self.on(base, Use::Store { name, from, site: Some((document, *site)) });
+                self.add_use(base, Use::Store { name, from, site: Some((document, *site)) });
             }
             Constraint::Display { to, open } => {
                 let to = cell(to);
@@ -81,7 +81,7 @@ impl Solver<'_> {
                     self.add(to, Value::Container(container));
                 } else {
                     let all = self.field(container, Field::All);
-                    self.on(all, Use::Fill { container, to });
+                    self.add_use(all, Use::Fill { container, to });
                 }
             }
             Constraint::Element { base, part, to, site } => {
@@ -90,7 +90,7 @@ impl Solver<'_> {
                     Part::Any => Field::All,
                     part => self.field_of(part),
                 };
-                self.on(base, Use::Element { field, to, site: Some((document, *site)) });
+                self.add_use(base, Use::Element { field, to, site: Some((document, *site)) });
             }
             Constraint::Put { base, part, from } => {
                 let (base, from) = (cell(base), cell(from));
@@ -99,11 +99,11 @@ impl Solver<'_> {
             }
             Constraint::Method { base, operation, to, site } => {
                 let (base, to) = (cell(base), cell(to));
-                self.on(base, Use::Method { operation: *operation, to, site: (document, *site) });
+                self.add_use(base, Use::Method { operation: *operation, to, site: (document, *site) });
             }
             Constraint::Register { base, from } => {
                 let (base, from) = (cell(base), cell(from));
-                self.on(base, Use::Register { from });
+                self.add_use(base, Use::Register { from });
             }
             Constraint::TestArgument { function, name, from } => {
                 let from = cell(from);
@@ -133,7 +133,7 @@ impl Solver<'_> {
             let keywords = call.keywords.iter().map(|(_, node)| *node);
             for (at, node) in call.positional.iter().copied().flatten().chain(keywords).enumerate() {
                 let cell = self.cell(document, node);
-                self.on(cell, Use::Root { document, site: call.site, staged_by, is_first: at == 0 });
+                self.add_use(cell, Use::Root { document, site: call.site, staged_by, is_first: at == 0 });
             }
         }
     }

@@ -147,22 +147,22 @@ impl Solver<'_> {
                 && let Some(base) = argument(self, usize::from(operation == Operation::InstanceCheck))
             {
                 let to = if operation == Operation::Next { result } else { self.new_cell() };
-                self.on(base, Use::Method { operation, to, site });
+                self.add_use(base, Use::Method { operation, to, site });
             }
             // `type(self)()`
             if builtin == "type" && call.positional.len() == 1 {
                 let name = self.name_id("__class__");
                 argument(self, 0)
                     .into_iter()
-                    .for_each(|base| self.on(base, Use::Load { name, to: result, site: None }));
+                    .for_each(|base| self.add_use(base, Use::Load { name, to: result, site: None }));
             }
             // `type("Derived", (Base,), {…})`
             if builtin == "type"
                 && let Some(bases) = argument(self, 1)
             {
                 let (base, to) = (self.new_cell(), self.new_cell());
-                self.on(bases, Use::Element { field: Field::All, to: base, site: None });
-                self.on(base, Use::Method { operation: Operation::Subclass, to, site });
+                self.add_use(bases, Use::Element { field: Field::All, to: base, site: None });
+                self.add_use(base, Use::Method { operation: Operation::Subclass, to, site });
                 self.edge(base, result);
             }
             if PLAIN_BUILTINS.contains(&builtin) {
@@ -171,7 +171,7 @@ impl Solver<'_> {
             match (builtin, argument(self, 0), &call.attribute) {
                 ("getattr", Some(base), Some(attribute)) => {
                     let name = self.name_id(attribute);
-                    self.on(base, Use::Load { name, to: result, site: Some(site) });
+                    self.add_use(base, Use::Load { name, to: result, site: Some(site) });
                     if let Some(default) = argument(self, 2) {
                         self.edge(default, result);
                     }
@@ -180,7 +180,7 @@ impl Solver<'_> {
                 ("setattr", Some(base), Some(attribute)) => {
                     let name = self.name_id(attribute);
                     if let Some(from) = argument(self, 2) {
-                        self.on(base, Use::Store { name, from, site: Some(site) });
+                        self.add_use(base, Use::Store { name, from, site: Some(site) });
                     }
                     return;
                 }
@@ -194,7 +194,7 @@ impl Solver<'_> {
                 let function = self.cell(document, node);
                 let staged_by = StagingFunction::Value(Dialect::Jax, RootKind::ControlFlowBody);
                 self.edge(function, result);
-                self.on(function, Use::Root { document, site: call.site, staged_by, is_first: true });
+                self.add_use(function, Use::Root { document, site: call.site, staged_by, is_first: true });
             }
             return;
         }
@@ -222,14 +222,14 @@ impl Solver<'_> {
             && let Some(class) = argument(self, 0)
         {
             self.edge(class, result);
-            return self.on(class, Use::Registered { document, call: position });
+            return self.add_use(class, Use::Registered { document, call: position });
         }
         if STORING_FUNCTIONS.iter().any(|part| last.contains(part)) {
             return;
         }
         if matches!(name, "functools.partial" | "jax.tree_util.Partial" | "equinox.Partial") {
             if let Some(function) = argument(self, 0) {
-                self.on(function, Use::Partial { document, call: position });
+                self.add_use(function, Use::Partial { document, call: position });
             }
             return;
         }
@@ -248,9 +248,12 @@ impl Solver<'_> {
             match kind {
                 Some(kind) => {
                     let staged_by = StagingFunction::Value(dialect, kind);
-                    self.on(function, Use::Root { document, site: call.site, staged_by, is_first: true });
+                    self.add_use(
+                        function,
+                        Use::Root { document, site: call.site, staged_by, is_first: true },
+                    );
                 }
-                None => self.on(
+                None => self.add_use(
                     function,
                     Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
                 ),
@@ -275,7 +278,7 @@ impl Solver<'_> {
         };
         for node in all.chain(starred) {
             let from = self.cell(document, node);
-            self.on(from, Use::Passed { document, call: position, keeps, within: false });
+            self.add_use(from, Use::Passed { document, call: position, keeps, within: false });
         }
         if CALL_WITH_ELEMENTS.contains(&last)
             && let Some(function) = argument(self, 0)
@@ -284,13 +287,13 @@ impl Solver<'_> {
                 .map(|position| {
                     let element = self.new_cell();
                     if let Some(from) = argument(self, position) {
-                        self.on(from, Use::Element { field: Field::All, to: element, site: Some(site) });
+                        self.add_use(from, Use::Element { field: Field::All, to: element, site: Some(site) });
                     }
                     element
                 })
                 .collect();
             for (position, from) in (0..).zip(elements) {
-                self.on(function, Use::Applied { position, from });
+                self.add_use(function, Use::Applied { position, from });
             }
         }
     }
@@ -313,7 +316,7 @@ impl Solver<'_> {
         for node in given {
             let from = self.cell(document, *node);
             self.edge(from, functions);
-            self.on(from, Use::Applied { position: 0, from: objects });
+            self.add_use(from, Use::Applied { position: 0, from: objects });
         }
     }
 
@@ -380,7 +383,7 @@ impl Solver<'_> {
             self.put_into(container, field, from);
         }
         let (all, to) = (self.field(object, Field::All), self.cell(document, call.result));
-        self.on(all, Use::Fill { container: object, to });
+        self.add_use(all, Use::Fill { container: object, to });
     }
 
     /// The values of `from` flow to the parameter of a function at this position.
@@ -431,7 +434,7 @@ impl Solver<'_> {
                     self.add(result, value);
                 }
                 let elements = self.field(object, Field::All);
-                return self.on(elements, Use::Passed { document, call: position, keeps, within: true });
+                return self.add_use(elements, Use::Passed { document, call: position, keeps, within: true });
             }
             Value::Instance(_) => {
                 if !within && keeps == Keeps::All {
@@ -463,7 +466,7 @@ impl Solver<'_> {
     ) {
         let own = self.test_parameters(document, function);
         let Some(names) = names else {
-            return self.on(from, Use::TestArgument { document, function, depth: 3 });
+            return self.add_use(from, Use::TestArgument { document, function, depth: 3 });
         };
         let names: Vec<&str> = names.split(',').map(str::trim).collect();
         for (position, name) in (0..).zip(&names) {
@@ -472,9 +475,12 @@ impl Solver<'_> {
                 1 => *to,
                 _ => self.new_cell(),
             };
-            self.on(from, Use::Element { field: Field::All, to: elements, site: None });
+            self.add_use(from, Use::Element { field: Field::All, to: elements, site: None });
             if names.len() > 1 {
-                self.on(elements, Use::Element { field: Field::Position(position), to: *to, site: None });
+                self.add_use(
+                    elements,
+                    Use::Element { field: Field::Position(position), to: *to, site: None },
+                );
             }
         }
     }
@@ -523,7 +529,7 @@ impl Solver<'_> {
             for position in [position, position + 1] {
                 if self.objects[object as usize].fields.contains_key(&Field::Position(position)) {
                     let element = self.field(object, Field::Position(position));
-                    self.on(element, Use::Plain { to: *to });
+                    self.add_use(element, Use::Plain { to: *to });
                 }
             }
         }
@@ -531,10 +537,10 @@ impl Solver<'_> {
         let is_record = fields.keys().any(|field| matches!(field, Field::Name(_)));
         if is_record {
             let elements = self.field(object, Field::All);
-            own.iter().for_each(|(_, to)| self.on(elements, Use::Plain { to: *to }));
+            own.iter().for_each(|(_, to)| self.add_use(elements, Use::Plain { to: *to }));
         } else if depth > 0 {
             let elements = self.field(object, Field::All);
-            self.on(elements, Use::NestedTestArgument { document, function, depth: depth - 1 });
+            self.add_use(elements, Use::NestedTestArgument { document, function, depth: depth - 1 });
         }
     }
 }

@@ -74,7 +74,7 @@ impl Solver<'_> {
                 }
                 let attribute = self.class_attribute(class, name);
                 if let Some(attribute) = attribute {
-                    self.on(attribute, Use::Bind { receiver: value, to, site });
+                    self.add_use(attribute, Use::Bind { receiver: value, to, site });
                 } else if let (Some(site), true) = (site, self.has_method(class, "__getattr__")) {
                     self.missing.push(Missing { object, name, to, site });
                 } else if order.iter().any(|class| self.hierarchy.has_library_base(*class)) {
@@ -84,7 +84,7 @@ impl Solver<'_> {
             }
             Value::Class(class) => {
                 if let Some(attribute) = self.class_attribute(class, name) {
-                    self.on(attribute, Use::Bind { receiver: value, to, site });
+                    self.add_use(attribute, Use::Bind { receiver: value, to, site });
                 }
             }
             // `hk.transform(f).apply`, `jax.jit(f).lower`
@@ -136,7 +136,7 @@ impl Solver<'_> {
         let name = self.names[name as usize].clone();
         let found = order.iter().skip(1).find_map(|base| self.own_attribute(*base, &name));
         if let Some(attribute) = found {
-            self.on(attribute, Use::Bind { receiver: value, to, site: Some(site) });
+            self.add_use(attribute, Use::Bind { receiver: value, to, site: Some(site) });
         }
     }
 
@@ -153,7 +153,7 @@ impl Solver<'_> {
         {
             self.objects[object as usize].stored.insert(name);
             let to = self.field(object, Field::Name(name));
-            return self.on(from, Use::Bind { receiver: instance, to, site: None });
+            return self.add_use(from, Use::Bind { receiver: instance, to, site: None });
         }
         let Value::Instance(object) = value else { return };
         self.objects[object as usize].stored.insert(name);
@@ -164,7 +164,7 @@ impl Solver<'_> {
         self.operate(value, Operation::SetAttribute, result, site);
         // `@name.setter`
         if let Some(attribute) = self.class_attribute(class, name) {
-            self.on(attribute, Use::Set { receiver: value, from, site });
+            self.add_use(attribute, Use::Set { receiver: value, from, site });
         }
     }
 
@@ -262,7 +262,7 @@ impl Solver<'_> {
         let Some(class) = self.objects[object as usize].class else { return };
         if self.is_property(class) {
             let getters = self.getters(class);
-            self.on(getters, Use::Get { receiver, to, site });
+            self.add_use(getters, Use::Get { receiver, to, site });
         }
     }
 
@@ -391,7 +391,7 @@ impl Solver<'_> {
     pub(super) fn put(&mut self, base: Cell, field: Field, from: Cell) {
         match self.display(base) {
             Some(container) => self.put_into(container, field, from),
-            None => self.on(base, Use::Put { field, from }),
+            None => self.add_use(base, Use::Put { field, from }),
         }
     }
 
@@ -422,8 +422,8 @@ impl Solver<'_> {
         };
         for method in self.special_methods(class, operation).iter().copied() {
             let bound = self.new_cell();
-            self.on(method, Use::Bind { receiver: value, to: bound, site: Some(site) });
-            self.on(bound, Use::Invoke { to, site });
+            self.add_use(method, Use::Bind { receiver: value, to: bound, site: Some(site) });
+            self.add_use(bound, Use::Invoke { to, site });
         }
     }
 
@@ -455,7 +455,7 @@ impl Solver<'_> {
             Some(self.cell(class.document, *node))
         });
         if let Some(metaclass) = metaclass {
-            self.on(metaclass, use_);
+            self.add_use(metaclass, use_);
         }
     }
 }

@@ -44,7 +44,7 @@ impl Solver<'_> {
                         for (position, name) in rest.iter().enumerate() {
                             let next = if position + 1 == rest.len() { to } else { self.new_cell() };
                             let name = self.name_id(name);
-                            self.on(from, Use::Load { name, to: next, site: None });
+                            self.add_use(from, Use::Load { name, to: next, site: None });
                             from = next;
                         }
                     }

@@ -25,7 +25,7 @@ pub(super) struct Solver<'a> {
     pub(super) flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
     pub(super) modules: Modules<'a>,
     pub(super) hierarchy: &'a Hierarchy,
-    pub(super) first: IndexVec<DocumentIndex, Cell>,
+    pub(super) first_cells: IndexVec<DocumentIndex, Cell>,
     pub(super) values: Vec<Values>,
     pub(super) successors: Vec<Distinct<Cell>>,
     pub(super) uses: Vec<Distinct<Use>>,
@@ -62,10 +62,10 @@ pub(super) fn solve(
 ) -> PossibleCalls {
     let flows: IndexVec<DocumentIndex, Arc<FileFlow>> =
         documents.iter().map(|document| Arc::clone(file_flow(db, *document))).collect();
-    let mut first = IndexVec::new();
+    let mut first_cells = IndexVec::new();
     let mut cells = 0;
     for flow in &flows {
-        first.push(cells);
+        first_cells.push(cells);
         cells += flow.code.nodes;
     }
     let mut solver = Solver {
@@ -73,7 +73,7 @@ pub(super) fn solve(
         flows,
         modules: Modules::of(db, documents),
         hierarchy,
-        first,
+        first_cells,
         values: Vec::new(),
         successors: Vec::new(),
         uses: Vec::new(),
@@ -120,7 +120,7 @@ impl<'a> Solver<'a> {
     }
 
     pub(super) fn cell(&self, document: DocumentIndex, node: Node) -> Cell {
-        self.first[document] + node.as_u32()
+        self.first_cells[document] + node.as_u32()
     }
 
     pub(super) fn name_id(&mut self, name: &str) -> u32 {
@@ -191,7 +191,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    pub(super) fn on(&mut self, cell: Cell, use_: Use) {
+    /// Records a use of every value that the cell contains, now or later.
+    pub(super) fn add_use(&mut self, cell: Cell, use_: Use) {
         if !self.uses[cell as usize].insert(use_) {
             return;
         }

@@ -74,7 +74,7 @@ impl Solver<'_> {
                     if let Some(attribute) = self.own_attribute(*class, name)
                         && !self.uses[attribute as usize].has(&use_)
                     {
-                        self.on(attribute, use_);
+                        self.add_use(attribute, use_);
                         found = true;
                     }
                 }

@@ -27,7 +27,7 @@ pub(super) fn function<'a>(
     path: &FunctionPath,
 ) -> Option<&'a ast::StmtFunctionDef> {
     let (_, entry) = definitions(db, file).find(path)?;
-    named_at(module, entry.name_range)
+    function_named_at(module, entry.name_range)
 }
 
 /// A method with a name that no other method of the file has.
@@ -39,10 +39,11 @@ pub(super) fn method<'a>(
 ) -> Option<&'a ast::StmtFunctionDef> {
     let mut functions = definitions(db, file).functions.iter();
     let entry = functions.find(|entry| entry.path.qualname.rsplit('.').next() == Some(name))?;
-    named_at(module, entry.name_range)
+    function_named_at(module, entry.name_range)
 }
 
-fn named_at(module: &ParsedModuleRef, name: TextRange) -> Option<&ast::StmtFunctionDef> {
+/// The function whose name has this range.
+fn function_named_at(module: &ParsedModuleRef, name: TextRange) -> Option<&ast::StmtFunctionDef> {
     let mut finder = Finder { name, function: None, class: None };
     finder.visit_body(module.suite());
     finder.function

@@ -368,7 +368,7 @@ void ag_call_free(Call *call) { delete call; }
 
 size_t ag_call_returns(const Call *call) { return call->op.schema().returns().size(); }
 
-// `fillings` holds a tree for each hole, in order. Writes as many results as the schema has returns; on failure none.
+// `fillings` holds a tree for each hole, in order. Writes as many results as the schema has returns. On failure, writes none.
 bool ag_call_run(const Call *call, const Value *fillings, Value *results, Failure *failure) {
   Value *out = results;
   bool done = guarded(failure, [&] {

@@ -1,5 +1,5 @@
-//! ATen operators by name, through c10's dispatcher: any operator of the loaded libraries, prepared once and
-//! called many times. This is the only module that calls C++.
+//! Calls ATen operators by name through c10's dispatcher. A call of any operator of the loaded libraries is prepared
+//! once and run many times. This is the only module that calls C++.
 
 #![allow(unsafe_code)]
 
@@ -40,7 +40,7 @@ pub struct Argument<'a> {
 
 impl<'a> Argument<'a> {
     pub const NONE: Self = Self::integer(raw::Tag::None, 0);
-    /// Filled in by `Call::run`.
+    /// An argument that each `Call::run` supplies.
     pub const HOLE: Self = Self::integer(raw::Tag::Hole, 0);
 
     const fn new(tag: raw::Tag, length: u64, payload: raw::Payload) -> Self {
@@ -72,7 +72,7 @@ impl<'a> Argument<'a> {
         Self::new(raw::Tag::String, text.len() as u64, raw::Payload { text: text.as_ptr().cast() })
     }
 
-    /// The items are the trees that follow.
+    /// A list whose items are the trees that follow.
     pub const fn list(length: usize) -> Self {
         Self::new(raw::Tag::List, length as u64, raw::Payload { integer: 0 })
     }
@@ -229,7 +229,7 @@ impl Call {
         self.returns
     }
 
-    /// Runs the call with one tree per hole and appends the results.
+    /// Runs the call with one tree for each hole, and appends the results to `outputs`.
     pub fn run(&self, fillings: &[Argument<'_>], outputs: &mut Vec<Output>) -> Result<(), AtenError> {
         if trees(fillings) != Some(self.holes) {
             return Err(AtenError { kind: ErrorKind::Type, message: "a hole has no value".into() });
@@ -308,6 +308,7 @@ unsafe fn output(value: raw::Value) -> Output {
     }
 }
 
+/// Converts a failure of the C++ code to an error, and frees its message.
 fn failed(failure: raw::Failure) -> AtenError {
     let message = match NonNull::new(failure.text) {
         None => String::from("libtorch is out of memory"),
@@ -343,8 +344,8 @@ pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
     }
 }
 
-/// A number as a tensor that torch promotes like a number ("wrapped number").
-/// `other_dtype` is the dtype of the other operand, to avoid a conversion.
+/// A number as a tensor that torch promotes like a number ("wrapped number"). `other_dtype` is the dtype of the other
+/// operand: with this dtype, the operator need not convert the tensor.
 pub fn number(number: Argument<'_>, other_dtype: DType) -> Result<Tensor, AtenError> {
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
     let other_dtype = i32::try_from(dtype_number(other_dtype)).unwrap_or(-1);
@@ -367,8 +368,8 @@ pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
     }
 }
 
-/// Whether an in-place write to the tensor is unobservable: the tensor and its storage have a single owner,
-/// and torch allocated the storage.
+/// Whether an in-place write to the tensor is unobservable, because the tensor and its storage have a single owner and
+/// torch allocated the storage.
 pub fn is_uniquely_owned(tensor: &Tensor) -> bool {
     // SAFETY: the tensor is alive.
     unsafe { raw::ag_is_sole(tensor.as_ptr()) }
@@ -459,7 +460,7 @@ pub fn view(tensor: &Tensor, sizes: &[usize], strides: &[usize], offset: usize) 
     }
 }
 
-/// Loads the CUDA kernels into a program that was not linked with them. `false` if there are none.
+/// Loads the CUDA kernels into a program that was not linked with them. Returns `false` if there are none.
 pub fn load_cuda() -> bool {
     // SAFETY: loads a library of torch.
     unsafe { raw::ag_load_cuda() }
@@ -490,8 +491,8 @@ pub fn version() -> &'static str {
     unsafe { std::ffi::CStr::from_ptr(raw::ag_version()) }.to_str().unwrap_or("unknown")
 }
 
-/// While this guard lives, operators on this thread bypass autograd and autocast: a graph computes gradients with its own
-/// nodes.
+/// While this guard lives, operators on this thread bypass autograd and autocast: a graph computes gradients with its
+/// own nodes.
 #[derive(Debug)]
 pub struct NoAutogradGuard {
     raw: NonNull<raw::Mode>,

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a saved function on the given inputs, and writes or prints its results.
 fn run(arguments: &Arguments) -> Result<()> {
     set_threads(arguments.threads);
     let saved = SavedModel::load(&arguments.model)?.on(arguments.device)?;

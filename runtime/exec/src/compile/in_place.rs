@@ -12,7 +12,7 @@ impl Compiler<'_> {
     pub(super) fn in_place(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled<bool> {
         let dies = |operand: &Operand| operand.value().is_some_and(|value| life.operands.contains(&value));
         let tensor = |operand: &Operand| match self.assigned[operand.value()?.index()] {
-            Some(Register::Tensor(ten)) => Some(ten),
+            Some(Register::Tensor(reg)) => Some(reg),
             _ => None,
         };
         let [output] = node.outputs[..] else { return Ok(false) };

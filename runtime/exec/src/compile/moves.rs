@@ -47,11 +47,11 @@ impl Compiler<'_> {
             .collect();
         for (between, register) in temporaries {
             let source = match between {
-                Register::Scalar(num, kind) => {
-                    Source::Scalar(TypedScalar { input: ScalarInput::Register(num), kind })
+                Register::Scalar(reg, kind) => {
+                    Source::Scalar(TypedScalar { input: ScalarInput::Register(reg), kind })
                 }
-                Register::Tensor(ten) => Source::Tensor(ten, true),
-                Register::Object(any) => Source::Object(any, true),
+                Register::Tensor(reg) => Source::Tensor(reg, true),
+                Register::Object(reg) => Source::Object(reg, true),
             };
             self.move_to(source, register);
             self.registers.release(between);
@@ -69,6 +69,7 @@ impl Compiler<'_> {
         }
     }
 
+    /// Adds the step that moves a value from a source to a register.
     pub(super) fn move_to(&mut self, source: Source, register: Register) {
         let number = |value: &Value| match value {
             Value::Int(value) => Some((value.cast_unsigned(), Kind::Int)),
@@ -99,11 +100,11 @@ impl Compiler<'_> {
 
 fn register_read_by(source: &Source) -> Option<Register> {
     match source {
-        Source::Scalar(TypedScalar { input: ScalarInput::Register(num), kind }) => {
-            Some(Register::Scalar(*num, *kind))
+        Source::Scalar(TypedScalar { input: ScalarInput::Register(reg), kind }) => {
+            Some(Register::Scalar(*reg, *kind))
         }
-        Source::Tensor(ten, _) => Some(Register::Tensor(*ten)),
-        Source::Object(any, _) => Some(Register::Object(*any)),
+        Source::Tensor(reg, _) => Some(Register::Tensor(*reg)),
+        Source::Object(reg, _) => Some(Register::Object(*reg)),
         _ => None,
     }
 }

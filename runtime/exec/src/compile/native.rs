@@ -1,5 +1,5 @@
-//! Native segments: a native step is followed by the libtorch steps of the same nodes. The libtorch steps run if the
-//! native step cannot: an input has a different layout, or an operator would raise.
+//! Compiles native segments. The native step of a segment is followed by the libtorch steps of the same nodes. These
+//! run if the native step cannot, because an input has a different layout or an operator would raise an exception.
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};
@@ -20,12 +20,12 @@ pub(super) struct Open {
 }
 
 impl Compiler<'_> {
-    /// Emits a native step if a native segment starts at the first of these nodes. Segments are not nested.
+    /// If a native segment starts at the first of these nodes, emits its native step. Segments are not nested.
     pub(super) fn native(&mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Open> {
         if self.is_native || self.tier == Tier::Torch {
             return None;
         }
-        let fewest = if self.tier == Tier::Always { 0 } else { ag_native::FEWEST_OPERATORS };
+        let fewest = if self.tier == Tier::Always { 0 } else { ag_native::MIN_OPERATORS };
         let passes = crate::tier::native_passes();
         let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest, passes)?;
         let register = |value: &Value| self.assigned[value.index()];
@@ -36,8 +36,8 @@ impl Compiler<'_> {
         dying.dedup();
         let dead = dying.iter().filter_map(|value| match register(value)? {
             Register::Scalar(..) => None,
-            Register::Tensor(ten) => Some(Dead::Tensor(ten)),
-            Register::Object(any) => Some(Dead::Object(any)),
+            Register::Tensor(reg) => Some(Dead::Tensor(reg)),
+            Register::Object(reg) => Some(Dead::Object(reg)),
         });
         let native = Native {
             inputs,

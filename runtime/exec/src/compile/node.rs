@@ -9,6 +9,7 @@ use crate::value::Value;
 use ag_graph::liveness::NodeLife;
 
 impl Compiler<'_> {
+    /// Compiles an `if`: both branches end by moving their results to the registers of the outputs.
     pub(super) fn branch(&mut self, node: &Node, life: &NodeLife) -> Compiled {
         let condition = self.input(&node.operands[0])?;
         let unless = self.step_releasing(Step::JumpIfFalse { condition, to: 0 }, &life.operands);
@@ -34,6 +35,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Compiles a `while`. The carried variables keep their registers in all iterations.
     pub(super) fn while_loop(&mut self, node: &Node, life: &NodeLife) -> Compiled {
         let [condition, body] = &node.regions[..] else {
             return Err("a `while` must have two regions".into());
@@ -56,12 +58,13 @@ impl Compiler<'_> {
         self.bind(&node.outputs, &carried)
     }
 
+    /// Compiles a `for`, with registers for the index, the remaining number of iterations and the step.
     pub(super) fn for_loop(&mut self, node: &Node, life: &NodeLife) -> Compiled {
         let body = &node.regions[0];
         let [start, stop, by] = [0, 1, 2].map(|index| self.input(&node.operands[index]));
         let (index, left, step) = (self.registers.number(), self.registers.number(), self.registers.number());
         self.step(Step::ForStart { index, left, step, start: start?, stop: stop?, by: by? });
-        let counters = [index, left, step].map(|num| Register::Scalar(num, Kind::Int));
+        let counters = [index, left, step].map(|reg| Register::Scalar(reg, Kind::Int));
         self.registers.hold(&counters);
         let carried = self.carry(&body.params[1..], &node.operands[3..], &life.operands)?;
         self.bind(&body.params[..1], &counters[..1])?;
@@ -117,6 +120,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Compiles a node without regions.
     pub(super) fn simple(&mut self, node: &Node, life: &NodeLife) -> Compiled {
         let (operands, dies) = (&node.operands[..], &life.operands[..]);
         match &node.op {
@@ -201,6 +205,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Compiles an operation on lists.
     fn list(&mut self, node: &Node, dies: &[ir::Value]) -> Compiled {
         let operands = &node.operands[..];
         let nothing = || Operand::None;
@@ -259,7 +264,7 @@ impl Compiler<'_> {
 
     fn object_output(&mut self, output: ir::Value) -> Compiled<ObjectReg> {
         match self.define(output) {
-            Register::Object(any) => Ok(any),
+            Register::Object(reg) => Ok(reg),
             _ => Err(format!("unexpected result type {}", self.function.ty(output))),
         }
     }
@@ -268,14 +273,14 @@ impl Compiler<'_> {
     fn object_operand(&mut self, operand: &Operand) -> Compiled<ObjectReg> {
         if let Operand::Value(value) = operand {
             return match self.register_of(*value)? {
-                Register::Object(any) => Ok(any),
+                Register::Object(reg) => Ok(reg),
                 _ => Err(format!("{} has no items", self.function.ty(*value))),
             };
         }
         let source = self.sources(std::slice::from_ref(operand), &[])?.remove(0);
-        let any = self.registers.unused_object();
-        self.move_to(source, Register::Object(any));
-        Ok(any)
+        let reg = self.registers.unused_object();
+        self.move_to(source, Register::Object(reg));
+        Ok(reg)
     }
 
     fn kind(&self, operand: &Operand) -> Compiled<Kind> {
@@ -283,6 +288,7 @@ impl Compiler<'_> {
         Kind::of(&ty).ok_or_else(|| format!("expected a number, found {ty}"))
     }
 
+    /// Compiles an operation on numbers, after conversion of the operands to one kind.
     fn scalar(&mut self, scalar: Scalar, node: &Node, dies: &[ir::Value]) -> Compiled {
         let operands = &node.operands[..];
         let wanted = Kind::of(self.function.ty(node.outputs[0])).ok_or("the result must be a number")?;
@@ -319,7 +325,7 @@ impl Compiler<'_> {
             self.assigned[node.outputs[0].index()] = Some(Register::Scalar(*out, wanted));
         }
         self.step(step);
-        between.into_iter().for_each(|num| self.registers.release(Register::Scalar(num, Kind::Int)));
+        between.into_iter().for_each(|reg| self.registers.release(Register::Scalar(reg, Kind::Int)));
         self.release(dies, true);
         Ok(())
     }

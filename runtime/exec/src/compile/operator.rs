@@ -1,4 +1,4 @@
-//! Compiles ATen operators: a direct binding if `typed` has one, otherwise a call through the dispatcher.
+//! Compiles ATen operators: to a direct call if `typed` has a binding, otherwise to a call through the dispatcher.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Node, Operand};
@@ -6,10 +6,11 @@ use ag_graph::ir::{Node, Operand};
 use super::{Compiled, Compiler};
 use crate::aten::{self, Argument, Call};
 use crate::plan::{Operator, Register, ScalarInput, Slice, Source, Step, TensorReg, TypedScalar};
-use crate::typed::{Binary, Form, MOST_INTS, Typed, typed};
+use crate::typed::{Binary, Form, MAX_INTS, Typed, typed};
 use ag_graph::liveness::NodeLife;
 
 impl Compiler<'_> {
+    /// Compiles a call of an operator: in place if possible, else as a direct call, else through the dispatcher.
     pub(super) fn operator(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled {
         if self.in_place(name, node, life)? {
             return Ok(());
@@ -31,6 +32,7 @@ impl Compiler<'_> {
         self.boxed(name, node, life)
     }
 
+    /// The form of an operand, by which a direct call is selected.
     fn form<'o>(&self, operand: &'o Operand) -> Form<'o> {
         match operand {
             Operand::None => Form::None,
@@ -55,6 +57,7 @@ impl Compiler<'_> {
         }
     }
 
+    /// A step that calls a function directly. `None` if the function does not support these operands.
     fn direct(&mut self, function: Typed, out: TensorReg, operands: &[Operand]) -> Compiled<Option<Step>> {
         let mut tensors = Vec::new();
         let mut ints = Vec::new();
@@ -67,11 +70,11 @@ impl Compiler<'_> {
             (Typed::Binary(f), [a, b, ..]) => Some(Step::Binary { f, out, a: *a, b: *b }),
             (Typed::Ternary(f), [a, b, c, ..]) => Some(Step::Ternary { f, out, a: *a, b: *b, c: *c }),
             (Typed::WithScalar(f), [a, ..]) => self.with_number(f, out, *a, operands)?,
-            (Typed::WithInts(f), [a, ..]) if ints.len() <= MOST_INTS => {
+            (Typed::WithInts(f), [a, ..]) if ints.len() <= MAX_INTS => {
                 let ints = Slice::add(&mut self.plan.tables.inputs, ints);
                 Some(Step::WithInts { f, out, a: *a, ints })
             }
-            (Typed::Indexed(f), [a, b, ..]) if ints.len() <= MOST_INTS => {
+            (Typed::Indexed(f), [a, b, ..]) if ints.len() <= MAX_INTS => {
                 let ints = Slice::add(&mut self.plan.tables.inputs, ints);
                 Some(Step::Indexed { f, out, a: *a, b: *b, ints })
             }
@@ -90,7 +93,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// Flattens tensors and integers in order. Missing slice bounds become the ends.
+    /// Flattens tensors and integers in order. A missing bound of a slice becomes the start or the end of the
+    /// dimension.
     fn flatten(
         &self,
         operand: &Operand,
@@ -104,8 +108,8 @@ impl Compiler<'_> {
             }
             Operand::Value(value) => {
                 match self.register_of(*value)? {
-                    Register::Tensor(ten) => tensors.push(ten),
-                    Register::Scalar(num, _) => ints.push(ScalarInput::Register(num)),
+                    Register::Tensor(reg) => tensors.push(reg),
+                    Register::Scalar(reg, _) => ints.push(ScalarInput::Register(reg)),
                     Register::Object(_) => {}
                 }
                 Ok(())
@@ -125,7 +129,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// A literal is converted to a tensor at compile time, a scalar register in each run.
+    /// A step with a tensor and a number. A literal is converted to a tensor at compile time, a scalar register in each
+    /// run.
     fn with_number(
         &mut self,
         f: Binary,
@@ -152,6 +157,8 @@ impl Compiler<'_> {
         Kind::of(&self.function.type_of(operand)).unwrap_or(Kind::Int)
     }
 
+    /// Adds a step that calls the operator through torch's dispatcher. Values that are known only in a run are holes in
+    /// the prepared arguments.
     fn boxed(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled {
         let mut arguments = Vec::new();
         let mut holes = Vec::new();
@@ -169,6 +176,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Appends an operand to the arguments of a call, or a hole and its source.
     fn argument<'o>(
         &mut self,
         operand: &'o Operand,

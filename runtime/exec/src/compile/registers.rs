@@ -12,8 +12,8 @@ pub(super) struct RegisterAllocator {
     pub(super) objects: Bank,
     /// Registers of loop-carried values, which are kept until the loop ends.
     held: Vec<Register>,
-    /// For each open `if`, the outer registers that a branch has released. They stay allocated until the `if`
-    /// is closed, because the other branch still reads them.
+    /// For each open `if`, the registers from outside that a branch has released. They stay allocated until the `if` is
+    /// closed, because the other branch may read them.
     branches: Vec<Vec<Register>>,
 }
 
@@ -81,9 +81,9 @@ impl RegisterAllocator {
             return;
         }
         let (bank, index) = match register {
-            Register::Scalar(num, _) => (&mut self.scalars, num.0),
-            Register::Tensor(ten) => (&mut self.tensors, ten.0),
-            Register::Object(any) => (&mut self.objects, any.0),
+            Register::Scalar(reg, _) => (&mut self.scalars, reg.0),
+            Register::Tensor(reg) => (&mut self.tensors, reg.0),
+            Register::Object(reg) => (&mut self.objects, reg.0),
         };
         let is_from_outside = bank.depth[index as usize] < self.branches.len();
         match self.branches.last_mut() {
@@ -109,7 +109,7 @@ impl RegisterAllocator {
         self.held.extend(registers);
     }
 
-    /// Stops keeping the last `count` registers.
+    /// Ends holding the last `count` registers.
     pub(super) fn unhold(&mut self, count: usize) {
         self.held.truncate(self.held.len() - count);
     }

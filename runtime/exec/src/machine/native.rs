@@ -40,8 +40,8 @@ impl Scratch {
                     .ok()
                     .and_then(|tensor| aten::address(tensor, element.dtype(), sizes, strides))
                     .map(|address| address as usize as u64),
-                (Input::Number(_), Register::Scalar(num, _)) => {
-                    Some(registers.scalar(ScalarInput::Register(*num)))
+                (Input::Number(_), Register::Scalar(reg, _)) => {
+                    Some(registers.scalar(ScalarInput::Register(*reg)))
                 }
                 _ => None,
             };
@@ -57,8 +57,7 @@ impl Scratch {
             self.addresses.push(address);
             self.tensors.push(tensor);
         }
-        // SAFETY: the inputs have the dtypes and sizes of the segment and are contiguous, and the tensors that it
-        // writes are new and have the dtypes, sizes and strides of the segment.
+        // SAFETY: the inputs and the new tensors have the dtypes, sizes and strides of the segment.
         let run = unsafe { native.segment.run(&mut self.memory, &self.inputs, &self.addresses, poll) };
         native.backoff.count(run.is_err());
         let Ok(numbers) = run else { return false };
@@ -82,7 +81,7 @@ impl Scratch {
         for dead in &native.dead {
             match dead {
                 Dead::Tensor(reg) => drop(registers.tensor_mut(*reg).take()),
-                Dead::Object(any) => *registers.object_mut(*any) = Value::None,
+                Dead::Object(reg) => *registers.object_mut(*reg) = Value::None,
             }
         }
         let mut numbers = numbers.iter();
@@ -91,15 +90,15 @@ impl Scratch {
         let mut tensors = self.tensors.drain(..);
         for (register, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
             match (register, output) {
-                // The tensors are in the order of the outputs. Between them are tensors that are not outputs
-                // themselves, but have views that are.
+                // The tensors are in the order of the outputs. Tensors that are no outputs, but have views that are
+                // outputs, are skipped.
                 (Register::Tensor(reg), Output::Tensor(index)) => {
                     *registers.tensor_mut(*reg) = tensors.nth(index - taken);
                     taken = index + 1;
                 }
                 (Register::Tensor(reg), Output::View(_)) => *registers.tensor_mut(*reg) = views.next(),
-                (Register::Scalar(num, _), Output::Number(_)) => {
-                    *registers.scalar_mut(*num) = numbers.next().copied().unwrap_or_default();
+                (Register::Scalar(reg, _), Output::Number(_)) => {
+                    *registers.scalar_mut(*reg) = numbers.next().copied().unwrap_or_default();
                 }
                 _ => {}
             }

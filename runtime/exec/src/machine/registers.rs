@@ -7,7 +7,7 @@ use crate::aten::{Argument, AtenError, Output};
 use crate::error::Fault;
 use crate::list;
 use crate::plan::{Function, ObjectReg, Register, ScalarInput, ScalarReg, Source, TensorReg, TypedScalar};
-use crate::typed::MOST_INTS;
+use crate::typed::MAX_INTS;
 use crate::value::Value;
 
 #[derive(Debug, Default)]
@@ -45,14 +45,14 @@ impl Registers {
         self.frame = before;
     }
 
-    pub(super) fn scalar_mut(&mut self, num: ScalarReg) -> &mut u64 {
-        &mut self.scalars[self.frame.scalars + num.0 as usize]
+    pub(super) fn scalar_mut(&mut self, reg: ScalarReg) -> &mut u64 {
+        &mut self.scalars[self.frame.scalars + reg.0 as usize]
     }
 
     pub(super) fn scalar(&self, input: ScalarInput) -> u64 {
         match input {
             ScalarInput::Const(bits) => bits,
-            ScalarInput::Register(num) => self.scalars[self.frame.scalars + num.0 as usize],
+            ScalarInput::Register(reg) => self.scalars[self.frame.scalars + reg.0 as usize],
         }
     }
 
@@ -69,18 +69,20 @@ impl Registers {
         self.tensor_mut(reg).take().ok_or_else(unbound)
     }
 
-    pub(super) fn object_mut(&mut self, any: ObjectReg) -> &mut Value {
-        &mut self.objects[self.frame.objects + any.0 as usize]
+    pub(super) fn object_mut(&mut self, reg: ObjectReg) -> &mut Value {
+        &mut self.objects[self.frame.objects + reg.0 as usize]
     }
 
-    pub(super) fn ints(&self, inputs: &[ScalarInput]) -> ([i64; MOST_INTS], usize) {
-        let mut ints = [0; MOST_INTS];
+    /// Integers from registers and constants, and their number.
+    pub(super) fn ints(&self, inputs: &[ScalarInput]) -> ([i64; MAX_INTS], usize) {
+        let mut ints = [0; MAX_INTS];
         for (int, input) in ints.iter_mut().zip(inputs) {
             *int = self.scalar(*input).cast_signed();
         }
-        (ints, inputs.len().min(MOST_INTS))
+        (ints, inputs.len().min(MAX_INTS))
     }
 
+    /// The value of a source. A source that releases its register moves the value out of it.
     pub(super) fn fetch(&mut self, source: &Source) -> Value {
         match source {
             Source::Scalar(TypedScalar { input, kind }) => boxed(self.scalar(*input), *kind),
@@ -88,29 +90,30 @@ impl Registers {
             Source::Tensor(reg, false) => {
                 self.tensor_mut(*reg).as_ref().map_or(Value::None, |tensor| tensor.shallow_clone().into())
             }
-            Source::Object(any, true) => std::mem::take(self.object_mut(*any)),
-            Source::Object(any, false) => self.object_mut(*any).clone(),
+            Source::Object(reg, true) => std::mem::take(self.object_mut(*reg)),
+            Source::Object(reg, false) => self.object_mut(*reg).clone(),
             Source::Const(value) => value.clone(),
             Source::List(items) => Value::list(items.iter().map(|item| self.fetch(item)).collect()),
         }
     }
 
+    /// Stores a value in a register. A number is widened to the kind of the register.
     pub(super) fn store(&mut self, register: Register, value: Value) -> Result<(), Fault> {
         match (register, value) {
-            (Register::Object(any), value) => *self.object_mut(any) = value,
+            (Register::Object(reg), value) => *self.object_mut(reg) = value,
             (Register::Tensor(reg), Value::Tensor(tensor)) => *self.tensor_mut(reg) = Some(tensor.into()),
             (Register::Tensor(reg), Value::None) => *self.tensor_mut(reg) = None,
             (Register::Tensor(_), value) => {
                 return Err(Fault::Type(format!("expected a Tensor, found {}", value.kind())));
             }
-            (Register::Scalar(num, wanted), value) => {
+            (Register::Scalar(reg, wanted), value) => {
                 let number = match value {
                     Value::Int(value) => widen(value.cast_unsigned(), Kind::Int, wanted),
                     Value::Float(value) => widen(value.to_bits(), Kind::Float, wanted),
                     Value::Bool(value) => widen(u64::from(value), Kind::Bool, wanted),
                     _ => None,
                 };
-                *self.scalar_mut(num) = number.ok_or_else(|| {
+                *self.scalar_mut(reg) = number.ok_or_else(|| {
                     Fault::Type(format!("expected {}, found {}", name(wanted), value.kind()))
                 })?;
             }
@@ -155,6 +158,7 @@ impl Registers {
         }
     }
 
+    /// The argument for a scalar or a tensor.
     fn plain(&self, source: &Source) -> Argument<'_> {
         match source {
             Source::Scalar(number) => self.argument_of(*number),
@@ -165,9 +169,10 @@ impl Registers {
         }
     }
 
+    /// Appends the arguments for a source; for a list, the number of its items and the items.
     fn argument<'a>(&'a self, source: &'a Source, into: &mut Vec<Argument<'a>>) -> Result<(), Fault> {
         match source {
-            Source::Object(any, _) => value(&self.objects[self.frame.objects + any.0 as usize], into),
+            Source::Object(reg, _) => value(&self.objects[self.frame.objects + reg.0 as usize], into),
             Source::Const(constant) => value(constant, into),
             Source::List(items) => {
                 into.push(Argument::list(items.len()));
@@ -181,6 +186,7 @@ impl Registers {
     }
 }
 
+/// Appends the arguments for a value.
 fn value<'a>(from: &'a Value, into: &mut Vec<Argument<'a>>) -> Result<(), Fault> {
     into.push(match from {
         Value::None => Argument::NONE,

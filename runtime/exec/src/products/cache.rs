@@ -35,7 +35,7 @@ pub(super) fn store(threads: i32, table: &Table) {
     let Some(folder) = path.parent() else { return };
     let write = || -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
-        // Replaced as a whole: another process may read it.
+        // The file is replaced atomically, because another process may read it.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text(table).as_bytes())?;
         file.persist(&path)?;

@@ -2,7 +2,7 @@
 
 use tch::{Device, Kind, Tensor};
 
-/// Below this number of multiplications, the overhead of other kernels is larger than their gain.
+/// The minimum number of multiplications. For fewer, the overhead of other kernels is larger than their gain.
 pub(super) const SMALLEST: u64 = 1 << 17;
 
 /// All products with at least this number of multiplications are assumed to have the same fastest kernel.
@@ -67,7 +67,7 @@ impl ProductKind {
     /// Rows, inner dimension and columns of a product of this kind and size.
     pub(super) fn example(self, size: usize) -> [i64; 3] {
         const SOME: f64 = 8.0;
-        // Many rows are usually a batch, which is small compared with the size of a layer.
+        // If there are many rows, they are usually a batch, which is small compared with the size of a layer.
         const BATCH: f64 = 64.0;
         // The number of multiplications is between this size and the next one.
         let multiplications = (SMALLEST << size) as f64 * std::f64::consts::SQRT_2;

@@ -132,8 +132,8 @@ mod tests {
                     for kernel in Kernel::ALL {
                         let found = kernel.run(added.as_ref(), &a, &b).unwrap();
                         assert!(found.is_contiguous(), "{kernel:?}");
-                        let apart = (found - &exact).abs().max().double_value(&[]);
-                        assert!(apart < 1e-4, "{kernel:?} [{rows}, {inner}, {columns}]: {apart}");
+                        let error = (found - &exact).abs().max().double_value(&[]);
+                        assert!(error < 1e-4, "{kernel:?} [{rows}, {inner}, {columns}]: {error}");
                     }
                 }
             }

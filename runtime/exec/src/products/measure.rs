@@ -7,19 +7,21 @@ use tch::{Device, Kind, Tensor};
 use super::class::{ProductKind, SIZES};
 use super::kernels::Kernel;
 
-/// The number of turns. In each, every kernel runs once.
+/// The number of turns. In each turn, every kernel runs once.
 const TURNS: usize = 7;
 
-/// A kernel replaces libtorch's if its fastest run takes less than this fraction of the time of libtorch's fastest run,
-/// and if it is faster in almost all turns: on a loaded machine, one fast run may be a coincidence.
+/// A kernel replaces libtorch's only if its fastest run takes less than this fraction of the time of libtorch's fastest
+/// run.
 const FASTER: f64 = 0.93;
-const MOST_SLOWER_TURNS: usize = 1;
+/// It must also be faster in all turns except for this many: on a loaded machine, one fast run may be a coincidence.
+const MAX_SLOWER_TURNS: usize = 1;
 
-/// The fastest kernel for each size of products of a kind. Takes about 20 ms.
+/// Measures the fastest kernel for each size of products of a kind. This takes about 20 ms.
 pub(super) fn fastest(kind: ProductKind) -> [Kernel; SIZES] {
     std::array::from_fn(|size| fastest_of_size(kind, size).unwrap_or(Kernel::Torch))
 }
 
+/// Measures the kernels on matrices of this size, and returns the fastest one. `None` if a kernel fails.
 fn fastest_of_size(kind: ProductKind, size: usize) -> Option<Kernel> {
     let [rows, inner, columns] = kind.example(size);
     let a = matrix(rows, inner, kind.is_transposed[0])?;
@@ -40,7 +42,7 @@ fn fastest_of_size(kind: ProductKind, size: usize) -> Option<Kernel> {
     let fastest = (0..Kernel::ALL.len()).min_by_key(|kernel| least(*kernel))?;
     let slower_turns = turns.iter().filter(|turn| turn[fastest] > turn[0]).count();
     let is_faster = least(fastest).as_secs_f64() < FASTER * least(0).as_secs_f64();
-    (is_faster && slower_turns <= MOST_SLOWER_TURNS).then_some(Kernel::ALL[fastest])
+    (is_faster && slower_turns <= MAX_SLOWER_TURNS).then_some(Kernel::ALL[fastest])
 }
 
 /// A matrix of ones, stored by columns if it is transposed.

@@ -15,10 +15,10 @@ pub(super) type Table = [Option<[Kernel; SIZES]>; KINDS];
 /// The tables by the number of threads.
 static TABLES: LazyLock<RwLock<FxHashMap<i32, Table>>> = LazyLock::new(RwLock::default);
 
-/// Held while a class is measured: two measurements would disturb each other.
+/// Locked while a class is measured, because two measurements would disturb each other.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// The fastest kernel for products of a class. The first product of a kind waits while the kind is measured.
+/// The fastest kernel for products of a class. Measures the kind of the class when it is first needed.
 pub(super) fn fastest(class: Class) -> Kernel {
     let threads = crate::threads();
     let row = known(threads, class.kind).unwrap_or_else(|| add(threads, class.kind));

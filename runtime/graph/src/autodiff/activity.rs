@@ -12,7 +12,7 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// `regions` are nested regions, outermost first.
+    /// `regions` contains the nodes of nested regions, outermost first.
     pub(super) fn new(
         values: &[ValueInfo],
         regions: &[Vec<Node>],
@@ -66,8 +66,8 @@ pub(super) fn is_differentiable(ty: &Type) -> bool {
     }
 }
 
-/// Whether the gradient stops at a node. Under `torch.no_grad()` it stops at operators and calls; lists,
-/// branches and loops only pass values on, as in Python.
+/// Whether the gradient stops at a node. Under `torch.no_grad()` it stops at operators and calls. It does not stop at
+/// lists, branches and loops, which only pass values on, as in Python.
 pub(super) fn stops_gradient(node: &Node) -> bool {
     match &node.op {
         Op::Operator(operator) => !node.grad || depends_on_shape_only(operator),
@@ -95,6 +95,7 @@ impl Varying<'_> {
         nodes.iter().filter(|node| !stops_gradient(node)).for_each(|node| self.node(node));
     }
 
+    /// Marks the values that depend on an input through this node.
     fn node(&mut self, node: &Node) {
         match node.op {
             Op::If => {
@@ -161,6 +162,7 @@ impl Live {
         nodes.iter().rev().filter(|node| !stops_gradient(node)).for_each(|node| self.node(node));
     }
 
+    /// Marks the values on which an active output of this node depends.
     fn node(&mut self, node: &Node) {
         match node.op {
             Op::If => {
@@ -226,7 +228,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// Index of a loop's body region, of its first carried parameter, and of the first carried operand.
+/// The index of a loop's body region, of its first carried parameter, and of its first carried operand.
 pub(super) fn loop_layout(node: &Node) -> (usize, usize, usize) {
     if node.op == Op::For { (0, 1, 3) } else { (1, 0, 0) }
 }

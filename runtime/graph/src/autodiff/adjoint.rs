@@ -1,5 +1,5 @@
 //! Gradients of values. The gradient of a tensor is a tensor; the gradient of a list or a tuple contains the
-//! gradients of its items. Here they are created as zeros, summed and looked up.
+//! gradients of its items. This module creates zero gradients, sums gradients and looks them up.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +14,7 @@ use crate::ir::types::Type;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Adjoint {
     Whole(Operand),
-    /// Of a list: gradients of some items by literal index; all others are zero.
+    /// The gradient of a list, as the gradients of some items by literal index. All others are zero.
     Items(BTreeMap<i64, Operand>),
 }
 
@@ -33,7 +33,7 @@ impl Adjoints {
         self.of.insert(value, Adjoint::Whole(adjoint));
     }
 
-    /// The gradient as one operand. A gradient known by items is materialized first.
+    /// The gradient as one operand. If the gradient is known by items, the list is built first.
     pub(super) fn get(&mut self, emit: &mut Emit, value: Value) -> Option<Operand> {
         if let Adjoint::Items(items) = self.of.get(&value)? {
             let ty = emit.builder.ty(value).clone();
@@ -80,7 +80,7 @@ impl Adjoints {
             (None, Operand::Int(index)) => {
                 self.of.insert(list, Adjoint::Items(BTreeMap::from([(*index, more)])));
             }
-            // Indices from the front and from the back may alias.
+            // An index from the front and one from the back may be the same item.
             (Some(Adjoint::Items(items)), Operand::Int(index))
                 if items.keys().all(|key| (*key < 0) == (*index < 0)) =>
             {
@@ -117,6 +117,7 @@ pub(super) fn zero(emit: &mut Emit, value: Value) -> Operand {
     zeros(emit, value.into())
 }
 
+/// A gradient of zeros for a tensor, or for a list or tuple of tensors.
 pub(super) fn zeros(emit: &mut Emit, of: Operand) -> Operand {
     let ty = emit.ty(&of);
     match &ty {

@@ -14,6 +14,7 @@ use crate::ir::operand::Operand;
 use crate::ir::types::Type;
 
 impl Reverse<'_> {
+    /// Adds the derivative of an `if`: an `if` with the same condition, whose branches compute the gradients.
     pub(super) fn differentiate_if(&mut self, node: &mut Node, adjoints: &mut Adjoints) -> Result<(), Error> {
         let attrs = self.emit.attrs.clone();
         let outside = self.used_from_outside(&node.regions);
@@ -96,7 +97,8 @@ impl Reverse<'_> {
         let plain = Node { regions: Vec::new(), ..node.clone() };
         for (ty, values) in saved_values {
             let is_shared = values.iter().all(Option::is_some);
-            // Second derivatives need a value in each branch: an empty list in the other one.
+            // A second derivative needs a value in each branch. The value is in a list, which is empty in the other
+            // branch.
             let in_list = !is_shared && !self.emit.attrs.no_grad && is_differentiable(&ty);
             let output =
                 self.emit.builder.value(if in_list { Type::list(ty.clone()) } else { ty.clone() }, None);
@@ -131,7 +133,7 @@ impl Reverse<'_> {
     }
 }
 
-/// Placeholder for a value that this branch does not define.
+/// The placeholder for a value that this branch does not define.
 fn absent(ty: &Type) -> Operand {
     match ty {
         Type::Int => Operand::Int(0),

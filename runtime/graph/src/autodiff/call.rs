@@ -24,8 +24,8 @@ use crate::ir::types::Type;
 /// The functions of a graph under construction, and their derivatives.
 #[derive(Debug, Default)]
 pub struct Functions {
-    /// By id. `None` for the function being differentiated and for functions that are declared but not yet
-    /// defined.
+    /// The functions by id. `None` for the function that is differentiated, and for functions that are declared but not
+    /// yet defined.
     pub(super) known: Vec<Option<Function>>,
     derived: HashMap<DerivativeKey, Derivative>,
     /// The name of the entry, which no other function may have.
@@ -42,7 +42,7 @@ struct DerivativeKey {
 
 #[derive(Debug, Clone)]
 struct Derivative {
-    /// Also returns the saved values. `None` if the backward function recomputes them.
+    /// The function that also returns the saved values. `None` if the backward function recomputes them.
     forward: Option<FunctionId>,
     backward: FunctionId,
     /// For each operand, whether the backward function takes the sum of its gradients so far, after the seeds.
@@ -93,7 +93,7 @@ impl Functions {
         }
     }
 
-    /// Whether a function must not run twice: it draws random numbers or calls back into Python.
+    /// Whether a function must not run twice, because it draws random numbers or calls Python.
     fn happens_once(&self, id: FunctionId, seen: &mut HashSet<FunctionId>) -> bool {
         fn any(functions: &Functions, nodes: &[Node], seen: &mut HashSet<FunctionId>) -> bool {
             nodes.iter().any(|node| match &node.op {
@@ -109,6 +109,7 @@ impl Functions {
 }
 
 impl Reverse<'_> {
+    /// Adds the derivative of a call: a call of the derivative of the callee.
     pub(super) fn differentiate_call(
         &mut self,
         node: &mut Node,
@@ -162,6 +163,7 @@ impl Reverse<'_> {
         operand.value().filter(|value| self.activity.is_active(*value))
     }
 
+    /// The derivative of a function, which is created at the first use.
     fn derivative(&mut self, key: &DerivativeKey) -> Result<Derivative, Error> {
         if let Some(known) = self.functions.derived.get(key) {
             return Ok(known.clone());

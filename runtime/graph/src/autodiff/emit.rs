@@ -152,6 +152,7 @@ fn unknown() -> TensorType {
     TensorType { dtype: DType::F32, shape: None, device: Default::default() }
 }
 
+/// The result of an operation on integers that is known at compile time.
 fn folded(scalar: Scalar, operands: &[Operand]) -> Option<Operand> {
     match (scalar, operands) {
         (Scalar::Add, [Operand::Int(0), other] | [other, Operand::Int(0)])

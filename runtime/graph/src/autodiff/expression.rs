@@ -20,14 +20,14 @@ pub(super) struct Call {
     pub(super) typing: Typing,
 }
 
-/// How the result type is inferred.
+/// The way in which the result type is inferred.
 #[derive(Debug, Clone)]
 pub(super) enum Typing {
-    /// Operands are broadcast and promoted.
+    /// The operands are broadcast and promoted.
     Pointwise,
-    /// Broadcast; the result is boolean.
+    /// The operands are broadcast, and the result is boolean.
     Comparison,
-    /// The type of the operand with this index.
+    /// The result has the type of the operand with this index.
     Like(usize),
     Given(TensorType),
 }

@@ -1,4 +1,4 @@
-//! Operators without a rule: inlines torch's own derivative, captured as a function.
+//! Differentiates operators without a rule: inlines torch's derivative, which is captured as a function.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) fn apply(
     formulas: &mut dyn Formulas,
     operator: &Operator,
     node: &Node,
-    arrived: Vec<Option<Operand>>,
+    incoming: Vec<Option<Operand>>,
 ) -> Result<Vec<(Value, Operand)>, String> {
     let mut tensors = Vec::new();
     for operand in &node.operands {
@@ -31,7 +31,7 @@ pub(super) fn apply(
         .formula(operator, &node.operands, &types, &results)
         .map_err(|reason| format!("no derivative: {operator}: {reason}"))?;
     let mut arguments: Vec<Operand> = tensors.iter().copied().map(Operand::Value).collect();
-    for (output, gradient) in node.outputs.iter().zip(arrived) {
+    for (output, gradient) in node.outputs.iter().zip(incoming) {
         let gradient = match gradient {
             Some(gradient) => gradient,
             None if super::activity::is_differentiable(emit.builder.ty(*output)) => {
@@ -74,6 +74,7 @@ fn inlined(emit: &mut Emit, function: Function, arguments: &[Operand]) -> Vec<Op
     results
 }
 
+/// Replaces all values that a node defines by fresh ones.
 fn define(node: &mut Node, fresh: &mut dyn FnMut(&mut Value)) {
     node.outputs.iter_mut().for_each(&mut *fresh);
     for region in &mut node.regions {
@@ -82,6 +83,7 @@ fn define(node: &mut Node, fresh: &mut dyn FnMut(&mut Value)) {
     }
 }
 
+/// Replaces the values that a node uses, and sets whether the node has a gradient.
 fn rename(node: &mut Node, names: &HashMap<Value, Operand>, grad: bool) {
     node.grad = grad;
     node.operands.iter_mut().for_each(|operand| substitute(operand, names));

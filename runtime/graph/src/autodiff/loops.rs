@@ -115,7 +115,8 @@ impl Reverse<'_> {
         total.into()
     }
 
-    /// Stacks of the values from each iteration that the backward loop needs. The backward body pops them at its start.
+    /// Adds stacks to the loop for the values of each iteration that the backward loop needs. The backward body pops
+    /// them at its start.
     fn stacks(&mut self, node: &mut Node, backward: &mut Region, before: &mut Vec<Node>) -> Vec<Value> {
         let (body, first, _) = loop_layout(node);
         let index = node.regions[body].params.first().copied().filter(|_| first == 1);
@@ -169,7 +170,7 @@ impl Reverse<'_> {
         }
     }
 
-    /// Adds a carried value to a loop: returns the parameter of its body and the result of the loop.
+    /// Adds a carried value to a loop. Returns the parameter of the body and the result of the loop.
     fn carry(&mut self, node: &mut Node, ty: &Type, start: Operand) -> (Value, Value) {
         let (body, ..) = loop_layout(node);
         let params: Vec<Value> = node

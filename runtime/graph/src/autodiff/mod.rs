@@ -1,6 +1,6 @@
 //! Reverse-mode automatic differentiation, from graph to graph.
 //!
-//! This module depends on the graph and executes nothing. A gradient consists of ordinary nodes, so it can be
+//! This module depends only on the graph, and executes nothing. A gradient consists of ordinary nodes, so it can be
 //! differentiated again.
 //!
 //! - `activity`: which values a gradient flows through

@@ -17,9 +17,9 @@ pub struct Partition {
     pub shared_params: Vec<usize>,
 }
 
-/// The first `results` results of the graph belong to the forward graph, and the others are gradients; the last `seeds`
-/// parameters are the seeds of the gradients. `None` if the counts do not fit, or if items of a returned list are
-/// saved: the caller could modify them before the backward graph runs.
+/// Partitions a graph. Its first `results` results belong to the forward graph, and the others are gradients. Its last
+/// `seeds` parameters are the seeds of the gradients. `None` if the counts do not fit, or if items of a returned list
+/// are saved, because the caller could modify them before the backward graph runs.
 pub fn partition(graph: &Graph, results: usize, seeds: usize) -> Option<Partition> {
     let entry = graph.entry()?;
     let (inputs, seeds) = entry.params().split_at_checked(entry.params().len().checked_sub(seeds)?)?;

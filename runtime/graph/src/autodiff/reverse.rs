@@ -59,6 +59,7 @@ fn first_definition(forward: &[Vec<Node>], values: &[Value]) -> Option<(usize, u
 }
 
 impl Reverse<'_> {
+    /// Differentiates the nodes of the outermost region in reverse order.
     fn gradients(
         &mut self,
         forward: &mut [Vec<Node>],
@@ -82,7 +83,7 @@ impl Reverse<'_> {
         Ok(inputs.iter().map(|input| adjoints.get(&mut self.emit, *input)).collect())
     }
 
-    /// Without `create_graph`, the gradient must not depend on its seed either.
+    /// A seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its seed.
     fn detached(&mut self, seed: Operand) -> Operand {
         let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
         if self.emit.attrs.no_grad && is_tensor {
@@ -187,7 +188,7 @@ impl Reverse<'_> {
         }
     }
 
-    /// Active values from outside that these regions use.
+    /// The active values from outside that these regions use.
     pub(super) fn used_from_outside(&self, regions: &[Region]) -> Vec<Value> {
         let mut outside = Vec::new();
         let mut seen = std::collections::HashSet::new();

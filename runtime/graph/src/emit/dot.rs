@@ -85,7 +85,7 @@ impl Writer<'_> {
     }
 }
 
-/// As a DOT string with left-aligned lines.
+/// Converts a text to a DOT string with left-aligned lines.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l");
     if text.contains('\n') { format!("\"{escaped}\\l\"") } else { format!("\"{escaped}\"") }

@@ -1,5 +1,5 @@
-//! Output formats for graphs: JSON, DOT, SVG, S-expressions. S-expressions and the format of `ir::text` can be read
-//! back; the others show each node beside the source line that it comes from.
+//! Output formats for graphs: JSON, DOT, SVG and S-expressions. S-expressions can be read back, like the format of
+//! `ir::text`. The other formats show each node beside the source line that it comes from.
 
 mod dot;
 mod json;
@@ -46,6 +46,7 @@ fn call(graph: &Graph, function: &Function, node: &Node) -> String {
     text
 }
 
+/// The text of an operand.
 fn short(function: &Function, operand: &Operand) -> String {
     match operand {
         Operand::Value(value) => name(function, *value),

@@ -1,6 +1,6 @@
-//! SVG output: one row per node in program order, with the source line to the right; a frame around each
-//! region; curves on the left from the definition of a value to its uses. `data-file` and `data-line`
-//! attributes let editors jump to the source.
+//! SVG output. There is a row for each node in program order, with the source line to the right, and a frame around
+//! each region. Curves on the left connect the definition of a value with its uses. With the attributes `data-file` and
+//! `data-line`, editors can jump to the source.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ const GUTTER: usize = 90;
 /// The width of one character.
 const LETTER: usize = 7;
 /// Longer texts are truncated.
-const LETTERS: usize = 110;
+const MAX_LETTERS: usize = 110;
 
 pub fn svg(graph: &Graph, source: &Source<'_>) -> String {
     let mut drawing = Drawing { graph, source, rows: Vec::new(), frames: Vec::new(), curves: Vec::new() };
@@ -38,9 +38,9 @@ struct Drawing<'a> {
     graph: &'a Graph,
     source: &'a Source<'a>,
     rows: Vec<Row>,
-    /// First row, last row and depth of each region.
+    /// The first row, the last row and the depth of each region.
     frames: Vec<(usize, usize, usize)>,
-    /// Defining row and using row.
+    /// For each use of a value, the row of its definition and the row of the use.
     curves: Vec<(usize, usize)>,
 }
 
@@ -118,6 +118,7 @@ impl Drawing<'_> {
         self.rows.push(Row { depth, text: cut(text), source: source.map(cut), place: None, kind });
     }
 
+    /// The whole drawing: one row per node, with the source line beside it.
     fn finish(&self) -> String {
         let left = |depth: usize| GUTTER + depth * INDENT;
         let letters = |text: &str| text.chars().count() * LETTER;
@@ -167,7 +168,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Legible on light and dark backgrounds.
+/// The style, which is legible on light and dark backgrounds.
 const STYLE: &str = "<style>
 text { font: 12px monospace; fill: #24292f; white-space: pre }
 .head { font-weight: bold } .label, .param { fill: #8250df } .end { fill: #6e7781 } .source { fill: #0a7f42 }
@@ -180,7 +181,7 @@ text { font: 12px monospace; fill: #24292f; white-space: pre }
 ";
 
 fn cut(text: String) -> String {
-    match text.char_indices().nth(LETTERS) {
+    match text.char_indices().nth(MAX_LETTERS) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }

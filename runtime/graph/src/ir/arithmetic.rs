@@ -31,6 +31,7 @@ impl Kind {
     }
 }
 
+/// An operation on the bits of two numbers.
 pub type Function = fn(u64, u64) -> Result<u64, ArithmeticError>;
 
 pub fn float(bits: u64) -> f64 {
@@ -53,7 +54,7 @@ fn of_bool(value: bool) -> Result<u64, ArithmeticError> {
     Ok(u64::from(value))
 }
 
-/// Python integers are unbounded; ours overflow.
+/// A result that fits 64 bits; otherwise an overflow error. Python's integers are unbounded.
 fn bounded(value: Option<i64>) -> Result<u64, ArithmeticError> {
     value.map(i64::cast_unsigned).ok_or(ArithmeticError::Overflow("the result does not fit in 64 bits"))
 }
@@ -72,7 +73,7 @@ pub fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
     }
 }
 
-/// The function for a binary operation, the kind it takes both operands in, and the kind it returns.
+/// The function for a binary operation, the kind to which both operands are converted, and the kind of its result.
 pub fn binary(scalar: Scalar, a: Kind, b: Kind, result: Kind) -> Option<(Function, Kind, Kind)> {
     let both = a.max(b);
     let number = both.max(Kind::Int);
@@ -156,10 +157,12 @@ pub fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)> {
     }
 }
 
+/// Applies `f` if `x` is in its domain, for which `holds` is true.
 fn domain(x: f64, holds: fn(f64) -> bool, f: fn(f64) -> f64) -> Result<u64, ArithmeticError> {
     if holds(x) { of_float(f(x)) } else { Err(ArithmeticError::Value("math domain error")) }
 }
 
+/// Converts a float without a fractional part to an integer.
 fn whole(value: f64) -> Result<u64, ArithmeticError> {
     const BOUND: f64 = (1u64 << 63) as f64;
     if value.is_nan() {

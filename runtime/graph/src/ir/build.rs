@@ -1,5 +1,5 @@
-//! Builds a function front to back. Regions nest; a region that turns out not to be needed is abandoned with
-//! its contents.
+//! Builds a function from its first node to its last. Regions are nested. A region that turns out not to be needed is
+//! abandoned with its contents.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::types::Type;
 #[derive(Debug)]
 pub struct Builder {
     name: Box<str>,
-    /// Values of abandoned regions stay in the table, unused.
+    /// The table of values. Those of abandoned regions remain in it, unused.
     pub values: Vec<ValueInfo>,
     /// The open regions, outermost first. The first is the function body; never empty.
     pub open: Vec<Region>,

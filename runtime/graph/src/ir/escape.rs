@@ -1,5 +1,5 @@
-//! Escape analysis: values that the caller can observe, namely results and whatever may share memory with
-//! them. Passes must not merge two of them, because the caller may modify one in place.
+//! Escape analysis. The values that the caller can observe are the results and all values that may share memory with a
+//! result. Passes must not merge two of them, because the caller may modify one in place.
 
 use std::collections::HashSet;
 

@@ -28,7 +28,8 @@ impl FunctionId {
     }
 }
 
-/// Source range of a node: a file of the graph; lines count from one, columns (in characters) from zero.
+/// The source range of a node. `file` is an index into the files of the graph. Lines count from one, columns (in
+/// characters) from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     pub file: u32,
@@ -43,7 +44,7 @@ pub struct Node {
     pub outputs: Vec<Value>,
     pub regions: Vec<Region>,
     pub span: Option<Span>,
-    /// Recorded while gradients were enabled, that is, not under `torch.no_grad()`.
+    /// Whether gradients were enabled at the node: `false` under `torch.no_grad()`.
     pub grad: bool,
 }
 
@@ -61,7 +62,7 @@ pub struct ValueInfo {
     pub name: Option<Arc<str>>,
 }
 
-/// Where a parameter of the entry function comes from.
+/// The origin of a parameter of the entry function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// An argument of the call, by its path: `0.weight`.
@@ -70,19 +71,19 @@ pub enum Origin {
     Capture(u32),
 }
 
-/// What happens to a result of the entry function.
+/// The use of a result of the entry function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Return,
-    /// The new value of the capture or argument with this parameter index. A run writes either all of these
-    /// or none.
+    /// The result is the new value of the capture or argument with this parameter index. A run writes either all new
+    /// values or none.
     Write(u32),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function {
     pub name: Box<str>,
-    /// Its parameters and results are those of the function.
+    /// The body, whose parameters and results are those of the function.
     pub body: Region,
     pub results: Vec<Type>,
     pub values: Vec<ValueInfo>,
@@ -92,9 +93,9 @@ pub struct Function {
 pub struct Graph {
     /// The first function is the entry.
     pub functions: Vec<Function>,
-    /// One for each parameter of the entry.
+    /// The origin of each parameter of the entry.
     pub origins: Vec<Origin>,
-    /// One for each result of the entry.
+    /// The use of each result of the entry.
     pub outcomes: Vec<Outcome>,
     /// File names, indexed by `Span::file`.
     pub files: Vec<Arc<str>>,

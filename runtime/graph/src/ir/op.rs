@@ -6,8 +6,8 @@ use super::operator::Operator;
 /// The operation of a node. Each variant lists its operands and results; `…` means any number of operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// An operator of a library. Operands are in schema order. Only functional operators: none that modifies
-    /// an operand, no `out=`.
+    /// An operator of a library. Operands are in schema order. The operator is functional: it modifies no operand and
+    /// has no `out=`.
     Operator(Operator),
     /// Arithmetic on scalars with Python semantics.
     Scalar(Scalar),
@@ -58,7 +58,7 @@ pub enum Op {
     Assert,
     /// `(message…)`: raises the exception class with this name.
     Raise(Box<str>),
-    /// `(argument…) -> …`: calls back into Python, by callback number.
+    /// `(argument…) -> …`: calls the Python function with this index.
     Python(u32),
 }
 
@@ -115,8 +115,8 @@ impl Op {
         }
     }
 
-    /// Whether the operation has an effect besides its results. Such nodes are kept, in order. A node with
-    /// regions also has the effects of its regions.
+    /// Whether the operation has an effect besides its results. Passes neither remove nor reorder such nodes. A node
+    /// with regions also has the effects of its regions.
     pub fn has_effect(&self) -> bool {
         match self {
             Self::Print | Self::Assert | Self::Raise(_) | Self::Python(_) | Self::Call(_) => true,
@@ -125,8 +125,8 @@ impl Op {
         }
     }
 
-    /// Whether the operation may raise: an index out of range, a division by zero. ATen operators do not
-    /// count: operands that do not fit them are already rejected while tracing.
+    /// Whether the operation may raise, for example for an index out of range or a division by zero. ATen operators do
+    /// not count, because tracing has already rejected operands that do not fit them.
     pub fn can_raise(&self) -> bool {
         matches!(
             self,

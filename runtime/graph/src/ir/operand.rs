@@ -1,5 +1,5 @@
-//! Operands of a node: values, literals, and lists of them. Arguments of ATen operators are trees of operands
-//! in schema order with defaults filled in: `index.Tensor(x, [none, i])`.
+//! Operands of a node: values, literals, and lists of them. The arguments of ATen operators are trees of operands, in
+//! schema order and including defaults: `index.Tensor(x, [none, i])`.
 
 use super::graph::Value;
 use super::types::{DType, Device, Layout, MemoryFormat};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of an operator: namespace, name and overload. Cheap to clone.
+/// The full name of an operator: namespace, name and overload. It is cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Operator(Arc<str>);
 

@@ -138,7 +138,7 @@ impl Device {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dim {
     Known(u64),
-    /// The same size wherever this symbol occurs in a function.
+    /// An unknown size that is the same wherever this symbol occurs in a function.
     Symbol(u32),
     Unknown,
 }

@@ -24,6 +24,7 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
+/// Checks a graph and returns the first violation.
 pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
     let entry = graph.entry().ok_or_else(|| error("", None, "the graph has no entry function"))?;
     if graph.origins.len() != entry.body.params.len() {
@@ -97,6 +98,7 @@ impl<'a> Verifier<'a> {
         checked.map_err(|message| error(&function.name, self.span, message))
     }
 
+    /// Checks a region. The values that it defines are visible until its end.
     fn region(&mut self, region: &Region) -> Checked {
         let mut inside = Vec::new();
         for param in &region.params {
@@ -150,7 +152,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn fits(&self, wanted: &Type, given: &Operand, how: &str) -> Checked {
-        // `none` may replace a value that only the other branch defines: it is never read after this branch.
+        // `none` may replace a value that only the other branch defines, because it is never read after this branch.
         let is_absent = given == &Operand::None && !wanted.is_scalar();
         let given = self.ty(given);
         if is_absent || wanted.accepts(&given) {
@@ -169,6 +171,7 @@ impl<'a> Verifier<'a> {
             .try_for_each(|(wanted, given)| self.fits(self.function.ty(*wanted), given, how))
     }
 
+    /// Checks the operands, regions and results of a node.
     fn node(&self, node: &Node) -> Checked {
         let regions = node.op.regions();
         let fewest = if node.op == Op::For { 1 } else { regions.len() };

@@ -16,7 +16,8 @@ pub(super) fn run(function: &mut Function) {
 }
 
 struct AlgebraicSimplification {
-    /// A returned tensor must stay distinct from the argument that it is a view of.
+    /// The values that the caller can observe: a returned tensor must stay distinct from the argument of which it is a
+    /// view.
     escaping: HashSet<Value>,
 }
 
@@ -55,7 +56,7 @@ fn unchanged_operand(node: &Node, values: &[ValueInfo]) -> Option<Operand> {
         "aten.mul.Tensor" | "aten.mul.Scalar" | "aten.div.Tensor" | "aten.div.Scalar" => {
             operand_type == result_type && second.is_some_and(|other| is_number(other, 1.0))
         }
-        // Not `add`: -0.0 + 0 is 0.0.
+        // `add` is not among them, because -0.0 + 0 is 0.0.
         "aten.sub.Tensor" | "aten.sub.Scalar" => {
             operand_type == result_type && second.is_some_and(|other| is_number(other, 0.0))
         }

@@ -58,7 +58,7 @@ fn size(operands: &[Operand], values: &[ValueInfo]) -> Option<Operand> {
     }
 }
 
-/// Operations that would raise or overflow are left for run time.
+/// The result of an operation on literals. `None` if the operation would raise or overflow; the run does so.
 fn folded(scalar: Scalar, node: &Node, values: &[ValueInfo]) -> Option<Operand> {
     let is_int = |operand: &Operand| match operand {
         Operand::Value(value) => values.get(value.index()).is_some_and(|info| info.ty == Type::Int),

@@ -11,7 +11,7 @@ pub(super) fn run(function: &mut Function) {
     live.sweep(&mut function.body.nodes);
 }
 
-/// Whether a node may raise. Literal operands can rule this out.
+/// Whether a node may raise. With some literal operands it cannot.
 pub(super) fn can_raise(node: &Node) -> bool {
     if let (Op::Scalar(Scalar::FloorDiv | Scalar::TrueDiv | Scalar::Mod), [_, Operand::Int(divisor)]) =
         (&node.op, &node.operands[..])
@@ -26,7 +26,7 @@ struct Live {
 }
 
 impl Live {
-    fn is(&self, value: Value) -> bool {
+    fn is_live(&self, value: Value) -> bool {
         self.values[value.index()]
     }
 
@@ -35,7 +35,7 @@ impl Live {
     }
 
     fn stays(&self, node: &Node) -> bool {
-        node.outputs.iter().any(|output| self.is(*output)) || has_effect_or_raises(node)
+        node.outputs.iter().any(|output| self.is_live(*output)) || has_effect_or_raises(node)
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
@@ -52,7 +52,7 @@ impl Live {
                 node.operands.iter().for_each(|operand| self.operand(operand));
                 for region in &node.regions {
                     for (output, result) in node.outputs.iter().zip(&region.results) {
-                        if self.is(*output) {
+                        if self.is_live(*output) {
                             self.operand(result);
                         }
                     }
@@ -90,21 +90,22 @@ impl Live {
     }
 
     fn carries(&self, node: &Node, place: usize) -> bool {
-        self.is(node.outputs[place])
+        self.is_live(node.outputs[place])
             || node.regions.iter().enumerate().any(|(index, region)| {
                 region
                     .params
                     .get(LoopLayout::of(node).first(index) + place)
-                    .is_some_and(|param| self.is(*param))
+                    .is_some_and(|param| self.is_live(*param))
             })
     }
 
+    /// Removes the dead nodes, and the dead results of conditions and loops.
     fn sweep(&self, nodes: &mut Vec<Node>) {
         nodes.retain(|node| self.stays(node));
         for node in nodes {
             match node.op {
                 Op::If => {
-                    let kept: Vec<bool> = node.outputs.iter().map(|output| self.is(*output)).collect();
+                    let kept: Vec<bool> = node.outputs.iter().map(|output| self.is_live(*output)).collect();
                     keep(&mut node.outputs, 0, &kept);
                     node.regions.iter_mut().for_each(|region| keep(&mut region.results, 0, &kept));
                 }
@@ -128,7 +129,7 @@ impl Live {
     }
 }
 
-/// Index of a loop's body region, and the number of operands and parameters before the carried values.
+/// The index of a loop's body region, and the number of operands and parameters before the carried values.
 struct LoopLayout {
     body: usize,
     bounds: usize,

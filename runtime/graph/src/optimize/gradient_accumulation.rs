@@ -1,5 +1,5 @@
-//! Gradient accumulation: the gradient of a slice or of some rows is a tensor of zeros except for that part.
-//! Sums of such tensors are rewritten:
+//! Gradient accumulation: rewrites sums of gradients of slices and rows. Such a gradient is a tensor of zeros except
+//! for the slice or the rows.
 //!
 //! - `slice_backward(a, …) + slice_backward(b, …)` becomes `cat([a, b])`, if the slices are adjacent and
 //!   cover the tensor;
@@ -30,7 +30,7 @@ struct GradientAccumulation {
 struct Slices {
     whole: TensorType,
     dimension: i64,
-    /// Start, end and content, in order.
+    /// The start, the end and the content of each slice, in order.
     slices: Vec<(i64, i64, Operand)>,
 }
 

@@ -12,7 +12,7 @@ pub(super) fn run(function: &mut Function) {
     nodes(&mut function.body.nodes, &escaping);
 }
 
-/// Inner loops first: a node that leaves an inner loop may also leave the outer one.
+/// Moves nodes out of inner loops first: a node that leaves an inner loop may also leave the outer one.
 fn nodes(list: &mut Vec<Node>, escaping: &HashSet<Value>) {
     let mut hoisted = Vec::with_capacity(list.len());
     for mut node in list.drain(..) {

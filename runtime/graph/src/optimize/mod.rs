@@ -1,9 +1,9 @@
 //! The optimizer: passes that can be switched on and off individually. A pass preserves results, effects and
 //! exceptions.
 //!
-//! This module depends on the graph alone. Each pass is one file, and rewrites one function, which must
-//! verify afterwards. Gradients are computed before optimization, so passes may merge nodes with and without
-//! a gradient.
+//! This module depends on the graph alone. Each pass is one file, and rewrites one function, which must verify
+//! afterwards. Gradients are computed before optimization, so passes may merge nodes recorded with and without
+//! `torch.no_grad()`.
 //!
 //! - `constant_folding`: known scalars, branches with a constant condition
 //! - `algebraic_simplification`: operators that return their operand
@@ -35,7 +35,7 @@ pub enum Pass {
 }
 
 impl Pass {
-    /// In the recommended order: each pass enables the next.
+    /// All passes in the recommended order, in which each pass enables the next.
     pub const ALL: &[Self] = &[
         Self::ConstantFolding,
         Self::AlgebraicSimplification,

@@ -16,7 +16,7 @@ pub(super) enum Rewritten {
 }
 
 pub(super) trait Rewrite {
-    /// The operands of the node are already rewritten, its regions are not.
+    /// Rewrites a node. Its operands are already rewritten, but its regions are not.
     fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten;
 
     /// Called before the nodes of a region, and [`Self::leave`] after them.
@@ -44,6 +44,7 @@ impl Walk<'_> {
         self.pass.leave();
     }
 
+    /// Rewrites the nodes of a region in order.
     fn nodes(&mut self, nodes: Vec<Node>, rewritten: &mut Vec<Node>) {
         for mut node in nodes {
             node.operands.iter_mut().for_each(|operand| substitute(operand, &self.known));

@@ -6,7 +6,7 @@ use super::number::{Number, Truth};
 use super::{is_wide, math};
 use crate::dtype::Element;
 
-/// Copies elements of any dtype with these bytes each. The result may have a stride.
+/// Copies elements. The result may have a stride.
 pub(crate) fn copy(element: Element) -> Kernel {
     macro_rules! copy {
         ($T:ty) => {
@@ -15,7 +15,7 @@ pub(crate) fn copy(element: Element) -> Kernel {
                 if count == 1 {
                     out.write(a.read());
                 } else if strides[0] == 1 && strides[3] == 1 {
-                    // A call costs more than a few vectors.
+                    // For few elements, a call costs more than the copy.
                     if count <= 64 {
                         each!(vectors, out: $T, count, [x: a], x);
                     } else {
@@ -176,8 +176,8 @@ pub(crate) fn select(element: Element) -> Kernel {
     }
 }
 
-/// `x * y + z` or, with `is_difference`, `x * y - z`; `z - x * y` unless the product is the first operand (`is_first`).
-/// The product is rounded before the addition, as if two operators computed the result.
+/// `x * y + z`. With `is_difference`, it is `x * y - z` if the product is the first operand (`is_first`), otherwise
+/// `z - x * y`. The product is rounded before the addition, as if two operators computed the result.
 pub(crate) fn multiply_add(element: Element, is_difference: bool, is_first: bool) -> Option<Kernel> {
     match (is_difference, is_first) {
         (false, _) => numbers!(element, T => ternary!(T, T, T => T, |x, y, z| z.plus(x.times(y)))),
@@ -186,12 +186,12 @@ pub(crate) fn multiply_add(element: Element, is_difference: bool, is_first: bool
     }
 }
 
-/// `threshold_backward`: the gradient, the input, the threshold.
+/// `threshold_backward`. The operands are the gradient, the input and the threshold.
 pub(crate) fn threshold_backward(element: Element) -> Option<Kernel> {
     floats!(element, T => ternary!(T, T, T => T, |x, y, z| if y <= z { 0.0 } else { x }))
 }
 
-/// `softplus` with `beta = 1`: the input and the threshold.
+/// `softplus` with `beta = 1`. The operands are the input and the threshold.
 pub(crate) fn softplus(element: Element) -> Option<Kernel> {
     match element {
         Element::F32 => Some(
@@ -202,7 +202,7 @@ pub(crate) fn softplus(element: Element) -> Option<Kernel> {
     }
 }
 
-/// `softplus_backward` with `beta = 1`: the gradient, the input, the threshold.
+/// `softplus_backward` with `beta = 1`. The operands are the gradient, the input and the threshold.
 pub(crate) fn softplus_backward(element: Element) -> Option<Kernel> {
     match element {
         Element::F32 => Some(ternary!(f32, f32, f32 => f32, |x, y, z| {

@@ -9,11 +9,11 @@ use std::arch::x86_64::{
 
 pub(super) const LANES: usize = 16;
 
-/// The block that starts here, of which `left` elements exist; the other lanes are `fill`.
+/// Reads the block at an address. Only `left` elements exist; the other lanes are `fill`.
 ///
 /// # Safety
-/// The address must be valid for `left` elements, or for a block if there are more; with `WIDE`, the processor must have
-/// AVX2.
+/// The address must be valid for `left` elements, or for a block if there are more; with `WIDE`, the processor must
+/// have AVX2.
 #[inline(always)]
 pub(super) unsafe fn load<const WIDE: bool>(from: *const f32, left: usize, fill: f32) -> [f32; LANES] {
     // SAFETY: the caller guarantees the length.
@@ -35,7 +35,7 @@ pub(super) unsafe fn load<const WIDE: bool>(from: *const f32, left: usize, fill:
     }
 }
 
-/// A vector, of which `left` elements exist.
+/// Reads the vector at an address. Only `left` elements exist; the other lanes are `fill`.
 ///
 /// # Safety
 /// See [`load`].
@@ -51,7 +51,7 @@ pub(super) unsafe fn part(from: *const f32, left: usize, fill: f32) -> __m256 {
     }
 }
 
-/// Writes the elements of a block that exist. Stores with a mask are slow on some processors.
+/// Writes the first `left` elements of a block. It uses no store with a mask, which is slow on some processors.
 ///
 /// # Safety
 /// The address must be valid for `left` elements, or for a block if there are more.
@@ -74,7 +74,7 @@ pub(super) unsafe fn store(to: *mut f32, left: usize, block: [f32; LANES]) {
     }
 }
 
-/// Combines all lanes, in a tree.
+/// Combines all lanes, pairwise.
 #[inline(always)]
 pub(super) fn combine<T: Copy>(mut lanes: [T; LANES], combine: impl Fn(T, T) -> T) -> T {
     for half in [8, 4, 2, 1] {

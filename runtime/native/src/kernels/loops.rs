@@ -1,4 +1,4 @@
-//! Loops over elements, as macros that take the operation.
+//! Macros that expand to loops over elements.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use super::is_wide;
@@ -24,7 +24,7 @@ impl Versions {
     }
 }
 
-/// Expands a loop for both instruction sets. In it, `WIDE` says for which.
+/// Expands a loop for both instruction sets. In the loop, the constant `WIDE` is true for AVX2 and FMA.
 macro_rules! versions {
     (|$out:ident, $inputs:ident, $count:ident, $strides:ident| $body:block) => {{
         /// # Safety
@@ -51,9 +51,11 @@ macro_rules! versions {
     }};
 }
 
-/// Writes a value for each element of these operands: for blocks of 16, then of 8 and 4, then one by one. The values of a
-/// block are computed before they are written: the result may be in the memory of an operand, so the compiler would not
-/// make vectors of a loop that does both. Those of `one_by_one` call functions, which it cannot make vectors of.
+/// Writes a value for each element of the operands: in blocks of 16, then of 8 and 4, then one by one.
+///
+/// All values of a block are computed before they are written. The result may be in the memory of an operand, so the
+/// compiler would not vectorize a loop that does both. `one_by_one` is for values that call a function, which the
+/// compiler cannot vectorize.
 macro_rules! each {
     (one_by_one, $out:ident: $to:ty, $count:ident, [$($x:ident: $a:ident),*], $value:expr) => {
         for i in 0..$count {
@@ -125,7 +127,7 @@ macro_rules! binary {
             }
             match strides {
                 [1, 1, ..] => each!($how, out: $to, count, [$x: a, $y: b], $value),
-                // A vector and a number, in both orders.
+                // A vector and a number.
                 [1, 0, ..] => {
                     let $y = b.read();
                     each!($how, out: $to, count, [$x: a], $value);
@@ -223,7 +225,8 @@ macro_rules! numbers {
     };
 }
 
-/// A function of the standard library, which is computed in `f64`, and for some functions one of `f32` that vectorizes.
+/// Expands a function of real numbers: the function of the standard library in `f64`, or, where one is given, a
+/// function of `f32` that vectorizes.
 macro_rules! real {
     ($element:expr, $exact:expr) => {
         match $element {

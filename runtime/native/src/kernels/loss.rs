@@ -1,4 +1,4 @@
-//! The negative log likelihood of classes, and its derivative.
+//! The negative log-likelihood loss, and its derivative.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use crate::dtype::Element;
@@ -16,7 +16,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// The class of a row; an error if there is no such class.
+    /// The class of a row. `None` for an ignored row; an error if there is no such class.
     ///
     /// # Safety
     /// `classes` must be valid for `rows` elements.
@@ -29,8 +29,10 @@ impl Loss {
         usize::try_from(class).ok().filter(|class| *class < self.columns).map(Some).ok_or(())
     }
 
+    /// Reads an element.
+    ///
     /// # Safety
-    /// The addresses must be valid for this dtype.
+    /// The address must be valid for this dtype and index.
     unsafe fn read(&self, from: *const u8, index: usize) -> f64 {
         // SAFETY: the caller guarantees the shape.
         unsafe {
@@ -42,6 +44,8 @@ impl Loss {
         }
     }
 
+    /// Writes an element.
+    ///
     /// # Safety
     /// See `read`.
     unsafe fn write(&self, to: *mut u8, index: usize, value: f64) {

@@ -1,18 +1,18 @@
-//! Functions of `f32` without branches, so that they vectorize. They are within two units in the last place of the exact
-//! result. Infinities, NaN and denormal results are those of the exact function.
+//! Functions of `f32` without branches, so that they vectorize. They are within two units in the last place of the
+//! exact result. Infinities, NaN and denormal results are those of the exact function.
 
-/// `x * y + z`, in one rounding if the processor has the instruction.
+/// `x * y + z`, with one rounding if the processor has the instruction.
 #[inline(always)]
 fn fused<const WIDE: bool>(x: f32, y: f32, z: f32) -> f32 {
     if WIDE { x.mul_add(y, z) } else { x * y + z }
 }
 
-/// `exp`: a power of two times a polynomial of the rest, whose size is at most `ln(2) / 2`.
+/// `exp`: a power of two times a polynomial of the rest, whose absolute value is at most `ln(2) / 2`.
 #[inline(always)]
 pub(super) fn exp<const WIDE: bool>(x: f32) -> f32 {
-    /// The sum of a number and this constant has the nearest integer in its lowest bits.
+    /// The lowest bits of the sum of a number and this constant are the nearest integer.
     const SHIFT: f32 = 12_582_912.0;
-    /// The first bits of `ln(2)`, so that a product with an integer is exact, and the others.
+    /// `ln(2)` as a sum. The first number has few bits, so that its product with an integer is exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
     // Beyond these bounds, the result rounds to zero or infinity. `clamp` of NaN is NaN.
     let bounded = x.clamp(-104.0, 89.0);
@@ -25,7 +25,7 @@ pub(super) fn exp<const WIDE: bool>(x: f32) -> f32 {
     let high = fused::<WIDE>(rest, 1.987_569_1e-4, 1.398_2e-3);
     let tail = fused::<WIDE>(fused::<WIDE>(high, squared, middle), squared, low);
     let value = fused::<WIDE>(tail, squared, rest) + 1.0;
-    // In two steps, because the power of two alone may be out of range.
+    // Multiplied in two steps, because the power of two alone may be out of range.
     let power = (shifted.to_bits() as i32).wrapping_sub(SHIFT.to_bits() as i32);
     let half = power >> 1;
     value * power_of_two(half) * power_of_two(power.wrapping_sub(half))
@@ -47,7 +47,7 @@ pub(super) fn sigmoid<const WIDE: bool>(x: f32) -> f32 {
 pub(super) fn tanh<const WIDE: bool>(x: f32) -> f32 {
     let size = x.abs();
     let large = 1.0 - 2.0 / (exp::<WIDE>(2.0 * size) + 1.0);
-    // The difference loses digits where the result is small: an odd polynomial.
+    // Where the result is small, the difference above loses digits, so this odd polynomial replaces it.
     let squared = size * size;
     let mut sum = -5.704_988_7e-3;
     for factor in [2.063_909e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328e-1] {
@@ -57,8 +57,8 @@ pub(super) fn tanh<const WIDE: bool>(x: f32) -> f32 {
     (if size < 0.625 { small } else { large }).copysign(x)
 }
 
-/// `exp` in `f64` of a number that was an `f32`, with a relative error below 1e-11. Results beyond the range of `f32` round to
-/// zero or infinity when they are converted.
+/// `exp` of an `f32`, computed in `f64` with a relative error below 1e-11. Results beyond the range of `f32` become
+/// zero or infinity when they are converted to `f32`.
 #[inline(always)]
 pub(super) fn exp_f64(x: f64) -> f64 {
     /// See [`exp`].

@@ -1,8 +1,9 @@
-//! Kernels: loops over memory, compiled once for every x86-64 processor and once for those with AVX2 and FMA; products of
-//! `f32` also for those with AVX-512.
+//! Kernels: loops over memory. Each is compiled twice: for all x86-64 processors, and for those with AVX2 and FMA.
+//! Products of `f32` are also compiled for AVX-512.
 //!
-//! The loops are plain Rust, which the compiler vectorizes. A macro expands each loop twice, in a function with
-//! `#[target_feature]` and in one without it. A generic function with a closure would be compiled without the feature.
+//! The loops are plain Rust, which the compiler vectorizes. A macro expands each loop in a function with
+//! `#[target_feature]` and in a function without it. A closure in a generic function would be compiled without the
+//! feature.
 
 use std::sync::OnceLock;
 
@@ -29,10 +30,10 @@ pub(crate) mod selection;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Instructions {
     Portable,
-    /// AVX2 and FMA.
-    Wide,
-    /// AVX-512 too.
-    Long,
+    /// With AVX2 and FMA.
+    Avx2,
+    /// With AVX-512.
+    Avx512,
 }
 
 /// The instruction set of this process: the processor's, unless `AUTOGRAPH_INSTRUCTIONS` names a smaller one.
@@ -41,8 +42,8 @@ pub(crate) fn instructions() -> Instructions {
     *INSTRUCTIONS.get_or_init(|| {
         let most = match std::env::var("AUTOGRAPH_INSTRUCTIONS").as_deref() {
             Ok("portable") => Instructions::Portable,
-            Ok("avx2") => Instructions::Wide,
-            _ => Instructions::Long,
+            Ok("avx2") => Instructions::Avx2,
+            _ => Instructions::Avx512,
         };
         available().min(most)
     })
@@ -53,8 +54,8 @@ fn available() -> Instructions {
     {
         let is_wide = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         match (is_wide, is_x86_feature_detected!("avx512f")) {
-            (true, true) => Instructions::Long,
-            (true, false) => Instructions::Wide,
+            (true, true) => Instructions::Avx512,
+            (true, false) => Instructions::Avx2,
             _ => Instructions::Portable,
         }
     }
@@ -62,7 +63,7 @@ fn available() -> Instructions {
     Instructions::Portable
 }
 
-/// Whether the processor has the instructions of the wide kernels.
+/// Whether the wide kernels run, which need AVX2 and FMA.
 pub(crate) fn is_wide() -> bool {
-    instructions() >= Instructions::Wide
+    instructions() >= Instructions::Avx2
 }

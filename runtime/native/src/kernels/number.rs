@@ -1,6 +1,6 @@
 //! Arithmetic of one element, as torch defines it for each dtype.
 
-/// Whether an integer or a float is true.
+/// The truth value of an element, as `bool(x)` in Python.
 pub(super) trait Truth: Copy {
     fn truth(self) -> bool;
 }
@@ -74,7 +74,7 @@ macro_rules! float_number {
             }
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
-                // The first operand if it is NaN.
+                // If the first operand is NaN, the result is NaN. If the second is NaN, the comparison is false.
                 if self > other || self != self { self } else { other }
             }
             #[inline(always)]

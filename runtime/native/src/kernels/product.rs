@@ -29,9 +29,9 @@ pub(crate) type Kernel = unsafe fn(&Product, c: *mut u8, a: *const u8, b: *const
 
 pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
-    if element == Element::F32 && has_long_vectors(product) {
-        let is_long = instructions() == Instructions::Long;
-        return Some(if is_long { product_512::f32 } else { product_256::f32 });
+    if element == Element::F32 && has_unpacked_kernel(product) {
+        let is_avx512 = instructions() == Instructions::Avx512;
+        return Some(if is_avx512 { product_512::f32 } else { product_256::f32 });
     }
     match (element, is_wide()) {
         #[cfg(target_arch = "x86_64")]
@@ -44,14 +44,14 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     }
 }
 
-/// Whether there is a kernel for this product of `f32` that packs nothing. For few rows or few columns, it is faster than
-/// those of libtorch also where there are many multiplications.
-pub(crate) fn has_long_vectors(product: &Product) -> bool {
+/// Whether a kernel that packs no operand computes this product of `f32`. For few rows or few columns, it is faster
+/// than libtorch's kernels, even with many multiplications.
+pub(crate) fn has_unpacked_kernel(product: &Product) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         match instructions() {
-            Instructions::Long => product_512::is_suitable(product),
-            Instructions::Wide => product_256::is_suitable(product),
+            Instructions::Avx512 => product_512::is_suitable(product),
+            Instructions::Avx2 => product_256::is_suitable(product),
             Instructions::Portable => false,
         }
     }
@@ -96,8 +96,8 @@ mod wide {
         unsafe { product.run::<f64, true>(c.cast(), a.cast(), b.cast()) }
     }
 
-    /// Dot products with this vector type: either one dot product with four accumulators, to hide the latency of
-    /// additions, or several dot products with one accumulator each.
+    /// Expands to dot products with this vector type. A single dot product has four accumulators, to hide the latency
+    /// of additions; several dot products have one accumulator each.
     macro_rules! dots {
         ($name:ident, $T:ty, $lanes:literal, $zero:ident, $load:ident, $fused:ident, $add:ident, $store:ident) => {
             /// # Safety
@@ -149,7 +149,7 @@ mod wide {
         };
     }
 
-    /// Four dot products with one vector. Their sums of lanes are computed together.
+    /// Four dot products with one vector, whose lanes are summed together.
     ///
     /// # Safety
     /// All addresses must be valid for `count` elements; the processor must have AVX2 and FMA.
@@ -252,17 +252,17 @@ macro_rules! real {
 real!(f32, dots_f32, wide::four_dots);
 real!(f64, dots_f64, wide::dots_f64::<TOGETHER>);
 
-/// `x * y + sum`. A fused operation is slow on processors without an instruction for it.
+/// `x * y + sum`. It is fused only with `FUSED`: without an instruction for it, a fused operation is slow.
 #[inline(always)]
 fn multiply_add<T: Real, const FUSED: bool>(x: T, y: T, sum: T) -> T {
     if FUSED { x.fused(y, sum) } else { x * y + sum }
 }
 
-/// The rows of a tile of the result, which stays in registers.
+/// The number of rows of a tile. A tile is a part of the result that stays in registers.
 const HEIGHT: usize = 4;
-/// The number of dot products that are computed together: they share the elements of a row.
+/// The number of dot products that are computed together. They read the same row.
 const TOGETHER: usize = 4;
-/// Products whose dot products are shorter are computed in tiles.
+/// The minimum length of dot products. Products with shorter ones are computed in tiles.
 const SHORTEST_DOT: usize = 8;
 
 // These functions are inlined into functions with an instruction set, so they are compiled for it.
@@ -280,7 +280,7 @@ impl Product {
                 return;
             }
             let mut start = 0;
-            // With few rows, the bandwidth of memory limits the speed, so wide tiles read long parts of the rows of `b`.
+            // With few rows, memory bandwidth limits the speed, so wide tiles read long parts of the rows of `b`.
             if self.rows < HEIGHT && self.b[1] == 1 {
                 start += self.tiles::<T, FUSED, 64>(c, a, b, start);
             }
@@ -292,7 +292,8 @@ impl Product {
         }
     }
 
-    /// Computes as many columns from `start` on as fit into tiles of this width, and returns their number.
+    /// Computes the columns from `start` on in tiles of this width, as long as whole tiles remain. Returns the number
+    /// of columns.
     ///
     /// # Safety
     /// See [`Kernel`].
@@ -365,7 +366,8 @@ impl Product {
         }
     }
 
-    /// Rows of `a` times columns of `b`, both contiguous, `COLUMNS` at a time. Returns the number of columns.
+    /// Computes dot products of the rows of `a` and the columns of `b`, which are both contiguous, for `COLUMNS`
+    /// columns at a time. Returns the number of columns.
     ///
     /// # Safety
     /// See [`Kernel`].

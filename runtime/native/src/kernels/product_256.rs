@@ -1,5 +1,5 @@
-//! Products with AVX2, for matrices with few rows or few columns: tiles of the result stay in registers, the last columns
-//! are computed with a mask, and nothing is packed.
+//! Products with AVX2, for matrices with few rows or few columns. Tiles of the result stay in registers, the last
+//! columns are computed with a mask, and no operand is packed.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::arch::x86_64::{
@@ -10,17 +10,21 @@ use super::lanes::part;
 use super::product::Product;
 
 const LANES: usize = 8;
-/// The most rows of a tile with two vectors in a row, and of one with one vector.
+/// The maximum number of rows of a tile whose rows have two vectors.
 const HEIGHT: usize = 6;
+/// The maximum number of rows of a tile whose rows have one vector.
 const HEIGHT_OF_NARROW: usize = 12;
-/// With fewer rows, memory is the limit: the rows of `b` are read in longer parts.
-const FEWEST_ROWS: usize = 4;
+/// The minimum number of rows. With fewer, memory bandwidth limits the speed, and tiles that read longer parts of the
+/// rows of `b` are faster.
+const MIN_ROWS: usize = 4;
 
-/// Whether the rows of `b` are contiguous, and wide enough.
+/// Whether this kernel is suitable: the rows of `b` are contiguous and long enough, and `a` has enough rows.
 pub(crate) fn is_suitable(product: &Product) -> bool {
-    product.b[1] == 1 && product.columns > LANES / 2 && product.rows >= FEWEST_ROWS
+    product.b[1] == 1 && product.columns > LANES / 2 && product.rows >= MIN_ROWS
 }
 
+/// Computes a product.
+///
 /// # Safety
 /// See [`super::product::Kernel`]; the processor must have AVX2 and FMA, and the rows of `b` must be contiguous.
 #[target_feature(enable = "avx2,fma")]
@@ -46,7 +50,8 @@ pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const 
     }
 }
 
-/// Computes the next tile of these columns, and returns its height. With `PARTIAL`, the last vector is not whole.
+/// Computes the next tile of these columns, and returns its height. With `PARTIAL`, some lanes of the last vector are
+/// outside of the result.
 ///
 /// # Safety
 /// See [`f32`]; the tile must be a part of the result.
@@ -66,8 +71,8 @@ unsafe fn rows<const VECTORS: usize, const PARTIAL: bool>(
             tile::<VECTORS, HEIGHT_OF_NARROW, PARTIAL>(product, c, a, b, at);
             return HEIGHT_OF_NARROW;
         }
-        // Seven rows are four and three, rather than six and one.
-        let height = if left > HEIGHT && left < 2 * FEWEST_ROWS + 1 { FEWEST_ROWS } else { left.min(HEIGHT) };
+        // Splits seven rows into four and three: a tile with one row is slow.
+        let height = if left > HEIGHT && left < 2 * MIN_ROWS + 1 { MIN_ROWS } else { left.min(HEIGHT) };
         match height {
             1 => tile::<VECTORS, 1, PARTIAL>(product, c, a, b, at),
             2 => tile::<VECTORS, 2, PARTIAL>(product, c, a, b, at),
@@ -80,6 +85,8 @@ unsafe fn rows<const VECTORS: usize, const PARTIAL: bool>(
     }
 }
 
+/// Computes a tile of the result.
+///
 /// # Safety
 /// See [`rows`].
 #[target_feature(enable = "avx2,fma")]
@@ -124,7 +131,7 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize, const PARTIAL: bool>(
     }
 }
 
-/// Writes or adds the first elements of a vector.
+/// Writes the first elements of a vector, or adds them to those in memory.
 ///
 /// # Safety
 /// The address must be valid for `count` elements.

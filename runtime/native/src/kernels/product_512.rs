@@ -1,5 +1,5 @@
-//! Products with AVX-512, for matrices with few rows or few columns: tiles of the result stay in registers, the last
-//! columns are computed with a mask, and nothing is packed.
+//! Products with AVX-512, for matrices with few rows or few columns. Tiles of the result stay in registers, the last
+//! columns are computed with a mask, and no operand is packed.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::arch::x86_64::{

@@ -13,14 +13,15 @@ pub(crate) enum Reduction {
     Min,
     All,
     Any,
-    /// The standard deviation and the variance. [`Reduce`] has the correction.
+    /// The standard deviation. The correction is in [`Reduce`].
     Std,
+    /// The variance. The correction is in [`Reduce`].
     Var,
     /// The Euclidean norm.
     Norm,
 }
 
-/// A reduction of `counts.iter().product()` elements at these strides, for each element of the result.
+/// A reduction over some dimensions of a tensor.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduce {
     pub(crate) reduction: Reduction,
@@ -82,7 +83,8 @@ impl Reduce {
         });
     }
 
-    /// Sums of `f32` along rows or columns of contiguous memory, with vectors. `false` for another reduction.
+    /// Computes a sum of `f32` along rows or columns of contiguous memory, with vectors. Returns `false` for other
+    /// reductions.
     ///
     /// # Safety
     /// See `run`.
@@ -139,7 +141,7 @@ impl Reduce {
         true
     }
 
-    /// The result of this sum of `count` elements.
+    /// The result of the reduction, given the sum of its `count` elements.
     #[inline(always)]
     fn total(&self, sum: f64, count: usize) -> f64 {
         match self.reduction {
@@ -149,6 +151,7 @@ impl Reduce {
         }
     }
 
+    /// Reduces floating-point elements to one.
     fn floats(&self, at: impl Fn(usize) -> f64) -> f64 {
         let count = self.reduced.iter().map(|(size, _)| size).product::<usize>() as f64;
         let extreme = |start: f64, is_better: fn(f64, f64) -> bool| {
@@ -178,7 +181,7 @@ impl Reduce {
         }
     }
 
-    /// The sum of a function of the elements, in four partial sums where that is faster.
+    /// The sum of a function of the elements. It is computed as four partial sums where that is faster.
     #[inline(always)]
     fn sum(&self, at: &impl Fn(usize) -> f64, value: impl Fn(f64) -> f64) -> f64 {
         if let [(size, stride)] = self.reduced[..] {

@@ -85,6 +85,7 @@ impl Rows {
         }
     }
 
+    /// Computes one row of the result.
     #[inline(always)]
     fn row(
         self,
@@ -119,7 +120,7 @@ impl Rows {
     }
 }
 
-/// Four partial sums, which the compiler keeps in one vector register.
+/// A sum, computed as four partial sums that the compiler keeps in one vector register.
 #[inline(always)]
 fn sum(count: usize, value: &impl Fn(usize) -> f64) -> f64 {
     let mut sums = [0.0; 4];
@@ -132,7 +133,8 @@ fn sum(count: usize, value: &impl Fn(usize) -> f64) -> f64 {
     (vectors..count).map(value).sum::<f64>() + (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
-/// One row in blocks. Lanes after its end are negative infinity, so that they do not change the maximum and the sum.
+/// Computes one row in blocks. Lanes after its end are negative infinity, so that they do not change the maximum and
+/// the sum.
 ///
 /// # Safety
 /// See [`Rows::run`].
@@ -173,7 +175,7 @@ unsafe fn softmax<const WIDE: bool>(is_log: bool, out: *mut f32, a: *const f32, 
     }
 }
 
-/// The derivative: the gradient `a` and the result `b` of a row.
+/// Computes the derivative for one row, given the gradient `a` and the result `b`.
 ///
 /// # Safety
 /// See [`Rows::run`].

@@ -5,21 +5,22 @@ use super::is_wide;
 use crate::dtype::Element;
 
 /// The maximum number of elements that are selected in each row.
-pub(crate) const MOST_SELECTED: usize = 32;
+pub(crate) const MAX_SELECTED: usize = 32;
 
-/// Rows from which the first `selected` elements are taken, in descending order, or in ascending order.
+/// Selects the first `selected` elements of each row in descending or ascending order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selection {
     pub(crate) kernel: Kernel,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) selected: usize,
-    /// Whether equal elements are an error: `torch.topk` does not define their order. Otherwise the first is taken.
+    /// Whether equal elements are an error, because `torch.topk` does not define their order. Otherwise, the element
+    /// with the lower index comes first.
     pub(crate) is_unique: bool,
 }
 
-/// Writes the elements and their indices. An error if the result is not defined by the order of the elements: for
-/// NaN, and for equal elements in a selection that is unique.
+/// Writes the elements and their indices. Returns an error if the order of the elements does not define the result: for
+/// NaN, and for equal elements if `is_unique`.
 ///
 /// # Safety
 /// The addresses must be aligned and valid: `a` for `rows` times `columns` elements, the results for `rows` times
@@ -80,7 +81,7 @@ fn precedes<T: PartialOrd, const LARGEST: bool>(a: T, b: T) -> bool {
     if LARGEST { a > b } else { a < b }
 }
 
-/// The number of elements that are compared with the last selected element at once.
+/// The number of elements in a block, which are compared with the last selected element at once.
 const BLOCK: usize = 32;
 
 impl Selection {
@@ -94,7 +95,7 @@ impl Selection {
         a: *const T,
     ) -> Result<(), ()> {
         // One element more shows whether the last selected element is unique.
-        let mut first = [(T::default(), 0); MOST_SELECTED + 1];
+        let mut first = [(T::default(), 0); MAX_SELECTED + 1];
         let wanted = (self.selected + usize::from(self.is_unique)).min(self.columns).min(first.len());
         let first = &mut first[..wanted];
         for row in 0..self.rows {
@@ -116,7 +117,7 @@ impl Selection {
     }
 }
 
-/// Fills `first` with the first elements in the order of `precedes`, and their indices; at least one.
+/// Fills `first`, which must not be empty, with the first elements in the order of `precedes`, and their indices.
 ///
 /// # Safety
 /// The address must be valid for `count` elements, which are at least as many as `first` has.
@@ -131,7 +132,8 @@ unsafe fn select<T: Copy + PartialOrd, const LARGEST: bool>(
     while start < count {
         let end = (start + BLOCK).min(count);
         let is_filled = start > last;
-        // Few blocks have an element that precedes the last selected element. The test is also true for NaN.
+        // Skips a block if none of its elements precedes the last selected element, which is usual. The test is also
+        // true for NaN.
         let limit = first[last].0;
         let has_candidate = if is_filled && end - start == BLOCK {
             let mut has_candidate = false;
@@ -167,7 +169,7 @@ unsafe fn select<T: Copy + PartialOrd, const LARGEST: bool>(
     Ok(())
 }
 
-/// Copies rows at indices, as `a[indices]`.
+/// Copies the rows `a[indices]`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gather {
     /// The number of indices.
@@ -181,7 +183,7 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// An error if an index is out of range.
+    /// Copies the rows. Returns an error if an index is out of range.
     ///
     /// # Safety
     /// The addresses must be valid for these shapes, and the result must not overlap the operands.

@@ -1,7 +1,7 @@
-//! Pass: the product of matrices that a loop adds to a sum is added by the kernel of the product.
+//! Pass: fuses a product of matrices with the addition of the product to a sum.
 //!
-//! The gradient of a weight that a loop uses is a sum of products: `total = total + x.t() @ g`. In the memory of the sum,
-//! this is one step.
+//! The gradient of a weight that a loop uses is a sum of products: `total = total + x.t() @ g`. The kernel of the
+//! product can add the product to the memory of the sum, in one step.
 
 use ag_graph::ir::Node;
 
@@ -10,8 +10,8 @@ use crate::pass::Pass;
 use crate::program::{Elementwise, Step};
 use crate::view::{BufferId, View};
 
-/// The most steps between a product and the addition.
-const MOST_BETWEEN: usize = 4;
+/// The maximum number of steps between a product and the addition.
+const MAX_BETWEEN: usize = 4;
 
 /// A product and the addition of its result, which is not used again, as indices of steps.
 #[derive(Debug, Clone, Copy)]
@@ -21,17 +21,17 @@ pub(super) struct Addition {
 }
 
 impl Lowering<'_> {
-    /// Notes that the last step is a product.
+    /// Records that the last step is a product.
     pub(super) fn note_product(&mut self, out: &View) {
         if let Some(buffer) = out.buffer.filter(|_| self.passes.has(Pass::AddedProducts)) {
             self.products.push((self.next() - 1, buffer));
         }
     }
 
-    /// Notes that the last step, which this node has emitted, adds a product.
+    /// Records that the last step, which this node has emitted, adds a product.
     pub(super) fn note_addition(&mut self, name: &str, node: &Node) {
         let last = self.program.steps.len();
-        self.products.retain(|(step, _)| *step as usize + MOST_BETWEEN + 2 >= last);
+        self.products.retain(|(step, _)| *step as usize + MAX_BETWEEN + 2 >= last);
         let is_sum = name.starts_with("add.")
             && matches!(node.outputs[..], [output] if matches!(
                 self.items.get(&output), Some((Item::Tensor(View { buffer: Some(_), .. }), _))
@@ -60,10 +60,10 @@ impl Lowering<'_> {
             && outer.1 == 0
             && strides[..2] == [1, 1]
             && operands[..2].iter().filter(|operand| *operand == out).count() == 1
-            && self.are_apart(at + 1..steps.len() - 1, &[*a, *b], buffer)
+            && self.are_independent(at + 1..steps.len() - 1, &[*a, *b], buffer)
     }
 
-    /// Corrects the notes: a step has been removed.
+    /// Corrects the recorded indices of steps: a step has been removed.
     pub(super) fn forget_step(&mut self, removed: u32) {
         let later = |at: &mut u32| *at -= u32::from(*at > removed);
         self.additions.retain(|addition| addition.product != removed && addition.sum != removed);

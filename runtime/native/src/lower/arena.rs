@@ -1,4 +1,4 @@
-//! Allocates the buffers of a segment. A buffer is free again after the last use of the values in it.
+//! Allocates the buffers of a segment. A buffer is freed after the last use of the values in it.
 
 use rustc_hash::FxHashMap;
 
@@ -9,11 +9,11 @@ const LINE: usize = 64;
 #[derive(Debug)]
 struct Buffer {
     offset: usize,
-    /// With padding to a cache line.
+    /// The size, with padding to a cache line.
     bytes: usize,
-    /// Without padding.
+    /// The size without padding.
     used: usize,
-    /// The number of its users: values in the buffer, and the node, branch or loop that needs it.
+    /// The number of its users. A user is a value in the buffer, or a node, branch or loop that needs the buffer.
     users: u32,
 }
 
@@ -57,7 +57,7 @@ impl Arena {
         self.buffers[id.0 as usize].users == 1
     }
 
-    /// Whether two offsets have ever been in one buffer.
+    /// Whether two offsets are or have been in the same buffer.
     pub(super) fn is_same_buffer(&self, a: usize, b: usize) -> bool {
         self.buffers.iter().any(|buffer| {
             let range = buffer.offset..buffer.offset + buffer.bytes;

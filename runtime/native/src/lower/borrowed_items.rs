@@ -1,8 +1,8 @@
 //! Pass: reads items of lists without copying them.
 //!
-//! An item is *borrowed*: its place is an address in the memory of the list. Before a step changes that list, and before
-//! a branch or a loop, the items that are used later are *returned*: copied to memory of their own. So a borrowed item
-//! is used only in the region that read it, and only while the list is unchanged.
+//! The place of a *borrowed* item is an address in the memory of the list. Before a step changes that list, and before
+//! a branch or a loop, the borrowed items that are used later are *returned*: each is copied to memory of its own. So a
+//! borrowed item is used only in the region that read it, and only while the list is unchanged.
 
 use ag_graph::ir::Value;
 
@@ -12,15 +12,15 @@ use crate::pass::Pass;
 use crate::program::{ListRegister, Number, Step};
 use crate::view::{Place, View, contiguous};
 
-/// The copy of a shorter item costs as little as an address.
-const FEWEST_BYTES: u32 = 256;
+/// The minimum size of a borrowed item. Copying a smaller item costs no more than computing its address.
+const MIN_BYTES: u32 = 256;
 
 impl Lowering<'_> {
-    /// An item of a list of tensors. `None` outside of loops and branches: values defined there may leave the segment, so
-    /// they must be copied.
+    /// Borrows an item of a list of tensors. `None` outside of loops and branches, where values may leave the segment,
+    /// so they must be copied.
     pub(super) fn borrow_item(&mut self, list: ListRegister, item: &ListItem, index: Number) -> Option<View> {
         self.passes.has(Pass::BorrowedItems).then_some(())?;
-        let bytes = item.bytes().filter(|bytes| *bytes >= FEWEST_BYTES && self.depth > 0)?;
+        let bytes = item.bytes().filter(|bytes| *bytes >= MIN_BYTES && self.depth > 0)?;
         let ListItem::Tensor(element, sizes) = item else { return None };
         let base = self.new_base();
         self.step(Step::Borrow { base, list, index, bytes });

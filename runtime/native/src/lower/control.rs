@@ -29,6 +29,7 @@ impl Slot {
 }
 
 impl Lowering<'_> {
+    /// Lowers an `if`.
     pub(super) fn branch(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
         let (condition, _) = self.number(&node.operands[0])?;
         let mut slots = self.slots(&node.outputs)?;
@@ -53,6 +54,7 @@ impl Lowering<'_> {
         Some(())
     }
 
+    /// Lowers a `while`.
     pub(super) fn while_loop(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
         let ([condition, body], [condition_life, body_life]) = (&node.regions[..], &life.regions[..]) else {
             return None;
@@ -75,6 +77,7 @@ impl Lowering<'_> {
         Some(())
     }
 
+    /// Lowers a `for`.
     pub(super) fn for_loop(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
         let (body, body_life) = (node.regions.first()?, life.regions.first()?);
         let mut bounds = [Number::Const(0); 3];
@@ -111,7 +114,7 @@ impl Lowering<'_> {
         region.nodes.iter().zip(&life.nodes).try_for_each(|(node, life)| self.node(node, life))
     }
 
-    /// Emits a region with one result, and a jump out of the loop if the result is false.
+    /// Emits a jump out of the loop, which is taken if the result of this region is false.
     fn exit_unless(&mut self, region: &Region, life: &RegionLife) -> Option<u32> {
         let (condition, _) = self.number(region.results.first()?)?;
         self.drop_values(&life.results);
@@ -134,7 +137,7 @@ impl Lowering<'_> {
         self.last_jump
     }
 
-    /// Reserves storage for these values, until `close`.
+    /// Reserves storage for these values. `close` releases it.
     fn slots(&mut self, values: &[Value]) -> Option<Vec<Slot>> {
         let function = self.function;
         let mut slots = Vec::with_capacity(values.len());
@@ -238,6 +241,7 @@ impl Lowering<'_> {
         })
     }
 
+    /// Copies a value to new memory or a new register, so that it can be read after the original is overwritten.
     fn moved_aside(&mut self, source: Source) -> Option<Source> {
         Some(match source {
             Source::Tensor(from) => {

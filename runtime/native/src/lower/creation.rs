@@ -1,4 +1,4 @@
-//! Operators that make tensors from numbers.
+//! Operators that create tensors from numbers.
 
 use ag_graph::ir::{Node, Operand};
 
@@ -6,6 +6,7 @@ use super::{Lowering, is_plain, keeps_layout};
 use crate::kernels::elementwise as kernels;
 
 impl Lowering<'_> {
+    /// Lowers operators that create a tensor.
     pub(super) fn creation_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let (zero, one) = (Operand::Int(0), Operand::Int(1));
         let (like, value, rest) = match (name, &node.operands[..]) {

@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{MemoryFormat, Node, Operand};
 
-use super::{Lowering, MOST_FUNCTION_CALLS, is_dtype, is_plain};
+use super::{Lowering, MAX_FUNCTION_CALLS, is_dtype, is_plain};
 use crate::dtype::Element;
 use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::Step;
@@ -12,6 +12,7 @@ use crate::view::{View, broadcast};
 const CONTIGUOUS: Operand = Operand::MemoryFormat(MemoryFormat::Contiguous);
 
 impl Lowering<'_> {
+    /// Lowers elementwise operators.
     pub(super) fn elementwise_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let (base, overload) = name.split_once('.')?;
         let operands = &node.operands[..];
@@ -155,7 +156,7 @@ impl Lowering<'_> {
             }
             (_, [a]) => {
                 let a = self.operand_as(a, element)?;
-                (!kernels::is_slow(name, element) || a.count() <= MOST_FUNCTION_CALLS).then_some(())?;
+                (!kernels::is_slow(name, element) || a.count() <= MAX_FUNCTION_CALLS).then_some(())?;
                 self.mapped(node, kernels::unary(name, element)?, &[&a])
             }
             _ => None,
@@ -171,7 +172,7 @@ impl Lowering<'_> {
         let mut out = self.allocate(element, &sizes)?;
         out.has_torch_layout = operands.iter().all(|operand| operand.has_torch_layout);
         if operands.iter().any(|operand| !operand.is_contiguous()) {
-            // Torch orders the dimensions as in the first operand, unless operands are broadcast.
+            // In torch, the result has the order of dimensions of the first operand, unless operands are broadcast.
             let mut full = operands.iter().filter(|operand| operand.rank() > 0);
             let strides =
                 full.next().filter(|first| first.sizes == sizes).and_then(|first| first.dense_strides());
@@ -201,6 +202,7 @@ impl Lowering<'_> {
         self.mapped(node, kernels::binary(name, element)?, &[&a, &b])
     }
 
+    /// Lowers a power, with the special cases of torch.
     fn power(&mut self, node: &Node, a: &Operand, exponent: &Operand) -> Option<()> {
         let (element, _) = self.result(node)?;
         let a = self.operand_as(a, element)?;
@@ -212,7 +214,7 @@ impl Lowering<'_> {
             Operand::Float(exponent) => *exponent,
             _ => return None,
         };
-        // Torch has the same special cases.
+        // The special cases of torch, so that results are equal.
         let out = if exponent == 2.0 {
             times(self, &a, &a)?
         } else if exponent == 3.0 {

@@ -2,7 +2,7 @@
 
 use ag_graph::ir::Node;
 
-use super::{Item, Lowering, MOST_ELEMENTS, known};
+use super::{Item, Lowering, MAX_ELEMENTS, known};
 use crate::dtype::Element;
 use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Outer, Register, Step};
@@ -45,7 +45,7 @@ impl Lowering<'_> {
         self.program.steps.len() as u32
     }
 
-    /// Allocates a contiguous tensor in the arena. It is freed after the current node unless a value is defined as it.
+    /// Allocates a contiguous tensor in the arena. It is freed after the current node, unless it becomes a value.
     pub(super) fn allocate(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
         let view = self.reserve(element, sizes)?;
         self.temporaries.extend(view.buffer);
@@ -55,7 +55,7 @@ impl Lowering<'_> {
     /// Allocates a contiguous tensor in the arena. The caller must release it.
     pub(super) fn reserve(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
         let count: usize = sizes.iter().product();
-        if count == 0 || count > MOST_ELEMENTS {
+        if count == 0 || count > MAX_ELEMENTS {
             return None;
         }
         let (buffer, offset) = self.arena.allocate(count * element.size());
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Dtype and sizes of the only result of a node.
+    /// The dtype and the sizes of the only result of a node.
     pub(super) fn result(&self, node: &Node) -> Option<(Element, Vec<usize>)> {
         let [output] = node.outputs[..] else { return None };
         known(self.function.ty(output).tensor()?)
@@ -104,7 +104,7 @@ impl Lowering<'_> {
         for operand in operands {
             views.push(operand.expand(&out.sizes)?);
         }
-        // Dimensions, innermost first; adjacent ones are merged where all strides allow it.
+        // The dimensions, innermost first. Adjacent dimensions are merged where all strides allow it.
         let mut dims: Vec<(usize, [usize; 4])> = Vec::new();
         let mut order: Vec<usize> = (0..out.rank()).rev().filter(|dim| out.sizes[*dim] != 1).collect();
         order.sort_by_key(|dim| out.strides[*dim]);

@@ -1,8 +1,8 @@
 //! Pass: computes the next value of a loop-carried tensor in the memory of its current value.
 //!
-//! `q = q - a * x` in a loop needs no copy of `q`: the step that computes it writes to the memory that the loop reads.
-//! That memory must not be used between this step and the end of the iteration, and the step itself may read it only
-//! element by element, as it writes it.
+//! `q = q - a * x` in a loop needs no copy of `q`: the step that computes the next value writes it to the memory of the
+//! current value. That memory must not be used between this step and the end of the iteration, and the step itself must
+//! read each element before it writes it.
 
 use super::Lowering;
 use crate::pass::Pass;
@@ -10,7 +10,8 @@ use crate::program::{ARENA, Step};
 use crate::view::{BufferId, Place, View};
 
 impl Lowering<'_> {
-    /// Makes the step that computes `from` write to `to`, if nothing else needs either memory. `from` is not used again.
+    /// If nothing else needs the memory of `from` and of `to`, makes the step that computes `from` write to `to`.
+    /// `from` is not used again.
     pub(super) fn compute_in_place(&mut self, to: &View, from: &View) -> bool {
         let (Some(old), Some(new)) = (from.buffer, to.buffer) else { return false };
         let is_whole = self.arena.extent(old).0 == from.place.offset as usize
@@ -28,7 +29,8 @@ impl Lowering<'_> {
             if let Step::Elementwise(elementwise) = step
                 && elementwise.out == from.place
             {
-                // An operand at the same place is safe if its elements have the same size: each is read before it is written.
+                // An operand at the same place is safe if its elements have the same size: the step reads each element
+                // before it writes it.
                 let is_flat = elementwise.outer.1 == 0 && elementwise.count as usize == from.count();
                 let mut is_safe = is_flat && (elementwise.count == 1 || elementwise.strides[3] == 1);
                 let [inputs @ .., size] = elementwise.bytes;

@@ -1,4 +1,4 @@
-//! Lists of tensors of one shape, and lists of such lists. A list is changed in place at its last use.
+//! Lists of tensors of one shape, and lists of such lists. A node changes a list in place if this is its last use.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Node, Op, Operand, Type, Value};
@@ -40,6 +40,7 @@ impl ListItem {
 }
 
 impl Lowering<'_> {
+    /// Lowers an operation on lists.
     pub(super) fn list(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
         let operands = &node.operands[..];
         match (&node.op, operands) {
@@ -48,7 +49,7 @@ impl Lowering<'_> {
                 let list = self.new_list();
                 self.step(Step::NewList { out: list });
                 for operand in items {
-                    // `[row, row]`
+                    // A list that occurs twice, as in `[row, row]`, cannot be moved.
                     let is_once = items.iter().filter(|item| *item == operand).count() == 1;
                     self.push(list, &item, operand, is_once && is_last_use(operand, &life.operands))?;
                 }

@@ -9,6 +9,7 @@ use crate::program::Step;
 use crate::view::View;
 
 impl Lowering<'_> {
+    /// Lowers losses and their derivatives.
     pub(super) fn loss_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         match (name, &node.operands[..]) {
             ("nll_loss_forward.default", [x, classes, Operand::None, reduction, ignored]) => {

@@ -36,18 +36,18 @@ use crate::segment::{Input, Layouts, Segment};
 use crate::view::{BufferId, View};
 
 /// The maximum number of nodes of a segment.
-const MOST_NODES: usize = 1_000;
+const MAX_NODES: usize = 1_000;
 
 /// The maximum number of elements of a tensor that a step computes. For larger tensors, the cost of calling libtorch
 /// is small compared with the work.
-const MOST_ELEMENTS: usize = 8_192;
+const MAX_ELEMENTS: usize = 8_192;
 
 /// The maximum number of elements for functions such as `log`, which a kernel here calls for each element. For more
 /// elements, libtorch is faster.
-const MOST_FUNCTION_CALLS: usize = 1_024;
+const MAX_FUNCTION_CALLS: usize = 1_024;
 
 /// The minimum number of operators for which a segment is worth its overhead.
-pub const FEWEST_OPERATORS: usize = 2;
+pub const MIN_OPERATORS: usize = 2;
 
 /// The longest segment that starts at the first of these nodes of a region and has at least `fewest` operators, after
 /// these passes.
@@ -60,10 +60,10 @@ pub fn segment(
     passes: Passes,
 ) -> Option<Segment> {
     let mut lowering = Lowering::new(function, layouts, passes);
-    // The values so far that are used later and cannot leave the segment.
+    // The values of the nodes so far that are used later and cannot leave the segment.
     let mut held: FxHashSet<Value> = FxHashSet::default();
     let (mut length, mut operators) = (0, 0);
-    for (index, (node, life)) in nodes.iter().zip(lives).take(MOST_NODES).enumerate() {
+    for (index, (node, life)) in nodes.iter().zip(lives).take(MAX_NODES).enumerate() {
         if lowering.node(node, life).is_none() {
             break;
         }
@@ -76,7 +76,7 @@ pub fn segment(
         }
     }
     (length > 0 && operators >= fewest).then_some(())?;
-    // Lowered again, without the nodes after the end of the segment.
+    // Lowers the nodes of the segment again: the first lowering has also lowered nodes after its end.
     let (nodes, lives) = (&nodes[..length], &lives[..length]);
     let mut lowering = Lowering::new(function, layouts, passes);
     nodes.iter().zip(lives).try_for_each(|(node, life)| lowering.node(node, life))?;
@@ -122,7 +122,7 @@ struct Lowering<'a> {
     last_jump: u32,
     /// Recent steps that multiply, with the buffers of their results.
     multiplications: Vec<(u32, BufferId)>,
-    /// The last products, with the memory of their results.
+    /// The last steps that are products, with the buffers of their results.
     products: Vec<(u32, BufferId)>,
     additions: Vec<Addition>,
 }
@@ -154,6 +154,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// Lowers a node. `None` if it cannot run natively.
     fn node(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
         let name = node.op.name().unwrap_or("scalar").into();
         self.program.operations.push(Operation { name, span: node.span });

@@ -1,7 +1,7 @@
 //! Pass: fuses a multiplication with the addition or subtraction of its result.
 //!
-//! `q - a * x` and `torch.sub(w, g, alpha=rate)` read their operands once and write no temporary. The product is rounded
-//! as before, so the results are the same.
+//! The fused step for `q - a * x` or `torch.sub(w, g, alpha=rate)` reads each operand once and writes no temporary. It
+//! rounds the product as the multiplication did, so the results are the same.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::program::{CONSTANTS, Elementwise, Step};
 use crate::view::{BufferId, Place, View};
 
 /// The maximum number of steps between the multiplication and the addition.
-const MOST_BETWEEN: usize = 4;
+const MAX_BETWEEN: usize = 4;
 
 impl Lowering<'_> {
     /// Records that the last step multiplies two tensors.
@@ -29,7 +29,7 @@ impl Lowering<'_> {
     /// is not used again.
     pub(super) fn fuse_multiplication(&mut self, name: &str, node: &Node) -> bool {
         let last = self.program.steps.len();
-        self.multiplications.retain(|(step, _)| *step as usize + MOST_BETWEEN + 2 >= last);
+        self.multiplications.retain(|(step, _)| *step as usize + MAX_BETWEEN + 2 >= last);
         let is_difference = match name.split('.').next() {
             Some("add" | "addcmul" | "lerp") => false,
             Some("sub") => true,
@@ -82,7 +82,7 @@ impl Lowering<'_> {
             let is_result = place == second.out && (stride == 1 || first.count == 1);
             (is_result || !self.may_be_in(place, out)).then_some(())?;
         }
-        self.are_apart(at + 1..steps.len() - 1, &[x, y], product).then_some(())?;
+        self.are_independent(at + 1..steps.len() - 1, &[x, y], product).then_some(())?;
         let strides = [first.strides[0], first.strides[1], second.strides[1 - slot], second.strides[3]];
         Some(Elementwise {
             kernel,
@@ -96,7 +96,7 @@ impl Lowering<'_> {
     }
 
     /// Whether these steps only compute, and neither change these operands nor use this buffer.
-    pub(super) fn are_apart(&self, steps: Range<usize>, operands: &[Place], buffer: BufferId) -> bool {
+    pub(super) fn are_independent(&self, steps: Range<usize>, operands: &[Place], buffer: BufferId) -> bool {
         self.program.steps[steps].iter().all(|step| {
             let mut is_apart = true;
             { *step }.places(&mut |other| {

@@ -37,6 +37,7 @@ impl Lowering<'_> {
         Some(view)
     }
 
+    /// The number of an operand, with its kind.
     pub(super) fn number(&mut self, operand: &Operand) -> Option<(Number, Kind)> {
         Some(match operand {
             Operand::Int(value) => (Number::Const(value.cast_unsigned()), Kind::Int),

@@ -1,4 +1,4 @@
-//! Outputs: values that are used after the segment are returned as tensors and numbers.
+//! The outputs of a segment: the values that are used after it, as tensors and numbers.
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::NodeLife;
@@ -9,7 +9,7 @@ use crate::program::{ARENA, Number};
 use crate::segment::{Base, NewTensor, Output, OutputView, Segment};
 use crate::view::{BufferId, Place, View};
 
-/// The memory of a tensor.
+/// The owner of the memory of a tensor.
 #[derive(Clone, Copy)]
 enum Owner {
     /// An index into the inputs.
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// `is_alone`: no other output is in the same buffer.
+    /// The output for a tensor. `is_alone` is true if no other output is in the same buffer.
     fn output(&mut self, outputs: &mut Outputs, view: View, is_alone: bool) -> Option<Output> {
         let owner = self.owner(&view)?;
         if is_alone && view.is_dense() && matches!(owner, Owner::Buffer(_)) {
@@ -120,7 +120,7 @@ impl Lowering<'_> {
         Some(Output::View(OutputView { of, sizes: view.sizes, strides: view.strides, offset }))
     }
 
-    /// Copies a part of the arena to a new tensor of the caller.
+    /// Copies a part of the arena to a new tensor, which the caller of the segment creates.
     fn new_tensor(&mut self, outputs: &mut Outputs, view: View) -> Option<usize> {
         let base = self.new_base();
         let out = View { place: Place { base, offset: 0 }, ..view.clone() };

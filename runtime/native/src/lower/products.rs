@@ -10,15 +10,17 @@ use crate::program::Step;
 use crate::view::View;
 
 /// The maximum number of multiplications of a product. For larger products, libtorch's kernels are faster in spite of
-/// the cost of the call. The limit is lower for results with few rows or columns.
-const MOST_MULTIPLICATIONS: usize = 262_144;
-const MOST_WITH_FEW_ROWS: usize = 65_536;
+/// the cost of the call.
+const MAX_MULTIPLICATIONS: usize = 262_144;
+/// The limit for results with few rows or columns.
+const MAX_WITH_FEW_ROWS: usize = 65_536;
 const FEW_ROWS: usize = 8;
-/// The limit for the kernel with long vectors, which reads `b` once for each tile and needs no copy.
-const MOST_WITH_LONG_VECTORS: usize = 2_097_152;
+/// The limit for the kernels that pack no operand.
+const MAX_UNPACKED: usize = 2_097_152;
 const FEW_COLUMNS: usize = 16;
 
 impl Lowering<'_> {
+    /// Lowers products of matrices and vectors.
     pub(super) fn product_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let (element, sizes) = self.result(node)?;
         let one = |operand: &Operand| matches!(operand, Operand::Int(1));
@@ -84,13 +86,13 @@ impl Lowering<'_> {
             b: [b.strides[0], b.strides[1]],
             adds,
         };
-        let is_long = out.element == Element::F32 && product::has_long_vectors(&product);
-        let most = if is_long && (rows <= FEW_ROWS || columns <= FEW_COLUMNS) {
-            MOST_WITH_LONG_VECTORS
+        let is_unpacked = out.element == Element::F32 && product::has_unpacked_kernel(&product);
+        let most = if is_unpacked && (rows <= FEW_ROWS || columns <= FEW_COLUMNS) {
+            MAX_UNPACKED
         } else if rows.min(columns) < FEW_ROWS {
-            MOST_WITH_FEW_ROWS
+            MAX_WITH_FEW_ROWS
         } else {
-            MOST_MULTIPLICATIONS
+            MAX_MULTIPLICATIONS
         };
         (rows * inner * columns <= most).then_some(())?;
         let kernel = product::kernel(out.element, &product)?;

@@ -2,17 +2,18 @@
 
 use ag_graph::ir::{Node, Operand};
 
-use super::{Lowering, MOST_FUNCTION_CALLS, ints, is_dtype};
+use super::{Lowering, MAX_FUNCTION_CALLS, ints, is_dtype};
 use crate::kernels::elementwise as kernels;
 use crate::kernels::reduce::{Reduce, Reduction};
 use crate::kernels::rows::{self, Rows};
 use crate::program::Step;
 use crate::view::{View, dimension};
 
-/// libtorch's softmax does not vectorize rows with fewer elements.
+/// The minimum number of elements of a row for which libtorch's softmax is vectorized.
 const SHORT_ROWS: usize = 16;
 
 impl Lowering<'_> {
+    /// Lowers reductions.
     pub(super) fn reduction_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let (element, _) = self.result(node)?;
         let all = &Operand::None;
@@ -81,6 +82,7 @@ impl Lowering<'_> {
         self.reduce(reduction, node, &a, &reduced, correction)
     }
 
+    /// Adds the step of a reduction over the dimensions `reduced`.
     fn reduce(
         &mut self,
         reduction: Reduction,
@@ -142,9 +144,8 @@ impl Lowering<'_> {
             places.push(self.as_contiguous(&view)?.place);
         }
         let out = self.allocate(element, &sizes)?;
-        // Without vectors, it is slower than libtorch's unless rows are short.
-        (rows::is_fast(element) || out.count() <= MOST_FUNCTION_CALLS || columns < SHORT_ROWS)
-            .then_some(())?;
+        // Without vectors, this kernel is slower than libtorch's, unless rows are short.
+        (rows::is_fast(element) || out.count() <= MAX_FUNCTION_CALLS || columns < SHORT_ROWS).then_some(())?;
         let operands = [places[0], *places.last()?];
         let rows = (out.count() / columns) as u32;
         self.step(Step::Rows { kind, element, out: out.place, operands, rows, columns: columns as u32 });

@@ -7,6 +7,7 @@ use super::{Item, Lowering};
 use crate::program::{Number, Step};
 
 impl Lowering<'_> {
+    /// Lowers an operation on numbers.
     pub(super) fn scalar(&mut self, node: &Node) -> Option<()> {
         let [output] = node.outputs[..] else { return None };
         let result = Kind::of(self.function.ty(output))?;

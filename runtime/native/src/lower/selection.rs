@@ -4,11 +4,12 @@ use ag_graph::ir::{Node, Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
-use crate::kernels::selection::{self, Gather, MOST_SELECTED, Selection};
+use crate::kernels::selection::{self, Gather, MAX_SELECTED, Selection};
 use crate::program::Step;
 use crate::view::{View, dimension};
 
 impl Lowering<'_> {
+    /// Lowers operators that select elements.
     pub(super) fn selection_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let outputs = &node.outputs[..];
         match (name, &node.operands[..], outputs) {
@@ -67,7 +68,7 @@ impl Lowering<'_> {
             a.sizes.push(size);
             a.strides.push(stride);
         }
-        (1..=columns.min(MOST_SELECTED)).contains(&selected).then_some(())?;
+        (1..=columns.min(MAX_SELECTED)).contains(&selected).then_some(())?;
         let kernel = selection::kernel(a.element, is_largest)?;
         let rows = a.count() / columns;
         let a = self.as_contiguous(&a)?;
@@ -95,7 +96,7 @@ impl Lowering<'_> {
         self.allocate(element, &sizes)
     }
 
-    /// Rows of a contiguous tensor, as `a[indices]`.
+    /// Lowers `a[indices]`, which copies rows of a contiguous tensor.
     fn gather(&mut self, node: &Node, a: &Operand, indices: &Operand, wraps: bool) -> Option<()> {
         let (a, indices) = (self.tensor(a)?, self.tensor(indices)?);
         let (element, sizes) = self.result(node)?;

@@ -1,4 +1,4 @@
-//! Operators whose result is a view, and copies into parts of a tensor.
+//! Operators whose result is a view, and operators that copy tensors into parts of a new one.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Node, Operand, Type};
@@ -9,6 +9,7 @@ use crate::program::{Number, Step};
 use crate::view::{Place, View, dimension};
 
 impl Lowering<'_> {
+    /// Lowers views and copies.
     pub(super) fn view_operator(&mut self, name: &str, node: &Node) -> Option<()> {
         let operands = &node.operands[..];
         let view = match (name, operands) {
@@ -77,7 +78,7 @@ impl Lowering<'_> {
                 match a.reshape(&sizes) {
                     Some(view) => view,
                     None if name == "reshape.default" => {
-                        // Torch copies here too, unless a view with other strides exists.
+                        // Torch also copies here, unless other strides allow a view.
                         let mut copy = self.as_contiguous(&a)?;
                         copy.has_torch_layout = false;
                         copy.reshape(&sizes)?
@@ -126,7 +127,7 @@ impl Lowering<'_> {
         self.define_result(node, view)
     }
 
-    /// `a.select(dim, index)`. Checks an index that is known only at run time when it runs.
+    /// `a.select(dim, index)`. If the index is known only at run time, a step checks it.
     fn select(&mut self, a: &View, dim: &Operand, index: &Operand) -> Option<View> {
         let Operand::Int(dim) = dim else { return None };
         let dim = dimension(*dim, a.rank())?;
@@ -167,6 +168,7 @@ impl Lowering<'_> {
         Some(out)
     }
 
+    /// Concatenates or stacks tensors: copies each to its part of the result.
     fn joined(&mut self, is_stack: bool, node: &Node, items: &[Operand], dim: i64) -> Option<View> {
         let (element, sizes) = self.result(node)?;
         let mut out = self.allocate(element, &sizes)?;
@@ -174,7 +176,7 @@ impl Lowering<'_> {
         let mut start = 0;
         for item in items {
             let mut view = self.operand_as(item, element)?;
-            // The result of tensors in channels-last layout has this layout too.
+            // For tensors in channels-last layout, torch's result has this layout too.
             out.has_torch_layout &= view.has_torch_layout && view.is_contiguous();
             if is_stack {
                 view.sizes.insert(dim, 1);

@@ -1,1 +1,1 @@
-"""The public functions. `autograph` exports them; nothing else is public."""
+"""The public functions, which the package `autograph` exports."""

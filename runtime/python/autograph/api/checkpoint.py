@@ -35,8 +35,8 @@ class Checkpoint:
         self.__dict__.update(sorted(roots.items()))  # the order does not matter, as in TensorFlow
 
     def save(self, path):
-        """Writes a checkpoint file, and returns its path. The new file replaces an existing file only when it is
-        complete, so if the process is killed, one of the two files remains."""
+        """Writes a checkpoint file, and returns its path. A complete new file replaces an existing file atomically: if the
+        process is killed, one of the two files remains."""
         _refuse_staging("save")
         graph = collect(self, reads_states=True)
         if graph.unsaved:
@@ -57,8 +57,8 @@ class Checkpoint:
 
     @staticmethod
     def state_dict(path, name):
-        """The result of `state_dict()` of the saved module, optimizer or scheduler with this path, such as
-        `"model.encoder"`. Programs without this package can load it."""
+        """Returns what `state_dict()` of a saved module, optimizer or scheduler returned. `name` is its path, such as
+        `"model.encoder"`. Programs without this package can load the result."""
         return interchange.state_dict(files.read(path), name)
 
     def __repr__(self):

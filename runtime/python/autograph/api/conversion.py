@@ -28,7 +28,7 @@ def convert(function=None, *, recursive=True):
 
 
 def to_graph(entity, recursive=True):
-    """The converted form of a function or method."""
+    """Returns the converted form of a function or method."""
     function = _function_of(entity)
     result = converter.converted(function)
     if result is None:
@@ -49,12 +49,12 @@ def _bound_like(entity, function):
 
 
 def to_code(entity, recursive=True):
-    """The source text of the converted form."""
+    """Returns the source text of the converted form."""
     return converter.text_of(_function_of(entity))
 
 
 def _function_of(entity):
-    """The Python function of a method, a wrapper, a module or another callable object."""
+    """Returns the Python function of a method, a wrapper, a module or another callable object."""
     if isinstance(entity, types.FunctionType) and not hasattr(entity, "__ag_converted__"):
         return entity
     inner = None
@@ -89,7 +89,8 @@ def do_not_convert(function=None):
 
 
 def stack(values, dim=0, strict=True):
-    """`torch.stack` of a list. Any other value is an error if `strict`; otherwise it is returned unchanged."""
+    """`torch.stack(values, dim)` for a list or tuple. Any other value raises a `ValueError` if `strict`; otherwise it is
+    returned unchanged."""
     if isinstance(values, (list, tuple, List)):
         return torch.stack(values, dim)
     if strict:
@@ -102,5 +103,5 @@ def set_element_type(entity, dtype, shape=None):
 
 
 def set_loop_options(**options):
-    """Sets options of a loop; it must be the first statement of the body. A staged loop runs at most
-    `maximum_iterations` iterations. TensorFlow's other options are ignored."""
+    """Sets options of the loop around it. The call must be the first statement of the body. With `maximum_iterations=n`, a
+    staged loop runs at most `n` iterations. TensorFlow's other options are ignored."""

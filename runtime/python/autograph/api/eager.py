@@ -7,14 +7,14 @@ _on = os.environ.get("AUTOGRAPH_EAGER", "") not in ("", "0")
 
 
 def run_functions_eagerly(eagerly=True):
-    """Runs functions wrapped by `function` and `convert` unconverted and without a graph, so that breakpoints and
-    `print` work as usual. `AUTOGRAPH_EAGER=1` in the environment has the same effect."""
+    """Runs functions with `@ag.function` or `@ag.convert` as ordinary Python, unconverted and without a graph, so that
+    breakpoints and `print` work as usual. `AUTOGRAPH_EAGER=1` in the environment has the same effect."""
     global _on
     _on = bool(eagerly)
 
 
 def functions_run_eagerly():
-    """Whether staged functions run as ordinary Python."""
+    """Returns whether staged functions run as ordinary Python."""
     return _on
 
 

@@ -1,4 +1,4 @@
-"""`ag.explain`: the outcome of each statement that a call reaches: staged, left to Python, unrolled, called back."""
+"""`ag.explain`: lists, for each statement that a call reaches, whether it is staged, run by Python, unrolled, …"""
 
 import ast
 import collections
@@ -22,8 +22,9 @@ DECIDED, REFUSED, NOT_REACHED = "decided", "refused", "not reached"
 
 @dataclass
 class Statement:
-    """A statement. `times` is how often Python has run it (of a loop, its body) while tracing; `operations` is the
-    number of operations of the graph that it became, without those of nested statements."""
+    """A statement. `times` is how often Python has run it while tracing; for a loop, how often it has run the body.
+    `operations` is the number of operations of the graph that the statement became, without those of nested
+    statements."""
 
     line: int
     end_line: int
@@ -65,7 +66,8 @@ class Explanation:
 
 
 def explain(function, *args, **kwargs):
-    """What becomes of each statement that `function(*args, **kwargs)` reaches. The function is traced; no graph is run.
+    """Explains what becomes of each statement that `function(*args, **kwargs)` reaches. The function is traced, but no
+    graph is run. The outcomes are:
 
     - `staged`: operations of the graph, or a condition or loop of the graph;
     - `Python`: Python runs it while tracing;
@@ -73,24 +75,24 @@ def explain(function, *args, **kwargs):
     - `called back`: the graph calls Python;
     - `decided`: a condition or loop whose outcome for these arguments is assumed, and checked by each run;
     - `refused`: it cannot be staged; a note has the reason."""
-    found, error = _Found(), None
+    found, error = _TraceLog(), None
     with found.observed():
         try:
-            _again(function).trace(*args, **kwargs)
+            _without_traces(function).trace(*args, **kwargs)
         except StagingError as refusal:
             error = refusal
     found.read(error)
     return Explanation([explained for file in sorted(found.files()) for explained in _functions(file, found)])
 
 
-def _again(function):
-    """The same function as a new staged function, which has no traces."""
+def _without_traces(function):
+    """Returns the same function as a new staged function, which has no traces."""
     if isinstance(function, Function):
         return Function(function.python_function, function.input_signature)
     return Function(function)
 
 
-class _Found:
+class _TraceLog:
     """What a trace did at each statement."""
 
     def __init__(self):
@@ -103,7 +105,7 @@ class _Found:
 
     @contextmanager
     def observed(self):
-        """Counts the lines that run. A trace that starts again counts from zero."""
+        """Counts the lines that run in this block. If a trace is restarted, the counts start again from zero."""
         before = sys.gettrace()
         sys.settrace(self._entered)
         try:
@@ -126,6 +128,7 @@ class _Found:
         return self._ran
 
     def read(self, error):
+        """Assigns the counts, the nodes and the error of the last trace to statements."""
         for (_, _, statement), count in self.lines.items():
             self.times[statement] = max(self.times[statement], count)
         if self.staging is not None:
@@ -146,16 +149,16 @@ class _Found:
 
 @functools.lru_cache(maxsize=None)
 def _defines_block(file, line):
-    """Whether a line of converted code defines the function of a block, such as the body of a loop."""
+    """Returns whether a line of converted code defines the function of a block, such as the body of a loop."""
     return linecache.getline(file, line).lstrip().startswith("def ")
 
 
-# Statements. Each is (file, its index in the list of all statements of the file).
+# A statement is represented by a pair: its file, and its index in the list of all statements of the file.
 
 
 @functools.lru_cache(maxsize=64)
 def _statements(file):
-    """All statements of a file, in the order of their positions."""
+    """Returns all statements of a file, in the order of their positions."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
@@ -170,7 +173,7 @@ def _start(node):
 
 @functools.lru_cache(maxsize=None)
 def statement_at(span):
-    """The innermost statement at the start of a span."""
+    """Returns the innermost statement at the start of a span."""
     file, *position = span[:3]
     inside = [
         index
@@ -181,7 +184,7 @@ def statement_at(span):
 
 
 def _functions(file, found):
-    """The functions of a file that the trace has reached."""
+    """Yields the functions of a file that the trace has reached."""
     statements = _statements(file)
     for node in statements:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -191,7 +194,7 @@ def _functions(file, found):
 
 
 def _inside(node):
-    """The statements of a function, without those of functions and classes that it defines."""
+    """Yields the statements of a function, without those of functions and classes that it defines."""
     body = [part for name in ("body", "handlers", "orelse", "finalbody", "cases") for part in getattr(node, name, [])]
     for part in body:
         if isinstance(part, ast.stmt):
@@ -222,6 +225,7 @@ def _explained(statement, found):
 
 
 def _outcome(statement, is_loop, times, found):
+    """Returns the outcome of a statement."""
     nodes = found.nodes[statement]
     if statement in found.refusals:
         return REFUSED

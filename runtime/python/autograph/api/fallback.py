@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from ..errors import AutographError, FallbackWarning, StagingError, located
 from ..operators.python_calls import PythonCall
 
-#: After this many signatures in a row that cannot be staged, a function is not traced for new ones.
-MOST_REFUSALS = 5
+#: After this many signatures in a row that cannot be staged, a function is no longer traced for new signatures.
+MAX_REFUSALS = 5
 
 
 class _Local(threading.local):
@@ -27,14 +27,14 @@ def checked(fallback):
 
 
 def is_inherited():
-    """Whether this thread is in a function with a fallback that runs in Python: then the functions that it calls fall
-    back too."""
+    """Returns whether Python runs a function with a fallback in this thread. Then the staged functions that it calls have a
+    fallback too."""
     return _LOCAL.depth > 0
 
 
 @contextmanager
 def inherited():
-    """Functions that are called in this block fall back to Python."""
+    """Staged functions that are called in this block have a fallback."""
     _LOCAL.depth += 1
     try:
         yield
@@ -53,7 +53,8 @@ class Refused(Exception):
 
 
 class Fallbacks:
-    """The calls of one staged function that Python runs. `error` is the reason why it can never be staged."""
+    """The calls of one staged function that Python runs. `error` is the reason why the function can never be staged; None
+    if it may be."""
 
     def __init__(self, error=None):
         self.never = None if error is None else str(error)
@@ -65,9 +66,9 @@ class Fallbacks:
         self._not_callable = set()  # code of functions that graphs cannot call
 
     def reason(self, key):
-        """The reason why calls with this key are not staged; None if they are."""
+        """Returns the reason why calls with this key are not staged; None if they are."""
         found = self.never or self.refused.get(key)
-        if found is None and self.in_a_row >= MOST_REFUSALS:
+        if found is None and self.in_a_row >= MAX_REFUSALS:
             return next(reversed(self.refused.values()))
         return found
 
@@ -77,7 +78,8 @@ class Fallbacks:
             self.in_a_row += 1
 
     def candidates(self, refused):
-        """The code objects of functions that a graph could call in Python, so that the rest of the function is staged."""
+        """Returns the code objects of functions that a graph could call in Python, so that the rest of the function is
+        staged."""
         if refused is None or self.never or not isinstance(refused.reason, StagingError):
             return []
         codes = [function.__code__ for function in refused.reason.calls[:-1]]
@@ -111,8 +113,8 @@ class Fallbacks:
 
 
 def reason_of(reason, place):
-    """The text of a reason, with its line. `place` is the span of the function, for an error without a line of its
-    own."""
+    """Returns the text of a reason, with its line. For an error without a line, this is the line of the function, whose span
+    is `place`."""
     if isinstance(reason, AutographError):
         return str(reason) if reason.span is not None else f"{reason.message}\n{located(place)}" if place else str(reason)
     if not isinstance(reason, BaseException):

@@ -43,15 +43,15 @@ from .speculation import Speculation, contradicted
 
 _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
-#: A warning is given each time a function has been traced this many times.
+#: The number of traces of a function after which a warning is given. It is given again after each multiple of it.
 WARN_AFTER = 5
 
 
 class Again(Exception):
-    """The trace has to be looked up again: numbers that could not be inputs of its graph are now part of its key."""
+    """Looks up the trace of a call again: numbers that could not be inputs of the graph are now part of the key."""
 
 
-#: Exceptions that are not errors of a trace, so that the handlers of such errors let them through.
+#: Exceptions that are no errors of a trace. Handlers of such errors must not catch them.
 _SIGNALS = (fallbacks.Refused, Assumed, Again)
 
 
@@ -101,7 +101,8 @@ class Function(Callable):
         return types.MethodType(self, instance)
 
     def __reduce__(self):
-        """Pickled by name, like functions; without an importable name, the function is wrapped again."""
+        """A staged function is pickled by its name, like any function. If that name cannot be imported, the Python function is
+        pickled, and wrapped again."""
         owner = sys.modules.get(self.__module__)
         for part in getattr(self, "__qualname__", "").split("."):
             owner = getattr(owner, part, None)
@@ -258,7 +259,7 @@ class Function(Callable):
             return converted_calls.call(self.python_function, args, kwargs)
 
     def _relaxed(self, assumed):
-        """Relaxes an assumption that a call has contradicted, and forgets the graphs that assume it. Returns the reason why
+        """Relaxes an assumption that a call has contradicted, and removes the graphs that assume it. Returns the reason why
         Python runs the call."""
         if self._speculation is None:
             return assumed
@@ -270,7 +271,7 @@ class Function(Callable):
         return reason
 
     def _keep(self, is_valid):
-        """Forgets all graphs that are not valid."""
+        """Keeps only those graphs for which `is_valid(trace)` is true."""
         for key, found in self._traces.items():
             self._traces[key] = [trace for trace in found if is_valid(trace)]
         for family in self._families.values():
@@ -278,8 +279,7 @@ class Function(Callable):
 
     @property
     def speculation(self):
-        """The assumptions of `speculate=True` about the calls: a list with the text, position, state and failures of
-        each."""
+        """The list of the `Assumption`s that `speculate=True` makes about the calls."""
         return [] if self._speculation is None else self._speculation.table(self.traces)
 
     def _staged_or_in_python(self, leaves, structure, args, kwargs):
@@ -316,7 +316,7 @@ class Function(Callable):
         candidates = self._fallbacks.candidates(refused)
         with fallbacks.inherited(), python_calls.observed(candidates) as kinds:
             if isinstance(reason, Misfit):
-                with python_calls.repeating(run):
+                with python_calls.replaying(run):
                     result = converted_calls.call(self.python_function, args, kwargs)
             else:
                 result = self.python_function(*args, **kwargs)
@@ -339,17 +339,17 @@ class Function(Callable):
         return dict(self._fallbacks.counts)
 
     def graph(self, *args, **kwargs):
-        """The text of the graph that a call with these arguments runs."""
+        """Returns the text of the graph that a call with these arguments runs."""
         return self.trace(*args, **kwargs).graph.text()
 
     def save(self, folder, *args, **kwargs):
-        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`. The saved graph makes no
-        assumptions from profiled calls: without Python, nothing could run a call that contradicts them."""
+        """Saves the graph that a call with these arguments runs, for `load` and `ag-run`. The saved graph assumes nothing from
+        profiled calls, because without Python, nothing could run a call that contradicts an assumption."""
         function = self if self._speculation is None else Function(self.python_function, self.input_signature, self.fallback)
         saved.save(function.trace(*args, **kwargs), folder)
 
     def trace(self, *args, **kwargs):
-        """The trace that a call with these arguments runs."""
+        """Returns the trace that a call with these arguments runs."""
         try:
             while (encoded := self._encoded(args, kwargs)) is not None:
                 try:
@@ -383,7 +383,7 @@ class Function(Callable):
             raise self._in_user_code(error) from error.__cause__
 
     def _in_user_code(self, error):
-        """An error of a trace as the user sees it."""
+        """Returns an error of a trace as the user sees it."""
         if isinstance(error, RecursionError):
             message = "a function calls itself, and no condition ends the recursion"
             return StagingError(f"tracing `{self.__name__}` does not terminate: {message}")
@@ -452,7 +452,7 @@ class Function(Callable):
         return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs, rows))
 
     def _live(self, key):
-        """A trace for this key whose guards hold."""
+        """Returns a trace for this key whose guards hold."""
         changed = []
         for trace in reversed(self._traces.get(key, ())):
             broken, places = trace.broken()
@@ -463,7 +463,7 @@ class Function(Callable):
         return None
 
     def _note_changes(self, places):
-        """Notes that numbers in these places have changed: they become inputs of the next graph."""
+        """Records that numbers in these places have changed. They become inputs of the next graph."""
         new = [place for place in places if place.key() not in self._changing]
         self._changing.update((place.key(), place) for place in new)
         if new and self._speculation is not None:
@@ -488,7 +488,8 @@ class Function(Callable):
             raise
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
-        """A new trace. Numbers that change between calls become parameters if the code allows it."""
+        """Returns a new trace. Numbers that change between calls become parameters of its graph if the code can be staged with
+        them."""
         known = self._changing if self._speculation is None else {**self._speculation.attributes.varying, **self._changing}
         changing = [place for key, place in known.items() if key not in self._fixed]
         try:
@@ -503,7 +504,7 @@ class Function(Callable):
         return trace
 
     def _staged(self, args, kwargs, changing, unknown, is_trial):
-        """A new trace, with assumptions if the code can be staged with them."""
+        """Returns a new trace. With speculation, it makes assumptions if the code can be staged with them."""
         if self._speculation is None:
             return self._trace(args, kwargs, changing, unknown, is_trial)
         leaves, structure = flatten(args, kwargs)
@@ -562,7 +563,8 @@ class Function(Callable):
 
 
 class VerifiedFunction(Function):
-    """A staged function in shadow mode: eager Python runs beside each graph, on copies, and both are compared."""
+    """A staged function in shadow mode: in each call, eager Python runs on copies beside the graph, and both are
+    compared."""
 
     caches_calls = False
 

@@ -4,7 +4,7 @@ from ..interception.lifting import InitScope
 
 
 def init_scope():
-    """Takes the code of a `with` statement out of the trace: it runs in Python each time the function is traced, also
+    """Takes the code of a `with` statement out of the trace. Python runs this code each time the function is traced, also
     below staged conditions. Its tensors are constants of the graph, and the state that it creates remains:
 
         if self.table is None:

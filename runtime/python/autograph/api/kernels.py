@@ -23,7 +23,7 @@ def use_deterministic_kernels(mode=True):
 
 
 def deterministic_kernels_used():
-    """Whether only libtorch's kernels run."""
+    """Returns whether only libtorch's kernels run."""
     return _runtime.tier() == "torch"
 
 

@@ -1,5 +1,5 @@
-"""The types, shapes and numbers of arguments in profiled calls. Whatever was the same in all of them is
-assumed for later calls.
+"""The types, shapes and numbers of arguments in profiled calls. Later calls are assumed to have the same, where they were
+the same in all profiled calls.
 
 A number that varies is an input of the graph. If the code needs to know the number during tracing, there is a trace for
 each value, as without speculation."""
@@ -21,20 +21,20 @@ class Arguments:
         self.texts = {}  # points of assumptions -> their text
 
     def note(self, structure, leaves, names):
-        """Notes the arguments of a profiled call."""
+        """Records the arguments of a profiled call."""
         found = numbers(leaves)
         for index, number in found.items():
             known = self.numbers.setdefault((structure, index), number)
             if not _same(known, number):
                 self.numbers[structure, index] = None
-        self._remember(structure, leaves)
+        self._record(structure, leaves)
         self._describe(structure, leaves, names)
 
-    def _remember(self, structure, leaves):
+    def _record(self, structure, leaves):
         self.calls[structure, kinds(leaves), signatures.shapes(leaves)] = None
 
     def _describe(self, structure, leaves, names):
-        """Describes what has been the same in all calls so far."""
+        """Updates the texts of the assumptions: they describe what has been the same in all calls so far."""
         found = {}
         for index, (name, leaf) in enumerate(zip(names, leaves)):
             found[Point("type", name)] = f"the type of `{name}` is {_type(leaf)}"
@@ -46,7 +46,7 @@ class Arguments:
         self.texts = found if is_first else {p: t for p, t in self.texts.items() if found.get(p) == t}
 
     def inputs(self, structure, leaves):
-        """The indexes of numbers that are inputs of the graph."""
+        """Returns the indexes of numbers that are inputs of the graph."""
         return {index for index in numbers(leaves) if self._is_input((structure, index))}
 
     def _is_input(self, key):
@@ -58,8 +58,8 @@ class Arguments:
         self.fixed.update((structure, index) for index in indexes)
 
     def check(self, structure, leaves, names):
-        """Called before a trace for new kinds of arguments. Raises `Assumed` for the first assumption that they contradict,
-        and relaxes it."""
+        """Called before a trace for new kinds of arguments. If they contradict an assumption, relaxes the first such
+        assumption and raises `Assumed` for it."""
         known = [(types, shapes) for form, types, shapes in self.calls if form == structure]
         if not known:
             self._contradicted("structure", "the arguments")
@@ -70,14 +70,14 @@ class Arguments:
                 self._contradicted("type", name)
             earlier = {other[index] for types, other in known if types[index] == now[index]}
             if len(earlier) == 1 and shapes[index] not in earlier:
-                self._remember(structure, leaves)
+                self._record(structure, leaves)
                 self._contradicted("shape", name)
         for index, number in numbers(leaves).items():
             expected = self.numbers.setdefault((structure, index), number)
             if expected is not None and not _same(expected, number):
                 self.numbers[structure, index] = None
                 self._contradicted("value", names[index])
-        self._remember(structure, leaves)
+        self._record(structure, leaves)
 
     def _contradicted(self, kind, name):
         point = Point(kind, name)
@@ -86,22 +86,22 @@ class Arguments:
             raise Assumed(self.text(point), point)
 
     def text(self, point):
-        """The text of the assumption at a point."""
+        """Returns the text of the assumption at a point."""
         return self.texts.get(point) or f"the {point.kind} of `{point.span}` is the same as in an earlier call"
 
     def shapes(self, structure, leaves):
-        """The shapes of earlier calls with arguments of the same kinds, for `signatures.Family`."""
+        """Returns the shapes of earlier calls with arguments of the same kinds, for `signatures.Family`."""
         now = structure, kinds(leaves)
         return [shapes for *earlier, shapes in self.calls if tuple(earlier) == now]
 
 
 def numbers(leaves):
-    """The numbers among arguments that a graph can have as inputs, by index."""
+    """Returns the numbers among arguments that a graph can have as inputs, by index."""
     return {index: leaf for index, leaf in enumerate(leaves) if _is_number(leaf)}
 
 
 def kinds(leaves):
-    """The kinds of arguments, without the values of numbers."""
+    """Returns the kinds of arguments, without the values of numbers."""
     return signatures.kinds(leaves, numbers(leaves))
 
 

@@ -1,4 +1,4 @@
-"""Switches passes off: those of the optimizer, which rewrite graphs, and those on the programs of the native tier."""
+"""Switches passes off: passes of the optimizer, which rewrite graphs, and passes on programs of the native tier."""
 
 import os
 
@@ -6,7 +6,7 @@ from .. import _runtime
 
 
 def passes():
-    """The names of all passes, in the order in which they run. `ag-lsp graph --passes` prints what they change."""
+    """Returns the names of all passes, in the order in which they run. `ag-lsp graph --passes` prints what they change."""
     optimizer, native = _runtime.passes()
     return (*optimizer, *native)
 
@@ -14,7 +14,7 @@ def passes():
 def disable_passes(*names):
     """Switches these passes off, and all others on, in functions that are traced from now on.
 
-    Results are the same without a pass, apart from rounding; without arguments, all passes run. The environment variable
+    Without arguments, all passes run. A pass does not change results, apart from rounding. The environment variable
     `AUTOGRAPH_DISABLE_PASSES` has the same effect: `AUTOGRAPH_DISABLE_PASSES=multiply-add,dead-code-elimination`.
     """
     _runtime.disable_passes(names)

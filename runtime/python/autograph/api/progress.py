@@ -8,11 +8,11 @@ import threading
 import time
 from contextlib import contextmanager
 
-#: Seconds until the status line is shown, and between its updates.
+#: The seconds until the status line is shown, and the seconds between its updates.
 DELAY = 1.0
 INTERVAL = 0.5
 
-#: Removed from the environment, so that child processes do not show a status line.
+#: The variable is removed from the environment, so that child processes do not show a status line.
 _ENABLED = os.environ.pop("AUTOGRAPH_PROGRESS", None) is not None
 
 # Control sequences of the DEC VT100, which all terminals support.
@@ -22,11 +22,12 @@ _ERASE = "\x1b[2K"
 
 
 def scrolling(rows):
-    """Sets the scrolling region to these rows; moves the cursor."""
+    """Returns the control sequence that sets the scrolling region to the first rows. It also moves the cursor."""
     return f"\x1b[1;{rows}r"
 
 
 def at(row):
+    """Returns the control sequence that moves the cursor to a row."""
     return f"\x1b[{row};1H"
 
 
@@ -48,6 +49,7 @@ def staging(name):
 
 
 def _show(terminal, name, done):
+    """Shows the name of the function and the elapsed time in the last line of a terminal until tracing is done."""
     start = time.monotonic()
     if done.wait(DELAY):
         return

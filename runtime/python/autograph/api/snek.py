@@ -23,13 +23,13 @@ from .function import Function
 
 
 def lms(function):
-    """Virtualizes a function: calls of operators replace its control flow. They run in Python unless a condition or loop
+    """Virtualizes a function: replaces its control flow by calls of operators. A condition or loop runs in Python unless it
     depends on a staged value."""
     return convert(function)
 
 
 def rep_fun(function):
-    """Makes a recursive function a function of the graph where staged code calls it. Numbers that differ between its
+    """Makes a recursive function a function of the graph: staged code does not inline it. Numbers that differ between its
     calls are staged."""
     recursion.mark(function)
     return convert(function)
@@ -38,8 +38,8 @@ def rep_fun(function):
 def stage(function):
     """Makes a function run as a graph whose inputs are all its arguments, including Python numbers.
 
-    With `ag.function`, the value of a Python number would be part of the graph. The graph is made at the first call for
-    each kind of arguments, because the types of the arguments are not known before."""
+    With `ag.function`, the values of Python numbers would be constants of the graph. There is a graph for each kind of
+    arguments; it is created by the first call, because the types of the arguments are not known before."""
     return Staged(function)
 
 
@@ -66,12 +66,12 @@ class Staged(Callable):
         return calls.call(self.python_function, args, kwargs)
 
     def graph(self, *args, **kwargs):
-        """The text of the graph that a call with these arguments runs."""
+        """Returns the text of the graph that a call with these arguments runs."""
         function, args, kwargs = self._lifted(args, kwargs)
         return function.graph(*args, **kwargs)
 
     def _lifted(self, args, kwargs):
-        """The staged function for arguments of this kind, and the arguments with tensors in place of numbers."""
+        """Returns the staged function for arguments of this kind, and the arguments with tensors in place of numbers."""
         numbers = frozenset(key for key, value in (*enumerate(args), *kwargs.items()) if _is_number(value))
         if numbers not in self._functions:
             self._functions[numbers] = Function(_from_tensors(self.python_function, numbers))
@@ -87,7 +87,7 @@ def _tensor(number):
 
 
 def _from_tensors(function, numbers):
-    """The function, taking tensors in place of these numbers."""
+    """Returns a function that takes tensors in place of these numbers."""
 
     @functools.wraps(function)
     def of_tensors(*args, **kwargs):

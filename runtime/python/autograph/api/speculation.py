@@ -1,14 +1,13 @@
-"""Speculation: `@ag.function(speculate=True)`. The graphs of a function assume that its calls are like the profiled
-ones.
+"""Speculation: `@ag.function(speculate=True)`. The graphs of a function assume that its calls are like the profiled calls.
 
-The first calls run in Python and are profiled. From then on
+The first calls run in Python and are profiled. In later calls,
 
 - the outcomes of conditions, loops and numbers that were the same in each call are checked in the graph
   (`capture/assumptions.py`);
 - the types and shapes of arguments and the values of Python numbers are part of the key of a trace, or guarded
   (`observed_arguments.py`, `observed_attributes.py`).
 
-A call that contradicts an assumption runs in Python, and the assumption is *relaxed*: the next trace does without it. So
+A call that contradicts an assumption runs in Python, and the assumption is *relaxed*: the next trace does not make it. So
 there are at most as many such calls as assumptions.
 """
 
@@ -27,9 +26,9 @@ from .observed_attributes import Attributes
 #: The number of calls that are profiled.
 PROFILED = 3
 
-#: If code cannot be staged without an assumption, the assumption is made again for the arguments of the next call.
-#: After this many calls that contradict the assumption, Python runs all calls.
-MOST_FAILURES = 3
+#: Some code cannot be staged without an assumption. Then the assumption is made again, for the arguments of the next call.
+#: After this many calls that contradict it, Python runs all calls.
+MAX_FAILURES = 3
 
 
 class Assumption(NamedTuple):
@@ -54,8 +53,8 @@ class Speculation:
         self.is_profiling = True
         self.arguments = Arguments()
         self.attributes = Attributes()
-        self.expected = {}  # point -> assumed outcome, without relaxed assumptions
-        self._outcomes = {}  # point -> assumed outcome, with relaxed assumptions
+        self.expected = {}  # point -> assumed outcome, except for relaxed assumptions
+        self._outcomes = {}  # point -> assumed outcome, including relaxed assumptions
         self._failures = Counter()
         self._texts = {}  # points of other assumptions that have failed -> their text
         self._profiles = []
@@ -87,12 +86,12 @@ class Speculation:
         return f"it contradicts an assumption from earlier calls: {assumed}"
 
     def is_hopeless(self, assumed):
-        """Whether too many calls have contradicted an assumption that cannot be relaxed."""
-        return assumed.point is None and self._failures[str(assumed)] >= MOST_FAILURES
+        """Returns whether too many calls have contradicted an assumption that cannot be relaxed."""
+        return assumed.point is None and self._failures[str(assumed)] >= MAX_FAILURES
 
     def table(self, traces):
-        """All assumptions. Those about the path through the program are listed if a graph checks them or a call has
-        contradicted them."""
+        """Returns a list of the assumptions. An assumption about the path through the program is listed only if a graph checks
+        it or a call has contradicted it."""
         checked = [point for trace in traces for point in trace.points.values()]
         points = dict.fromkeys([*self.arguments.texts, *checked, *self._failures])
         return [self._row(point) for point in points]
@@ -107,5 +106,5 @@ class Speculation:
 
 
 def contradicted(place):
-    """The error for a number in a variable or attribute that has changed."""
+    """Returns the error for a number in a variable or attribute that has changed."""
     return Assumed(f"`{place}` is the same number in each call", Point("value", place.key()))

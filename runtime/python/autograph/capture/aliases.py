@@ -1,11 +1,12 @@
 """Views and in-place writes. The graph has neither: its values are immutable.
 
-Every storage has one *base*, which holds the current value of the tensor that was created with the storage. A view is a
-base and a chain of view operations. An in-place write computes a new value of the base by inverting the chain; when a view
-is read later, it is computed again from the new value. The bases that a region changes become results of the region: the
-*journal* records them with their values before the region.
+Every storage has one *base*: the current value of the tensor that was created with the storage. A view is a base and a
+chain of view operations. An in-place write inverts the chain to compute a new value of the base. When a view is read
+after a write, it is computed again from the new value. The bases that a region changes become results of the region; a
+*journal* records their values before the region.
 
-A list of the graph holds values and does not alias tensors. So a tensor that a list *holds* must not be changed.
+A list of the graph contains values, which do not change with a tensor. So a tensor that a list *holds* must not be
+changed in place.
 """
 
 import weakref
@@ -30,7 +31,7 @@ DETACHED = (
 
 
 class Base:
-    """A storage. `source` is the capture for memory from outside the graph, otherwise None."""
+    """A storage. `source` is the capture of a tensor from outside the graph; None for a storage that the graph creates."""
 
     __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "was_leaf", "__weakref__")
 
@@ -45,10 +46,10 @@ class Base:
 
 
 class View:
-    """A tensor: its base, the chain of view operations, and its value when the base had `version`.
+    """A tensor: its base, the chain of view operations, and the value that it had when the base had this `version`.
 
-    `depth` is the depth of the region that made it a leaf: `y = x.detach().requires_grad_()`. Such a leaf shares memory
-    with its base, but has its own gradient, like a base."""
+    A view can be a leaf: `y = x.detach().requires_grad_()`. Such a leaf shares memory with its base, but has its own
+    gradient, like a base. `depth` is the depth of the region that made the view a leaf."""
 
     __slots__ = ("base", "chain", "value", "version", "depth", "__weakref__")
     source = None
@@ -66,8 +67,8 @@ class View:
 
 class Step:
     """One view operation: its operator, the arguments after the tensor, the type and sizes of its operand, and whether
-    autograd records it. `own_history` is used for `detach`: the span of a write that gave the detached tensor a history
-    that its base does not have."""
+    autograd records it. For `detach`, `own_history` is the span of a write that gave the detached tensor a history that
+    its base does not have."""
 
     __slots__ = ("op", "rest", "type", "sizes", "is_recorded", "own_history")
 
@@ -100,7 +101,7 @@ class Aliases:
     # Values.
 
     def read(self, view):
-        """The current value of a tensor."""
+        """Returns the current value of a tensor."""
         base = view.base
         if not view.chain:
             return base.value
@@ -114,8 +115,8 @@ class Aliases:
         return view.value
 
     def _along(self, view):
-        """The values along the chain of a view: of the base, and after each step. Whether a step has a history is
-        determined when the view is created, not when it is read."""
+        """Returns the values along the chain of a view: the value of the base, and the value after each step. The grad mode at
+        the creation of the view, not at this read, determines whether a step has a history."""
         values, mode = [view.base.value], torch.is_grad_enabled()
         try:
             for index, step in enumerate(view.chain):
@@ -127,7 +128,7 @@ class Aliases:
         return values
 
     def write(self, view, value):
-        """Changes a tensor, and with it every view of the same storage."""
+        """Changes a tensor in place, and with it every view of the same storage."""
         if view.base in self.held:
             raise StagingError(HELD, spans.current())
         own = self._own_history(view, value)
@@ -144,8 +145,8 @@ class Aliases:
             view.value, view.version = own, view.base.version
 
     def _own_history(self, view, value):
-        """The written value if the tensor is detached and the value has a history: `y = x.detach(); y += w`; otherwise
-        None. The tensor then has this value until its memory changes again."""
+        """Returns the written value if the tensor is detached and the value has a history (`y = x.detach(); y += w`);
+        otherwise None. The tensor keeps this value until its memory changes again."""
         detached = [step for step in view.chain if step.op is _DETACH]
         if not detached or not torch.is_grad_enabled() or not is_differentiable(value.type.dtype):
             return None
@@ -155,7 +156,7 @@ class Aliases:
         return value if view.chain[-1] is detached[-1] else None
 
     def _overwritten(self, before, after):
-        """The result of a write that autograd does not record: the value changes, but not the derivative."""
+        """Returns the result of a write that autograd does not record: the value changes, but not the derivative."""
         if not is_differentiable(after.type.dtype):
             return after
         return self.staging.emit(OVERWRITTEN, [before, after], [after.type])[0]
@@ -179,15 +180,15 @@ class Aliases:
         return journal
 
     def close_journal(self, journal):
-        """Restores the state from before the region. Returns the changes of the region, with the new values;
-        `journal.held` contains the tensors that lists hold at its end."""
+        """Restores the state from before the region. Returns the cells that the region has changed, with their new states.
+        `journal.held` then contains the bases that lists hold at the end of the region."""
         assert self.journals.pop() is journal
         journal.held, self.held = self.held, journal.held
         return journal.restore()
 
 
 class Journal:
-    """The changes that a region makes to state from before it."""
+    """The cells that a region changes and that existed before it, with their states before the region."""
 
     def __init__(self, depth, aliases):
         self.depth = depth

@@ -1,4 +1,5 @@
-"""The assumptions of a trace: points of the program have the same outcomes as in the profiled calls (`profile.py`).
+"""The assumptions of a trace: points of the program are assumed to have the same outcomes as in the profiled calls
+(`profile.py`).
 
 A condition that is assumed to be true is not staged: the trace records a check, and traces only this branch. A loop is
 unrolled, with a check of each condition. A number becomes a constant, also with a check.
@@ -17,11 +18,13 @@ from collections import Counter
 from ..errors import located
 from ..record.ops import ASSERT, NOT
 from ..record.types import BOOL
-from .profile import Passage, Sequence, Trips
+from .profile import Execution, Sequence, Trips
 
-#: A loop with more iterations is not unrolled, nor is any loop in a graph with more nodes.
-MOST_TRIPS = 64
-MOST_NODES = 5000
+#: Loops with more iterations are not unrolled.
+MAX_TRIPS = 64
+
+#: In a graph with more nodes, no loop is unrolled.
+MAX_NODES = 5000
 
 
 class Assumptions:
@@ -32,43 +35,43 @@ class Assumptions:
         self.expected = expected
         self.made = {}  # the message of a check -> its point
         self.is_late = False  # whether the trace has had an effect that cannot be undone
-        self._passages = Counter()
+        self._counts = Counter()
 
-    def passed(self, point):
+    def execution(self, point):
         outcome = self.expected.get(point)
         if isinstance(outcome, Sequence):
             outcome = self._next(point, outcome)
         if self.is_late or outcome is None or self._is_long(point.kind, outcome):
             return None
-        return Passage(point, outcome)
+        return Execution(point, outcome)
 
     def _next(self, point, outcomes):
-        """The next of several outcomes. None in a region, because a trace passes points there in another order than a
-        run."""
+        """Returns the next of several outcomes. Returns None in a region, because a trace executes the points of regions in
+        another order than a run."""
         if self.staging.depth:
             return None
-        index = self._passages[point]
-        self._passages[point] += 1
+        index = self._counts[point]
+        self._counts[point] += 1
         return outcomes[index] if index < len(outcomes) else None
 
     def _is_long(self, kind, outcome):
-        """Whether the point is a loop that is too long to be unrolled."""
+        """Returns whether the point is a loop that is too long to be unrolled."""
         count = outcome if kind == "while" else outcome.count if kind == "for" else 0
-        return count > MOST_TRIPS or count > 1 and len(self.staging.record.entry.nodes) > MOST_NODES
+        return count > MAX_TRIPS or count > 1 and len(self.staging.record.entry.nodes) > MAX_NODES
 
-    def check(self, passage, flag, answer):
+    def check(self, execution, flag, answer):
         """Records the check that a staged boolean has this value. Returns the value."""
         if isinstance(flag, bool):
             return flag
-        message = f"{described(passage.point.kind, passage.expected)}\n{located(passage.point.span)}"
-        self.made[message] = passage.point
+        message = f"{described(execution.point.kind, execution.expected)}\n{located(execution.point.span)}"
+        self.made[message] = execution.point
         truth = flag if answer else self.staging.emit(NOT, [flag], [BOOL])[0]
         self.staging.emit(ASSERT, [truth, message], [])
         return answer
 
 
 def described(kind, outcome):
-    """The text of an assumption."""
+    """Returns the text of an assumption."""
     if isinstance(outcome, Sequence):
         return f"{_NAMES[kind]} in each call {', '.join(map(_short, outcome[:8]))}{', …' if len(outcome) > 8 else ''}"
     return f"{_NAMES[kind]} {_short(outcome)}"

@@ -13,8 +13,8 @@ LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 
 class Reads(NamedTuple):
-    """What a code object, and those nested in it, may read. `names` are all names in it, `scope` the names of globals,
-    `read` the variables and attributes whose value is used for more than `history.append(loss)`."""
+    """What a code object, and those nested in it, may read. `names` contains all names in it, `scope` the names of globals,
+    and `read` the names of the variables and attributes that it uses otherwise than in `history.append(loss)`."""
 
     names: frozenset
     scope: frozenset
@@ -23,6 +23,7 @@ class Reads(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def reads_of(code):
+    """Returns the names in a code object."""
     names, scope, read = set(code.co_names), set(), set()
     instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL")]
     for instruction, following in zip(instructions, [*instructions[1:], None]):
@@ -45,7 +46,7 @@ def reads_of(code):
 
 @functools.lru_cache(maxsize=None)
 def called_by_python(kind):
-    """The code of properties and special methods of a class."""
+    """Returns the code of the properties and special methods of a class, which Python calls implicitly."""
     found = []
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] in LIBRARIES:
@@ -60,12 +61,12 @@ def called_by_python(kind):
 
 
 def is_of_python(kind):
-    """Whether a class is one of the standard library."""
+    """Returns whether a class is one of the standard library."""
     return kind.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def implicit(kind):
-    """The methods of a class that Python and torch call."""
+    """Returns the methods of a class that Python and torch call."""
     special = {name for name, value in kind.__dict__.items() if name.startswith("__") and isinstance(value, types.FunctionType)}
     return special.difference(_NOT_IN_RUNS) | ({"forward"} if issubclass(kind, torch.nn.Module) else set())
 
@@ -75,7 +76,7 @@ LOOKED_UP = {name for kind in (int, list, set) for name in dir(kind) if name.sta
     "__bool__", "__call__", "__enter__", "__exit__", "__getattr__", "__get__", "__next__", "__missing__", "forward",
 }  # fmt: skip
 
-#: Names of attributes and functions that give all attributes of an object.
+#: Names of attributes and functions that return all attributes of an object.
 OF_ALL = {"__dict__", "vars", "dir"}
 
 _NOT_IN_RUNS = ("__init__", "__new__", "__init_subclass__", "__repr__", "__del__", "__getstate__", "__setstate__")

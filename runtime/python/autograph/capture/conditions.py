@@ -1,7 +1,8 @@
 """Decides whether a staged boolean that is computed from sizes is true for the usual sizes.
 
-The answer for a boolean is computed from the answers for its operands; each answer is computed once. A symbolic expression
-would contain the condition of each `if` twice, and so grow exponentially with the nesting depth of the conditions.
+The answer for a boolean is computed from the answers for its operands, and each answer is computed once. A symbolic
+expression is no alternative: it would contain the condition of each `if` twice, so its size would grow exponentially with
+the nesting depth of the conditions.
 """
 
 import operator
@@ -32,13 +33,15 @@ class Answer(NamedTuple):
 
 
 class Conditions:
+    """The answers for the conditions of one trace."""
+
     def __init__(self, sizes):
         self.sizes = sizes
         self.answers = {False: {}, True: {}}  # `any_integer` -> value -> its answer; None if it depends on other values
         self.from_sizes = {}  # value -> whether it is computed from sizes only
 
     def answer(self, value, any_integer):
-        """The answer for a staged boolean that is computed from sizes only (with `any_integer`: from any integers);
+        """Returns the answer for a staged boolean that is computed from sizes only (with `any_integer`: from any integers);
         otherwise None."""
         answers = self.answers[any_integer]
         return solve(answers, value, _parts, lambda value: self._answer(value, answers, any_integer))
@@ -64,13 +67,13 @@ class Conditions:
         return None if holds is None else Answer(holds, False)
 
     def comparison(self, op, operands, any_integer):
-        """A comparison as a symbolic condition; None if an operand is computed from other values."""
+        """Returns a comparison as a symbolic condition; None if an operand is computed from other values."""
         if op not in _COMPARISONS or not all(map(is_integer if any_integer else self._is_size, operands)):
             return None
         return self.sizes.compared(op, *(a if type(a) is int else self.sizes.number(a) for a in operands))
 
     def _is_size(self, operand):
-        """Whether an operand is computed from sizes only."""
+        """Returns whether an operand is computed from sizes only."""
         if isinstance(operand, Value):
             return solve(self.from_sizes, operand, _operands_of_arithmetic, self._is_from_sizes)
         return type(operand) is int
@@ -86,7 +89,7 @@ class Conditions:
 
 
 def _combined(op, parts):
-    """The answer for a logical operation, or for one result of an `if`."""
+    """Returns the answer for a logical operation, or for one result of an `if`."""
     if op == IF:
         test, yes, no = parts
         chosen = yes if test.holds else no
@@ -106,7 +109,7 @@ def _literal(operand):
 
 
 def _operands(value):
-    """The operands of a logical operation. For a result of an `if` (such as whether a variable is bound after it): the
+    """Returns the operands of a logical operation. For a result of an `if` (such as whether a variable is bound after it): the
     condition, and the results of the branches."""
     node = value.node
     if node.op != IF:

@@ -1,8 +1,8 @@
 """The contents of objects that are not written in Python: how they are read, compared and restored.
 
-Each class has `read`, `same`, `restore`, `children` (objects that it refers to) and `describe`. `restores` tells
-whether `restore` can restore every state. `is_drawn` tells whether reading a value changes the object, as for
-iterators, generators and random number generators; a run cannot repeat this. `is_slow` tells whether `read` takes long.
+There is a subclass of `Kind` for each kind of object. Its attributes are `restores`: whether `restore` can restore every
+state; `is_drawn`: whether the program changes the object when it takes a value from it, as for iterators and random number
+generators, so that a run cannot repeat this; and `is_slow`: whether `read` takes long.
 """
 
 import array
@@ -18,6 +18,9 @@ import torch
 
 
 class Kind:
+    """`read` returns the contents of an object, `same` compares two contents, `restore` assigns contents to an object,
+    `children` returns the objects that it refers to, and `describe` names it in messages."""
+
     restores = True
     is_drawn = False
     is_slow = False
@@ -29,7 +32,7 @@ class Kind:
         return ()
 
     def memory(self, value):
-        """The start and the end of the memory that an object may share with tensors; None if it has no such memory."""
+        """Returns the start and the end of the memory that an object may share with tensors; None if it has no such memory."""
 
     def describe(self, value):
         return f"a `{type(value).__name__}`"
@@ -139,7 +142,7 @@ class NumpyRandom(Kind):
 
 
 def _flat(state):
-    """A dictionary that may contain arrays, as values that can be compared."""
+    """Converts a dictionary that may contain arrays into tuples and bytes, which `==` can compare."""
     if isinstance(state, dict):
         return tuple((name, _flat(value)) for name, value in state.items())
     return (state.dtype, state.tobytes()) if hasattr(state, "tobytes") else state
@@ -154,7 +157,7 @@ def _unflat(data):
 
 
 class Iterators(Kind):
-    """Iterators. Their state is the state that `pickle` would store."""
+    """Iterators. Their contents are what `pickle` would store."""
 
     restores = False
     is_drawn = True
@@ -224,7 +227,7 @@ ITERATORS, GENERATORS = Iterators(), Generators()
 
 
 def share_memory(kind, value, tensors):
-    """Whether one of these tensors shares memory with an object."""
+    """Returns whether one of these tensors shares memory with an object of this kind."""
     memory = kind.memory(value)
     if memory is None:
         return False
@@ -238,7 +241,7 @@ def share_memory(kind, value, tensors):
 
 
 def kind_of(cls):
-    """The reader of this module for objects of a class; None if such objects have only attributes and items."""
+    """Returns the `Kind` of the objects of a class; None if such objects have only attributes and items."""
     if issubclass(cls, set):
         return SETS
     if issubclass(cls, (bytearray, array.array)):
@@ -261,7 +264,7 @@ def kind_of(cls):
 
 
 def generators():
-    """The random number generators that the functions of the modules `random` and `numpy.random` use."""
+    """Yields the random number generators that the functions of the modules `random` and `numpy.random` use."""
     yield random._inst
     numpy = sys.modules.get("numpy")
     if numpy is not None:

@@ -1,7 +1,7 @@
 """Fake tensors: tensors with a type and sizes, but no data.
 
-The mode and the class are torch's. Torch takes long for two things, which this module does itself: it imports
-`torch._dynamo` when it creates a mode and when it first calls one, and it sets about 30 attributes of each tensor.
+The mode and the class are torch's. This module replaces two slow parts of torch: torch imports `torch._dynamo` when it
+creates a mode and when it first calls one, and it sets about 30 attributes of each tensor one by one.
 """
 
 import sys
@@ -22,7 +22,7 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 @lru_cache(maxsize=None)
 def _is_direct(func):
-    """Whether this is an operator of ATen that returns new tensors, and for which torch has no special code for fake
+    """Returns whether this is an operator of ATen that returns new tensors, and for which torch has no special code for fake
     tensors."""
     if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten" or func._schema.is_mutable or func.is_view:
         return False
@@ -32,9 +32,9 @@ def _is_direct(func):
 
 
 def called_without_dynamo(method):
-    """Makes the `__torch_dispatch__` of a mode. `torch.compile` must not trace the code of the mode. Torch's own
-    wrapper prevents this, but imports `torch._dynamo`. So it is called only if the program has already imported that
-    module. The method `_should_skip_dynamo` of the class keeps torch from applying its wrapper itself."""
+    """Makes the `__torch_dispatch__` of a mode. `torch.compile` must not trace the code of the mode. Torch's wrapper
+    prevents this, but imports `torch._dynamo`, so it is called only if the program has already imported that module.
+    The method `_should_skip_dynamo` of the class prevents torch from adding its wrapper itself."""
     wrapped = torch._disable_dynamo(method, recursive=True)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -45,8 +45,8 @@ def called_without_dynamo(method):
 
 
 class Mode(FakeTensorMode):
-    """A mode with the attributes that torch's constructor sets. `shapes` makes its `ShapeEnv` when the first symbol for a
-    size is needed."""
+    """A mode with the attributes that torch's constructor sets. `shapes()` creates its `ShapeEnv`, when the first symbol for
+    a size is needed."""
 
     def __init__(self, shapes):
         TorchDispatchMode.__init__(self)
@@ -87,8 +87,8 @@ class Mode(FakeTensorMode):
         return self.dispatch(func, types, args, kwargs)
 
     def dispatch(self, func, types, args=(), kwargs=None):
-        """Calls torch's function for tensors without data. Where possible, omits the many tests that torch makes before
-        this call."""
+        """Computes the type and sizes of an operator's result. Where possible, this omits the many tests that torch makes
+        first."""
         kwargs = kwargs or {}
         if not _is_direct(func) or not self._are_known(pytree.arg_tree_leaves(*args, **kwargs)):
             return super().dispatch(func, types, args, kwargs)
@@ -100,7 +100,7 @@ class Mode(FakeTensorMode):
             return super().dispatch(func, types, args, kwargs)  # calls the operator with tensors of zeros
 
     def _are_known(self, leaves):
-        """Whether there are tensors, all on the CPU and of known sizes."""
+        """Returns whether at least one of the leaves is a tensor, and all tensors are on the CPU and have known sizes."""
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         return bool(tensors) and all(map(self._is_known, tensors)) and not any(isinstance(leaf, _SYMBOLIC) for leaf in leaves)
 
@@ -110,7 +110,7 @@ class Mode(FakeTensorMode):
         return tensor.fake_device == CPU and not tensor._has_symbolic_sizes_strides and tensor.layout is torch.strided
 
     def empty(self, size, stride, dtype, device):
-        """A tensor of known sizes; contiguous if `stride` is None."""
+        """Returns a tensor of known sizes; contiguous if `stride` is None."""
         with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
             if stride is None:
                 return self._fake(torch.empty(size, dtype=dtype, device="meta"), device)
@@ -125,7 +125,7 @@ class Mode(FakeTensorMode):
         return fake
 
     def view(self, func, args, kwargs):
-        """The result of an operator that returns views of its first argument. All sizes are known."""
+        """Returns the result of an operator that returns views of its first argument. All sizes are known."""
         with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
             result, device = self._in_kernel(func, args, kwargs), args[0].fake_device
             if isinstance(result, (list, tuple)):
@@ -133,7 +133,7 @@ class Mode(FakeTensorMode):
             return result if result is args[0] else self._fake(result, device)
 
     def _in_kernel(self, func, args, kwargs):
-        """Calls torch's function for tensors without data."""
+        """Calls an operator on tensors without data."""
         with torch._C._PreserveDispatchKeyGuard():
             self.in_kernel_invocation = True
             torch._C._set_meta_in_tls_dispatch_include(True)

@@ -1,4 +1,4 @@
-"""The `.grad` attribute while tracing. For tensors from outside the graph it is assigned after a run."""
+"""The `.grad` attribute while tracing. The `.grad` of a tensor from outside the graph is assigned after a run."""
 
 from . import scalars
 from .places import MISSING
@@ -6,7 +6,7 @@ from .unbound import Maybe
 
 
 class Gradient:
-    """`.grad` of one tensor, as state that a region may change. A gradient of None is the state `MISSING`."""
+    """The `.grad` of one tensor, as a cell that a region may change. If `.grad` is None, the state is `MISSING`."""
 
     __slots__ = ("gradients", "base")
 
@@ -26,7 +26,7 @@ class Gradient:
 
 
 class Outside:
-    """`.grad` of a tensor from outside, from which each run reads the gradient that the tensor had before."""
+    """The place of the `.grad` that a tensor from outside has before a run. Each run reads the gradient from it."""
 
     __slots__ = ("tensor",)
 
@@ -49,7 +49,7 @@ class Gradients:
         self.guards = {}  # id -> (tensor from outside whose gradient was read, whether it was None)
 
     def of(self, base):
-        """The current gradient."""
+        """Returns the current gradient."""
         if base in self.values:
             return self.values[base]
         outside = base.source.tensor if base.source is not None else None
@@ -63,7 +63,7 @@ class Gradients:
         return found
 
     def read(self, base):
-        """The gradient as a Python value. If it exists on some paths only, the graph asserts that it exists."""
+        """Returns the gradient as a Python value. If it exists on some paths only, the graph asserts that it exists."""
         found = self.of(base)
         if _is_maybe(found):
             message = "a tensor has a gradient on some paths only, and on the path of this run it has none"
@@ -92,7 +92,7 @@ class Gradients:
         return dict(self.values)
 
     def changed(self, before, depth):
-        """The gradients that a region of this depth assigned to tensors that existed before it, with their previous
+        """Returns the gradients that a region of this depth assigned to tensors that existed before it, with their previous
         states."""
         found = {}
         for base, value in list(self.values.items()):

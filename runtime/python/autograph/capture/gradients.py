@@ -12,7 +12,7 @@ _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False):
-    """The gradients of the outputs with respect to the inputs; None for an input on which no output depends."""
+    """Returns the gradients of the outputs with respect to the inputs; None for an input on which no output depends."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
         help = "call `ag.run_functions_eagerly()` to look for the anomaly"
@@ -85,14 +85,14 @@ def backward(staging, tensor, gradient=None, inputs=None):
 
 
 def _views_used(staging, value):
-    """The leaves that share memory with another tensor, if the value depends on them."""
+    """Returns the leaves that share memory with another tensor, if the value depends on them."""
     views = [view for view in list(staging.leaf_views) if view.base.value.visible]
     used = depend_on(staging.record, [staging.aliases.read(view) for view in views], [value])
     return [staging.leaf_views[view] for view, needed in zip(views, used) if needed]
 
 
 def owner(staging, tensor):
-    """The owner of a tensor's gradient: its base, or the view itself if it is a leaf."""
+    """Returns the owner of a tensor's gradient: its base, or the view itself if it is a leaf."""
     view = staging.view_of(tensor)
     return view if view in staging.leaf_views else view.base
 
@@ -117,7 +117,7 @@ def set_leaf(staging, base, requires_grad):
 
 
 def is_leaf(staging, tensor):
-    """Whether a tensor is a leaf that requires a gradient."""
+    """Returns whether a tensor is a leaf that requires a gradient."""
     view = staging.view_of(tensor)
     return view in staging.leaf_views if view.chain else view.base in staging.leaves
 
@@ -127,7 +127,7 @@ def requires_grad(staging, tensor):
 
 
 def has_history(staging, tensor):
-    """Whether a tensor is computed from one that requires a gradient."""
+    """Returns whether a tensor is computed from one that requires a gradient."""
     leaves = [base.value for base in staging.leaves if base.value.visible]
     leaves += [staging.aliases.read(view) for view in list(staging.leaf_views) if view.base.value.visible]
     return bool(leaves) and any(depend_on(staging.record, leaves, [staging.value_of(tensor, is_use=False)]))

@@ -1,11 +1,11 @@
-"""Finds the changes of Python state while a function is traced, between any two points in time.
+"""Finds the changes of Python state between any two points in time of a trace.
 
 The heap has an entry for each watched object, with the last known state of the object. `sync` updates all entries, and
-logs the previous states of those that have changed. A *mark* is a position in this log: what is logged after it has
-changed since then. Objects that a change makes reachable get their own entries.
+logs the previous states of those that have changed. A *mark* is a position in this log: the entries that are logged after
+a mark have changed since the mark. Objects that a change makes reachable get their own entries.
 
-Code seldom draws from random number generators during tracing, and comparing them is slow. So they are compared only at
-the end of a trace. If one has changed and the trace has regions, the function is traced again with `compare_all`.
+Code seldom draws from random number generators during tracing, and comparing their states is slow. So they are compared
+only at the end of a trace. If one has changed and the trace has regions, the function is traced again with `compare_all`.
 """
 
 import types
@@ -35,8 +35,12 @@ class Mark(NamedTuple):
 
 
 class Entry:
-    """`born` is the number of the last mark before the entry was added; `is_outer` tells whether the object was
-    reachable from outside the function when the trace began."""
+    """A watched object with its last known state. `born` is the number of the last mark before the entry was added.
+    `is_outer` is true if the object was reachable from outside the function when the trace began.
+
+    Subclasses define `now`, which returns the current state, or `_SAME` if it has not changed; `children`, which returns
+    the objects that the state refers to; and `differences(before, found)`, which adds the places that differ from an
+    earlier state to `found`, each with its earlier state."""
 
     __slots__ = ("state", "born", "is_outer")
 
@@ -174,7 +178,7 @@ class Slots(Attributes):
 
 
 class Container(Entry):
-    """The items of a list, deque or dictionary. If there are many (`is_data`), the items themselves are not watched."""
+    """The items of a list, deque or dictionary. If there are many (`is_data`), the objects in it are not watched."""
 
     __slots__ = ("place", "is_data")
 
@@ -237,8 +241,9 @@ class Opaque(Entry):
 
 
 class Heap:
+    """The entries and the log of one trace. `watch(values)` adds entries for objects."""
+
     def __init__(self, watch):
-        """`watch(values)` adds entries for objects."""
         self.entries = {}  # (id of the object, name) -> entry
         self.log = []  # (entry, previous state)
         self.clock = 0
@@ -257,6 +262,7 @@ class Heap:
         return any(entry.now() is not _SAME for entry in omitted.values())
 
     def sync(self):
+        """Updates all entries and logs the previous states of those that have changed."""
         for entry in list(self.entries.values()):
             before = entry.refresh()
             if before is not _SAME:
@@ -264,8 +270,8 @@ class Heap:
                 self._watch(entry.children())
 
     def adopt(self, watch):
-        """Treats the changes since the last `sync` as if they had been made before the first mark. `watch(values)` adds
-        entries for objects. Returns whether objects from outside have changed."""
+        """Makes the changes since the last `sync` count as made before the first mark. `watch(values)` adds entries for
+        objects. Returns whether objects from outside have changed."""
         has_changed = False
         for entry in list(self.entries.values()):
             before = entry.refresh()
@@ -293,13 +299,13 @@ class Heap:
             self.log[index] = entry, state
 
     def mark(self):
-        """A mark for the current state."""
+        """Returns a mark for the current state."""
         self.sync()
         self.clock += 1
         return Mark(len(self.log), self.clock)
 
     def changed(self, mark):
-        """The places that have changed since a mark, with their state at the mark. Excludes entries that were added
+        """Returns the places that have changed since a mark, with their state at the mark. Excludes entries that were added
         after the mark."""
         self.sync()
         first = {}

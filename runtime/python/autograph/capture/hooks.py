@@ -27,7 +27,7 @@ class Hooks:
 
 
 def called(staging, view, gradient):
-    """The gradient after the tensor's hooks were applied."""
+    """Returns the gradient after the tensor's hooks were applied."""
     capture = view.base.source
     if capture is None or view.chain:
         return gradient

@@ -1,5 +1,5 @@
-"""Memory layouts of tensors. Torch's code depends on them (`contiguous` copies or returns its operand), and so does the
-record: arguments with different layouts have different traces. The layout of a loop variable or gradient is not known
+"""Memory layouts of tensors. Torch's code depends on the layouts of its operands: `contiguous` copies or returns its
+operand. So arguments with different layouts have different traces. The layout of a loop variable or gradient is not known
 while tracing, so operators that require contiguous tensors get copies."""
 
 import math
@@ -24,7 +24,7 @@ def needs_contiguous(func):
 
 
 def layout(tensor):
-    """The dimensions from outermost to innermost, and whether there are gaps; None for a contiguous tensor."""
+    """Returns the dimensions from outermost to innermost, and whether there are gaps; None for a contiguous tensor."""
     if tensor.layout is not torch.strided or tensor.is_contiguous():
         return None
     order = tuple(sorted(range(tensor.dim()), key=tensor.stride, reverse=True))
@@ -37,7 +37,7 @@ def layout(tensor):
 
 
 def strides(layout, sizes):
-    """The strides of a tensor with this layout and these sizes."""
+    """Returns the strides of a tensor with this layout and these sizes."""
     if layout is None:
         return None
     order, has_gaps = layout

@@ -50,11 +50,11 @@ class Objects:
         self.hidden = {}  # class -> names of attributes that the trace itself assigns
         self.pinned = set()  # ids of lists that must keep their identity while tracing
         self.defaults = []  # mutable defaults of functions
-        self.named = None  # if not None, only attributes with these names are followed
-        self.in_python = ()  # code of functions that the graph calls in Python
+        self.named = None  # if not None, only the values of attributes with these names are watched
+        self.in_python = ()  # code of Python functions that the graph calls
         self.unrestorable = {}  # id -> a place that was changed and cannot be restored
         self.scopes = {}  # id of the variables of a module -> (variables, names that are not defined in it)
-        self._whole = {}  # id -> object of which all attributes may be read; keeps the ids unique
+        self._fully_read = {}  # id -> object whose attributes may all be read; keeps the ids unique
         self._entered = {}  # id -> function that is called; keeps the ids unique
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
@@ -82,7 +82,7 @@ class Objects:
             self._watch_all([function], 0)
 
     def called(self):
-        """The functions that the trace has called."""
+        """Returns the functions that the trace has called."""
         return list(self._entered.values())
 
     def watch(self, value):
@@ -107,6 +107,7 @@ class Objects:
         self._watch_all(values, self.heap.clock, False)
 
     def _watch_all(self, values, born, is_outer=True):
+        """Watches these values and all values that they lead to. A recursive call adds its values to the pending ones."""
         self._pending += [(value, born, is_outer) for value in values]
         if self._is_watching:
             return
@@ -129,7 +130,7 @@ class Objects:
             self._is_watching, self.is_outer = False, True
 
     def _pin(self, values):
-        """Records the lists among these values: the object that holds them does not allow replacing them."""
+        """Records the lists among these values as pinned: the object that holds them does not allow replacing them."""
         self.pinned.update(id(value) for value in values if type(value) is list)
 
     def _add(self, key, entry, born):
@@ -160,7 +161,7 @@ class Objects:
                 self._watch_all([scope[name]], 0)
 
     def _followed(self, value, entry):
-        """The values of the attributes that are watched with an object."""
+        """Returns the values of the attributes that are watched with an object."""
         if self.named is None:
             return list(entry.children())
         return [inner for name, inner in attributes_of(value, entry.state) if name in self.named]
@@ -173,16 +174,16 @@ class Objects:
             entry.hidden = self.hidden[kind]
 
     def share_memory(self, tensor):
-        """Whether a tensor shares memory with an object that is watched, such as an array of NumPy."""
+        """Returns whether a tensor shares memory with an object that is watched, such as an array of NumPy."""
         places = [entry.place for entry in self.entries.values() if isinstance(entry, heap.Opaque)]
         return any(contents.share_memory(place.kind, place.object, [tensor]) for place in places)
 
     def watches(self, container):
-        """Whether the items of a container are watched."""
+        """Returns whether the items of a container are watched."""
         return (id(container), None) in self.entries
 
     def holders(self, container):
-        """The variables and attributes that hold a container; None if something else also holds it."""
+        """Returns the variables and attributes that hold a container; None if something else also holds it."""
         found = []
         if id(container) in self.pinned:
             return None
@@ -200,48 +201,48 @@ class Objects:
     # The state that the code can read.
 
     def names_of(self, owner):
-        """The names of the attributes of an object that may be read: by the code itself, or by methods of the class
-        that Python calls implicitly."""
+        """Returns the names of the attributes of an object that the code may read, or a method of the class that Python calls
+        implicitly."""
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}
         named = self.names.union(*(reads_of(code).names for code in called_by_python(kind)))
         if isinstance(owner, type):
             return named if is_of_python(owner) else named | implicit(owner)
-        return named | owner.__dict__.keys() if self.is_read_whole(owner) else named
+        return named | owner.__dict__.keys() if self.is_fully_read(owner) else named
 
     def all_names(self):
-        """The names of all attributes that the code may read."""
+        """Returns the names of all attributes that the code may read."""
         kinds = {type(self.kept[key]) for key, name in self.entries if name == "__dict__"}
         implicit = (reads_of(code).names for kind in kinds if not is_of_python(kind) for code in called_by_python(kind))
         return frozenset(self.names).union(*implicit)
 
-    def reads_whole(self, values):
-        """Notes that code which is not converted may read all attributes of these objects."""
+    def note_full_read(self, values):
+        """Records that code that is not converted may read all attributes of these objects."""
         seen, pending = set(), list(values)
         while pending:
             value = pending.pop()
-            if id(value) in seen or id(value) in self._whole:
+            if id(value) in seen or id(value) in self._fully_read:
                 continue
             if isinstance(value, (list, tuple)):
                 seen.add(id(value))
                 pending += list.__iter__(value) if isinstance(value, list) else value
             elif _watcher(type(value)) is _object and hasattr(value, "__dict__"):
-                self._whole[id(value)] = value
+                self._fully_read[id(value)] = value
                 pending += value.__dict__.values()
 
-    def is_read_whole(self, owner):
-        """Whether the code may read all attributes of an object."""
-        return id(owner) in self._whole or not self.names.isdisjoint(OF_ALL)
+    def is_fully_read(self, owner):
+        """Returns whether the code may read all attributes of an object."""
+        return id(owner) in self._fully_read or not self.names.isdisjoint(OF_ALL)
 
     def only_grows(self, container):
-        """Whether the code only appends to a container, so that no result depends on its items. This holds if `.append`
-        or `.extend` follows every use of a variable or attribute that holds it."""
+        """Returns whether the code only appends to a container, so that no result depends on its items. This is true if every
+        use of a variable or attribute that holds the container is followed by `.append` or `.extend`."""
         names = [place.name for place in self.holders(container) or ()]
         return bool(names) and not any(name in reads_of(code).read for code in self.codes for name in names)
 
     def numbers(self, places):
-        """Those of the places that hold a Python number and that the code can reach."""
+        """Returns those of the places that hold a Python number and that the code can reach."""
         return [
             place for place in places if self._reaches(place) and type(_state_or_missing(place)) in (bool, int, float)
         ]
@@ -255,7 +256,7 @@ class Objects:
     # Changes.
 
     def before_lifting(self):
-        """Called before the code of an `init_scope`, whose changes of state remain."""
+        """Called before the code of an `init_scope`. The changes of state that this code makes are not undone."""
         if self.heap.compare_all():
             raise Drawn
         self.heap.sync()
@@ -269,20 +270,21 @@ class Objects:
             raise StagingError(f"{message}\nhelp: change it in one of the two places", spans.current()) from None
 
     def snapshot(self):
-        """A mark for `changed`."""
+        """Returns a mark for `changed`."""
         return self.heap.mark()
 
     def changed(self, before):
-        """The places whose state has changed since a snapshot, with their state in the snapshot."""
+        """Returns the places whose state has changed since a snapshot, with their state in the snapshot."""
         return self.heap.changed(before)
 
     def changed_outside(self, before):
-        """The changed places, except for those in dictionaries among the arguments."""
+        """Returns the changed places, except for those in dictionaries among the arguments."""
         changed = self.changed(before)
         return {place: state for place, state in changed.items() if place.key()[0] not in self.arguments}
 
     def restore(self, place, state):
-        """Restores the state of a place. If that is not possible, the trace is invalid."""
+        """Restores the state of a place. If that is not possible, records the place as unrestorable, which makes the trace
+        invalid."""
         place.restore(state)
         if isinstance(place, Contents) and not place.state().same(state):
             self.unrestorable[id(place.object)] = place
@@ -292,18 +294,19 @@ class Objects:
 
 
 def attributes_of(value, state):
-    """The names and values of the attributes of an object. Those of a module of torch include its parameters."""
+    """Returns the names and values of the attributes of an object. For a `torch.nn.Module` they include its parameters,
+    buffers and submodules."""
     if isinstance(value, torch.nn.Module):
         state = {**state, **{k: v for name in ("_parameters", "_buffers", "_modules") for k, v in state.get(name, {}).items()}}
     return state.items()
 
 
-# Each of these functions watches one object: it adds the entries of the object, and returns the objects to which it
-# refers.
+# Each of these functions watches one object: it adds the entries of the object, and returns the objects that the object
+# refers to.
 
 
 def _function(objects, function, born):
-    """A user function: the variables of enclosing functions, its defaults and attributes."""
+    """Watches a user function: the variables of enclosing functions, its defaults and attributes."""
     if function.__code__ in objects.in_python:
         return []
     if not (is_converted(function) or is_user_code(function)):
@@ -319,7 +322,7 @@ def _function(objects, function, born):
 
 
 def _of_blocks(function):
-    """The values of the variables that a block of converted code and its inner blocks use."""
+    """Returns the values of the variables that a block of converted code and its inner blocks use."""
     found, blocks, seen = [], [function], set()
     while blocks:
         for value in _variables(blocks.pop()):
@@ -337,7 +340,7 @@ def _defaults(function):
 
 
 def _variables(function):
-    """The values of the variables that a function uses from enclosing functions."""
+    """Returns the values of the variables that a function uses from enclosing functions."""
     found = []
     if function.__closure__ is None:
         return found
@@ -352,7 +355,7 @@ def _variables(function):
 
 
 def _staged_function(objects, function, born):
-    """A function with `@ag.function`: watches the attributes that the user has set on it, and the Python function."""
+    """Watches a function with `@ag.function`: the attributes that the user has set on it, and the Python function."""
     entry = heap.Attributes(function, hidden=frozenset(type(function)(_nothing).__dict__))
     objects._add((id(function), "__dict__"), entry, born)
     return [function.python_function, *entry.children()]
@@ -401,7 +404,7 @@ def _opaque(objects, value, born):
 
 
 def _object(objects, value, born):
-    """An object of a user's class: its attributes and its class."""
+    """Watches an object of a user's class: its attributes and its class."""
     inner = _attributes(objects, value, born) if hasattr(value, "__dict__") else []
     if not _is_user_class(type(value)):
         objects._pin(inner)
@@ -420,7 +423,7 @@ def _attributes(objects, value, born):
 
 
 def _module(objects, module, born):
-    """A `torch.nn.Module`. Its hooks are not state themselves, but they may change state."""
+    """Watches a `torch.nn.Module`. Its hooks are not state themselves, but they may change state."""
     objects.modules.append(module)
     entry = heap.Attributes(module)
     is_user = _is_user_class(type(module))
@@ -436,7 +439,7 @@ def _module(objects, module, born):
 
 
 def _has_state(module):
-    """Whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks."""
+    """Returns whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks."""
     return module is not None and any(_is_user_class(type(part)) or _hooks(part) for part in module.modules())
 
 
@@ -448,7 +451,7 @@ _OF_EVERY_MODULE = torch.nn.Module().__dict__.keys() - {"_parameters", "_buffers
 
 
 def _class(objects, kind, born):
-    """A class of the user: its attributes other than methods."""
+    """Watches the attributes of a user's class other than methods."""
     if not _is_user_class(kind):
         return []
     entry = heap.ClassAttributes(kind, objects.hidden.get(kind, frozenset()))
@@ -458,7 +461,7 @@ def _class(objects, kind, born):
 
 
 def _python_module(objects, module, born):
-    """A module of the user: the variables that the code names."""
+    """Watches the variables of a user's module that the code names."""
     root = module.__name__.partition(".")[0]
     if root in LIBRARIES or root in sys.stdlib_module_names:
         return []
@@ -474,7 +477,7 @@ def _is_user_class(kind):
 
 @functools.lru_cache(maxsize=None)
 def _slots(kind):
-    """The slots of a class by name."""
+    """Returns the slots of a class by name."""
     return {
         name: member
         for base in reversed(kind.__mro__)
@@ -495,7 +498,7 @@ _NOT_STATE = ("logging", "threading", "_thread", "importlib", "_frozen_importlib
 
 @functools.lru_cache(maxsize=None)
 def _watcher(kind):
-    """The function that watches objects of a class; None if they have no state."""
+    """Returns the function that watches objects of a class; None if they have no state."""
     if issubclass(kind, _ATOMS):
         return None
     if issubclass(kind, torch.nn.Module):
@@ -525,10 +528,10 @@ def _watcher(kind):
     return _object if _is_user_class(kind) and (kind.__dictoffset__ or _slots(kind)) else None
 
 
-#: The watchers of objects in which a held list cannot be replaced.
+#: The watchers of objects that do not allow replacing a list that they hold.
 _FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
 
-#: Modules of libraries with objects that a step of training changes.
+#: Modules of libraries whose objects a training step changes.
 _STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")
 
 

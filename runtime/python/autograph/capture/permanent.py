@@ -1,5 +1,5 @@
-"""Changes that an abandoned trace could not undo: files, other processes, output, positions of iterators, and objects
-of other libraries. While a trace may be abandoned, an attempt to make such a change raises an error."""
+"""Changes that could not be undone if a trace were abandoned: of files, other processes, output, positions of iterators,
+and objects of other libraries. While a trace may be abandoned, code that would make such a change raises an error."""
 
 import contextlib
 import io
@@ -17,13 +17,13 @@ _LOCAL = threading.local()
 
 
 def are_refused():
-    """Whether the active trace of this thread must not make such changes."""
+    """Returns whether the active trace of this thread must not make such changes."""
     return getattr(_LOCAL, "are_refused", False)
 
 
 def refuse(what):
-    """Ends the trace because its next step would make such a change. Changes during an import are allowed, because Python
-    does not import a module twice."""
+    """Ends the trace, because the running code would make such a change. Changes during an import are allowed, because
+    Python does not import a module twice."""
     if _is_import():
         return
     raise StagingError(f"{what}: a trace cannot undo this", spans.current())
@@ -31,7 +31,7 @@ def refuse(what):
 
 @contextlib.contextmanager
 def refused():
-    """Refuses such changes in a block."""
+    """Refuses such changes in this block."""
     before = are_refused(), sys.stdout, sys.stderr, logging.Logger.handle
     _watch_events()
     _LOCAL.are_refused = True
@@ -45,7 +45,7 @@ def refused():
 
 @contextlib.contextmanager
 def allowed():
-    """Allows such changes again in a block."""
+    """Allows such changes in this block."""
     before, _LOCAL.are_refused = are_refused(), False
     try:
         yield
@@ -99,13 +99,13 @@ def check_call(function):
 
 
 def check_arguments(args, keywords):
-    """Refuses a call of code that is not converted with an open file: it may write to the file."""
+    """Refuses an open file as an argument of code that is not converted: the code may write to the file."""
     for value in (*args, *keywords.values()):
         if isinstance(value, io.IOBase) and contents.kind_of(type(value)) is None:
             refuse("an open file is passed to code that is not converted")
 
 
-#: Methods that change no object.
+#: Methods that change nothing that could not be undone.
 _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",
           "hexdigest", "throw"}  # fmt: skip
 
@@ -121,7 +121,7 @@ _is_watching = False
 
 
 def _watch_events():
-    """An audit hook. Python cannot remove it again, but it does nothing outside of traces."""
+    """Adds an audit hook. Python cannot remove it again, but it does nothing outside of traces."""
     global _is_watching
     if not _is_watching:
         _is_watching = True
@@ -140,7 +140,7 @@ def _event(event, arguments):
 
 
 def _is_import():
-    """Whether converted code, or code that it calls, is importing a module."""
+    """Returns whether converted code, or code that it calls, is importing a module."""
     frame = sys._getframe(2)
     while frame is not None and not spans.is_converted_text(frame.f_code.co_filename):
         if frame.f_code.co_filename.startswith("<frozen importlib"):

@@ -6,8 +6,8 @@
     history[:]     Items: all items of a list, deque or dictionary
     seen           Contents of an object that is not written in Python, such as a set
 
-`state()` returns the value that a place has now, MISSING if it has none; `restore(state)` assigns an earlier value. Two
-places with equal keys are the same location, also in different traces.
+`state()` returns the current value of a place, or MISSING if it has none. `restore(state)` assigns an earlier value.
+`key()` identifies the location: places with equal keys, even of different traces, are the same location.
 """
 
 import collections
@@ -15,19 +15,21 @@ from operator import is_
 
 MISSING = object()
 
-#: Containers whose items a graph can hold. The same is true of their subclasses.
+#: A graph can hold the items of containers of these classes and of their subclasses.
 SEQUENCES = (list, collections.deque)
 MAPPINGS = (collections.OrderedDict, dict)
-_HEAP_TYPE = 1 << 9
+
+_HEAP_TYPE = 1 << 9  # CPython's `Py_TPFLAGS_HEAPTYPE`
 
 
 def is_heap_type(kind):
-    """Whether a class was made at run time, so that its attributes can be assigned (CPython's `Py_TPFLAGS_HEAPTYPE`)."""
+    """Returns whether a class was created at run time, by a `class` statement. Only the attributes of such a class can be
+    assigned."""
     return bool(kind.__flags__ & _HEAP_TYPE)
 
 
 class Attribute:
-    """`owner.name`, stored in the `__dict__` of the object."""
+    """The attribute `owner.name`, stored in the `__dict__` of the object."""
 
     __slots__ = ("owner", "name")
 
@@ -48,8 +50,8 @@ class Attribute:
             self.owner.__dict__[self.name] = state
 
     def inherited(self):
-        """The value that a read returns if the object itself does not have the attribute; MISSING if the attribute is
-        undefined or computed."""
+        """Returns the value of the class attribute that a read returns if the object itself has no such attribute. Returns
+        MISSING if there is none, or if a descriptor computes it."""
         return _found_in(type(self.owner).__mro__, self.name)
 
     def __str__(self):
@@ -57,6 +59,8 @@ class Attribute:
 
 
 def _found_in(classes, name):
+    """Returns the value of an attribute in the first of these classes that has it; MISSING for a descriptor or if none has
+    it."""
     for kind in classes:
         if name in kind.__dict__:
             found = kind.__dict__[name]
@@ -65,7 +69,7 @@ def _found_in(classes, name):
 
 
 class SlotAttribute(Attribute):
-    """`owner.name`, stored in a slot."""
+    """The attribute `owner.name`, stored in a slot."""
 
     __slots__ = ("slot",)
 
@@ -105,7 +109,7 @@ class ClassAttribute(Attribute):
 
 
 class Cell:
-    """A variable of an enclosing function."""
+    """A variable of an enclosing function. A variable that was unbound stays bound: `restore(MISSING)` does nothing."""
 
     __slots__ = ("cell", "name")
 
@@ -174,7 +178,7 @@ class ContextValue:
 
 
 class Held:
-    """An object that is always the same. It is the holder of an element: `Element(Held(table), "key")`."""
+    """A place whose value is always this object. It is the holder of an element: `Element(Held(table), "key")`."""
 
     __slots__ = ("object",)
 
@@ -189,7 +193,7 @@ class Held:
 
 
 class Element:
-    """`container[name]`, where `container` is the list, tuple or dictionary in the place `holder`."""
+    """The element `container[name]` of the list, tuple or dictionary that the place `holder` contains."""
 
     __slots__ = ("holder", "name")
 
@@ -215,7 +219,7 @@ class Element:
 
 
 class Items:
-    """The items of a Python list, deque or dictionary; its state is a list or dictionary."""
+    """All items of a list, deque or dictionary. The state is a list or dictionary with the items."""
 
     __slots__ = ("container",)
 
@@ -250,7 +254,7 @@ class Items:
 
 
 def items_of(container):
-    """The items of a container as a list or dictionary, even if its class overrides methods."""
+    """Returns the items of a container as a list or dictionary. Methods that the class overrides are not called."""
     base = _base(container)
     if isinstance(container, dict):
         return dict(base.items(container))
@@ -258,7 +262,7 @@ def items_of(container):
 
 
 def _base(container):
-    """The built-in class that stores the items."""
+    """Returns the class in `MAPPINGS` or `SEQUENCES` from which the class of a container is derived."""
     kind = type(container)
     if kind in _BASES:
         return _BASES[kind]
@@ -271,7 +275,8 @@ _BASES = {}
 
 
 def same_items(old, new):
-    """Whether the items of a container are the same objects in the same order as before."""
+    """Returns whether the container `new` has the same items, in the same order, as `old`. Items are the same if they are the
+    same object; keys of a dictionary, also if they are equal."""
     base = _base(new)
     if len(old) != base.__len__(new):
         return False
@@ -299,7 +304,7 @@ class Contents:
         return Snapshot(self.kind, self.kind.read(self.object))
 
     def restore(self, state):
-        """Restores a state as far as the class of the object allows it."""
+        """Restores the contents, as far as the class of the object allows it."""
         self.kind.restore(self.object, state.data)
 
     def __str__(self):
@@ -307,7 +312,7 @@ class Contents:
 
 
 class Snapshot:
-    """The contents of an object at one time."""
+    """The contents of an object at one point in time."""
 
     __slots__ = ("kind", "data")
 

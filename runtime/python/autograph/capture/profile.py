@@ -1,8 +1,7 @@
 """Profiles of calls that Python runs: which path through the program each call has taken.
 
 The path depends on conditions, loops, and integers that are read from tensors. Each of them is a *point* of the
-program. Converted code *passes* a point when it executes the condition or loop, or reads the integer. Each time, the
-point has an *outcome*:
+program. Each *execution* of a point has an *outcome*:
 
     if x.sum() > 0:          # True or False
     while error > 1e-3:      # the number of iterations
@@ -26,7 +25,7 @@ class _Local(threading.local):
 
 _LOCAL = _Local()
 
-#: A point that one call passes more often than this, with different outcomes, is not constant.
+#: The maximum number of different outcomes in the `Sequence` of a point.
 LONGEST = 64
 
 
@@ -45,26 +44,27 @@ class Trips(NamedTuple):
 
 
 class Sequence(tuple):
-    """The outcomes of a point in one call, which differ from each other but are the same in each call."""
+    """The outcomes of a point in one call. They differ from each other, but each call has the same sequence."""
 
     __slots__ = ()
 
 
-class Passage:
+class Execution:
     """One execution of a point. `expected` is the outcome that a trace assumes; None if it assumes nothing.
-    `done(outcome)` reports the outcome to a profile."""
+    `report(outcome)` adds the outcome to a profile."""
 
-    __slots__ = ("point", "expected", "done")
+    __slots__ = ("point", "expected", "report")
 
-    def __init__(self, point, expected=None, done=lambda outcome: None):
+    def __init__(self, point, expected=None, report=lambda outcome: None):
         self.point = point
         self.expected = expected
-        self.done = done
+        self.report = report
 
 
 @contextmanager
 def observing(observer):
-    """Converted code in this block reports to an observer: its method `passed(point)` returns a `Passage` or None."""
+    """Converted code in this block reports to an observer: its method `execution(point)` returns an `Execution` or
+    None."""
     before = _LOCAL.observer
     _LOCAL.observer = observer
     try:
@@ -74,7 +74,7 @@ def observing(observer):
 
 
 def is_active():
-    """Whether a call is being profiled in this thread."""
+    """Returns whether a call is being profiled in this thread."""
     return isinstance(_LOCAL.observer, Profile)
 
 
@@ -84,37 +84,37 @@ def entered(function):
         _LOCAL.observer.functions[id(function)] = function
 
 
-def passed(kind):
-    """The passage of the point that converted code executes now; None if the thread has no observer."""
+def execution(kind):
+    """Returns the execution of the point that converted code executes now; None if the thread has no observer."""
     observer = _LOCAL.observer
     if observer is None:
         return None
     span = spans.current()
-    return None if span is None else observer.passed(Point(kind, span))
+    return None if span is None else observer.execution(Point(kind, span))
 
 
 class Profile:
-    """The profile of one call: the outcomes of each point, in order. An outcome is None if its passage ended with an
+    """The profile of one call: the outcomes of each point, in order. An outcome is None if its execution ended with an
     exception."""
 
     def __init__(self):
         self.points = {}
         self.functions = {}  # id -> a converted function that was called
 
-    def passed(self, point):
+    def execution(self, point):
         outcomes = self.points.setdefault(point, [])
         index = len(outcomes)
         outcomes.append(None)
 
-        def done(outcome):
+        def report(outcome):
             outcomes[index] = outcome
 
-        return Passage(point, None, done)
+        return Execution(point, None, report)
 
 
 def constants(profiles):
-    """The outcomes that are the same in all profiles: a dictionary from each such point to its outcome if that never
-    differs, otherwise to the `Sequence` of its outcomes in a call."""
+    """Returns the points whose outcomes are the same in all profiles, as a dictionary. A point with one outcome maps to this
+    outcome; a point with different outcomes in a call maps to their `Sequence`."""
     found = {}
     for point in {point: None for profile in profiles for point in profile.points}:
         calls = [profile.points[point] for profile in profiles if point in profile.points]

@@ -1,8 +1,8 @@
-"""Staged scalars: a `torch.SymInt`, `SymFloat` or `SymBool` whose node is a value of the record.
+"""Staged scalars: each is a `torch.SymInt`, `SymFloat` or `SymBool` whose node refers to a value of the record.
 
-Torch's argument parsers accept them. Arithmetic on them is recorded where it happens, with Python's semantics and
-without symbolic algebra. Code that needs the concrete number gets the number of this call, and each run checks it.
-Where no check is possible, such code is an error at its line."""
+Torch's argument parsers accept such numbers. An operation on them becomes a node, with Python's semantics and without
+symbolic algebra. Code that needs the concrete number gets the number for the arguments of this call, and each run checks
+it. Where no check is possible, the line of that code is an error."""
 
 import operator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from ..record import ops
 from ..record.types import BOOL, FLOAT, INT
 from . import texts
 
-#: The methods of the node of a symbolic number, with the operations that they record.
+#: Method of the node of a symbolic number -> the operation that it records.
 _METHODS = {
     "add": ops.ADD, "sub": ops.SUB, "mul": ops.MUL, "mod": ops.MOD, "pow": ops.POW, "pow_by_natural": ops.POW,
     "float_pow": ops.POW, "sym_ite": ops.SELECT, "floordiv": ops.FLOORDIV, "int_floordiv": ops.FLOORDIV,
@@ -28,7 +28,7 @@ _METHODS = {
 }  # fmt: skip
 _CLASSES = {INT: torch.SymInt, FLOAT: torch.SymFloat, BOOL: torch.SymBool}
 
-#: Operations whose result has the same type for all types of operands.
+#: Operation -> the type of its result, if it does not depend on the types of the operands.
 _RESULTS = {
     **dict.fromkeys((ops.EQ, ops.NE, ops.LT, ops.LE, ops.GT, ops.GE), BOOL),
     **dict.fromkeys((ops.AND, ops.OR, ops.NOT, ops.TO_BOOL), BOOL),
@@ -36,13 +36,13 @@ _RESULTS = {
     **dict.fromkeys((ops.TO_INT, ops.FLOOR, ops.CEIL), INT),
 }
 
-#: The class of Python's numbers of a type, and the operation that converts to it.
+#: Type -> the class of Python's numbers of this type, and the operation that converts to it.
 PYTHON_CLASSES = {INT: int, FLOAT: float, BOOL: bool}
 CONVERSIONS = {INT: ops.TO_INT, FLOAT: ops.TO_FLOAT, BOOL: ops.TO_BOOL}
 
 
 def kind_of(number):
-    """The type of a Python number or staged scalar; None for anything else."""
+    """Returns the type of a Python number or staged scalar; None for anything else."""
     if isinstance(number, (bool, torch.SymBool)):
         return BOOL
     if isinstance(number, (int, torch.SymInt)):
@@ -59,12 +59,12 @@ def is_staged(value):
 
 
 def class_of(value):
-    """The class that a value has when the graph runs."""
+    """Returns the class that a value has when the graph runs."""
     return PYTHON_CLASSES[kind_of(value)] if is_staged(value) else type(value)
 
 
 def result_kind(op, kinds):
-    """The type of an operation's result in Python, given the types of its operands."""
+    """Returns the type of an operation's result in Python, given the types of its operands."""
     known = _RESULTS.get(op)
     if known is not None:
         return known
@@ -87,12 +87,12 @@ def apply(staging, op, *operands):
 
 
 def wrap(staging, value):
-    """The Python object for a scalar value."""
+    """Returns the Python object for a scalar value."""
     return _CLASSES[value.type](ScalarNode(staging, value))
 
 
 def lower(staging, number):
-    """The operand for a number."""
+    """Returns the operand for a number."""
     if isinstance(number, (bool, int, float)):
         return number
     node = number.node
@@ -106,7 +106,7 @@ def lower(staging, number):
 
 
 class _Node:
-    """The interface of the node of a symbolic number."""
+    """The interface that torch expects from the node of a symbolic number."""
 
     constant = None
     hint = None
@@ -174,6 +174,8 @@ class _Node:
 
 
 class ScalarNode(_Node):
+    """The node of a staged scalar, which is the value `value` of the record."""
+
     def __init__(self, staging, value):
         self.staging = staging
         self.value = value
@@ -258,14 +260,15 @@ def _differ(a, b):
 
 
 def _attribute(number, name):
-    """An attribute that torch's class lacks: `n.bit_count()`, `x.real`."""
+    """Returns an attribute that torch's class lacks: `n.bit_count()`, `x.real`."""
     if is_staged(number) and not name.startswith("_") and hasattr(class_of(number), name):
         return getattr(number.node.guard_int(), name)
     raise AttributeError(f"'{type(number).__name__}' object has no attribute '{name}'")
 
 
 def _with_complex(kind, name):
-    """An operator that also accepts a complex number, for which it uses the staged number's value in this call."""
+    """Returns an operator that also accepts a complex number. It then uses the staged number's value for the arguments of this
+    call."""
     method = getattr(kind, name)
 
     def operate(number, other):

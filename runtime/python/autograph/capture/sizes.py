@@ -1,10 +1,10 @@
-"""Dimensions that are only known when the graph runs.
+"""Sizes of dimensions that are known only when the graph runs.
 
-Torch's shape functions use symbols of a `ShapeEnv`; the record uses integers. This module translates between
+Torch's shape functions use symbols of a `ShapeEnv`, and the record uses staged integers. This module translates between
 them.
 
-Where torch's shape functions need to know whether sizes are equal, or how they compare, the usual answer is assumed, and
-the graph checks it when it runs.
+Torch's shape functions may have to compare two sizes. Then the usual answer is assumed, and the graph checks it when it
+runs.
 """
 
 from functools import cached_property
@@ -19,9 +19,9 @@ from ..record.queries import solve
 from ..record.types import BOOL, INT, TensorType
 from .conditions import ARITHMETIC, Conditions, is_integer
 
-#: The maximum number of operations in an expression of sizes; a larger expression becomes a new symbol about which nothing
-#: is known. Without a limit, expressions grow exponentially: one that uses another expression twice is twice as large.
-LARGEST = 64
+#: The maximum number of operations in an expression of sizes. A larger expression becomes a new symbol about which nothing
+#: is known. Without a limit, expressions could grow exponentially, because an expression may contain another one twice.
+MAX_OPERATIONS = 64
 
 
 def _symbols():
@@ -31,6 +31,8 @@ def _symbols():
 
 
 class Sizes:
+    """The unknown sizes of one trace."""
+
     def __init__(self, staging):
         self.staging = staging
         self.symbols = {}  # symbol -> its value, or (tensor value, dimension)
@@ -48,8 +50,7 @@ class Sizes:
         return _symbols().Shapes(self)
 
     def _new(self, origin):
-        # If torch took the result of a shape function from its cache, the graph would lack checks of the function's
-        # assumptions.
+        # A shape function whose result torch takes from its cache would not record the checks of its assumptions.
         self.staging.fake_mode.cache_enabled = False
         number = self.shape_env.new()
         self.symbols[number.node.expr] = origin
@@ -58,21 +59,21 @@ class Sizes:
         return number
 
     def unknown(self, value, dim):
-        """A new symbol for a dimension of a tensor."""
+        """Returns a new symbol for a dimension of a tensor."""
         number, usual = self._new((value, dim)), self.usual.get(value)
         if usual is not None and usual[dim] is not None:
             self.examples[number.node.expr] = usual[dim]
         return number
 
     def shared(self, group, value, dim, example):
-        """The symbol of all dimensions of a group, which have equal sizes."""
+        """Returns the symbol of all dimensions of a group, which have equal sizes."""
         if group not in self.groups:
             self.groups[group] = self._new((value, dim))
             self._note(self.groups[group], example)
         return self.groups[group]
 
     def number(self, value):
-        """A staged integer as a size: an expression of other sizes if it is computed from them."""
+        """Returns a staged integer as a size: an expression of other sizes if it is computed from them."""
         return solve(self.numbers, value, _integers_of, self._number)
 
     def _number(self, value):
@@ -82,20 +83,20 @@ class Sizes:
         return number
 
     def _computed(self, value):
-        """The size for a staged integer, computed from the sizes for its operands; and the number of operations in its
+        """Returns the size for a staged integer, computed from the sizes for its operands; and the number of operations in its
         expression."""
         node = value.node
         if node is not None and node.op == SIZE and tuple(node.args) in self.dimensions:
             return self.dimensions[tuple(node.args)], 1
         weight = 1 + sum(self.weights.get(operand, 1) for operand in _integers_of(value))
-        if weight == 1 or weight > LARGEST:
+        if weight == 1 or weight > MAX_OPERATIONS:
             return self._new(value), 1
         with self.staging.quiet():
             operands = (a if type(a) is int else self.numbers[a] for a in node.args)
             return ARITHMETIC[node.op](*operands), weight
 
     def like(self, tensor, earlier):
-        """Records the sizes of an earlier tensor as examples for the unknown dimensions of a tensor."""
+        """Records the sizes of the tensor `earlier` as examples for the unknown dimensions of `tensor`."""
         with torch._C.DisableTorchFunction():
             for number, example in zip(tensor.shape, earlier.shape):
                 self._note(number, example)
@@ -119,22 +120,22 @@ class Sizes:
     # Assumptions.
 
     def assume(self, condition):
-        """Whether a condition on sizes usually holds, which the graph checks; None if the graph cannot check it."""
+        """Returns whether a condition on sizes usually holds. The graph checks the answer; None if it cannot check it."""
         answer = self.usually(condition)
         if answer is None:
             return None
         return answer if self.check(condition if answer else _symbols().negated(condition)) else None
 
     def usually(self, condition):
-        """Whether a condition on sizes usually holds; None if that is not known."""
+        """Returns whether a condition on sizes usually holds; None if that is not known."""
         return _symbols().usually(condition, self.examples)
 
     def truth(self, condition):
-        """A condition on sizes as a boolean; None if it depends on them."""
+        """Returns whether a condition on sizes holds for all sizes; None if it depends on the sizes."""
         return _symbols().truth(condition)
 
     def compared(self, op, left, right):
-        """A comparison of two sizes as a condition."""
+        """Returns a comparison of two sizes as a condition."""
         return _symbols().compared(op, left, right)
 
     def check(self, condition):
@@ -152,7 +153,7 @@ class Sizes:
         return True
 
     def _described(self, condition):
-        """A condition for a message, with a description of each symbol."""
+        """Returns the text of a condition for messages, with a description of each symbol."""
         names = {}
         for symbol in condition.free_symbols:
             origin = self.symbols[symbol]
@@ -162,7 +163,7 @@ class Sizes:
         return f"the sizes satisfy `{condition}` (where {about})"
 
     def decided(self, value, any_integer=False):
-        """The assumed answer for a staged boolean that is computed from sizes only (with `any_integer`: from any
+        """Returns the assumed answer for a staged boolean that is computed from sizes only (with `any_integer`: from any
         integers); otherwise None. The graph checks the answer."""
         if isinstance(value, bool):
             return value
@@ -183,7 +184,7 @@ class Sizes:
         return answer.holds
 
     def known(self, op, operands):
-        """The result of a comparison of sizes if it is the same for all sizes; otherwise None."""
+        """Returns the result of a comparison of sizes if it is the same for all sizes; otherwise None."""
         condition = self.conditions.comparison(op, operands, any_integer=False)
         if condition is None:
             return None
@@ -191,7 +192,7 @@ class Sizes:
         return None if result is None else bool(result)
 
     def seen(self, tensor, dim, number):
-        """The size of a dimension as a staged integer, for Python code that reads `x.shape`."""
+        """Returns the size of a dimension as a staged integer, for Python code that reads `x.shape`."""
         value = self.lower(number, (tensor, dim))
         if isinstance(value, int):
             return value
@@ -208,7 +209,7 @@ class Sizes:
                 self.dimensions.setdefault((value, dim), number)
 
     def lower(self, number, origin=None):
-        """A size as an operand: an integer, or a value computed in the current region."""
+        """Returns a size as an operand: an integer, or a value computed in the current region."""
         expression = number.node.expr
         if expression.is_number:
             return int(expression)
@@ -233,6 +234,7 @@ class Sizes:
         return value
 
     def _compute(self, expression):
+        """Records the operations that compute an expression of sizes."""
         if _symbols().is_symbol(expression):
             origin = self.symbols[expression]
             if isinstance(origin, tuple):
@@ -252,7 +254,7 @@ class Sizes:
 
 
 def _integers_of(value):
-    """The staged integers that a size is computed from."""
+    """Returns the staged integers that a size is computed from."""
     node = value.node
     if node is None or node.op not in ARITHMETIC or not all(map(is_integer, node.args)):
         return []

@@ -1,4 +1,4 @@
-"""The active trace: its record, the current values of tensors, and its captures from outside."""
+"""The state of a trace: its record, the current values of tensors, and the captures of tensors and numbers from outside."""
 
 import math
 import threading
@@ -38,13 +38,14 @@ _SCALAR_TENSOR = of_torch(torch.ops.aten.scalar_tensor.default)
 
 
 def current():
-    """The innermost active trace; None outside of tracing."""
+    """Returns the innermost active trace; None outside of tracing."""
     stack = _LOCAL.stack
     return stack[-1] if stack else None
 
 
 @contextmanager
 def staging_of(staging):
+    """Makes `staging` the active trace of this thread in this block."""
     stack = _LOCAL.__dict__.setdefault("stack", [])
     stack.append(staging)
     try:
@@ -54,6 +55,7 @@ def staging_of(staging):
 
 
 def _note(error):
+    """Records an exception in the active trace."""
     staging = current()
     if staging is not None:
         staging.raised.append(error)
@@ -67,7 +69,7 @@ def is_staged_tensor(value):
 
 
 def is_staged(value):
-    """Whether a value is known only when the graph runs."""
+    """Returns whether a value is known only when the graph runs."""
     return is_staged_tensor(value) or scalars.is_staged(value)
 
 
@@ -81,7 +83,7 @@ def is_condition(value):
 FOREIGN = "this uses a tensor that an earlier trace has left in an object that is not watched, such as a cache"
 
 
-#: The error for an operation on a staged value in the code of an `init_scope`.
+#: The error for an operation on a staged value in an `init_scope`.
 LIFTED = (
     "a staged value is used in `ag.init_scope()`, which runs while tracing\n"
     "help: use only its shape and dtype there, or move this code out of the `with` statement"
@@ -94,14 +96,14 @@ DISTRIBUTED = (
 )
 
 #: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
-MOST_PROBES = 100
+MAX_PROBES = 100
 
 
 class Capture:
-    """A parameter of the entry region: a tensor, or a number in a Python variable, that exists outside the graph.
+    """A parameter of the entry region, for a tensor or number from outside the graph.
 
-    For an argument, `path` is its name. Otherwise each run reads the value from `place`, a variable or attribute
-    (`places.py`); if `place` is None, the value is always `tensor`."""
+    For an argument of the function, `path` is its name. Otherwise each run reads the value from `place`, a variable or
+    attribute (`places.py`). If `place` is None too, the value is always `tensor`."""
 
     __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
 
@@ -141,20 +143,20 @@ class Staging:
         self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
         self.made_leaves = []  # values of leaves that the function creates: `torch.zeros(2, requires_grad=True)`
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
-        self.unwritten = {}  # base -> its value after `requires_grad_(False)`, which does not write to its memory
-        self.called = None  # the last function of torch that was called
-        self.keeps_detach = True  # if False, gradients pass `detach`: captured derivatives must be differentiable
-        self.checks_values = None  # during a check of operands by torch: the message of the assertion in its place
+        self.unwritten = {}  # base -> its value after `requires_grad_(False)`, which does not change the memory
+        self.called = None  # the function of torch that was called last
+        self.keeps_detach = True  # False if gradients pass through `detach`, so that a captured derivative is differentiable
+        self.checks_values = None  # while torch checks values of operands: the message of the assertion in place of the check
         self.calls = 0  # the number of active calls of converted functions
         self.open_calls = {}  # code -> its active calls, outermost first
-        self.recursive = dict(recursive)  # code of recursive functions -> whether their numbers are widened
-        self.formatted = []  # (operand, format) of each value that is in a string; a mark in the string has its index
+        self.recursive = dict(recursive)  # code of a recursive function -> whether numbers in its arguments are staged
+        self.formatted = []  # (operand, format) of each value in a string; a mark in the string contains its index
         self.outside = frozenset()  # ids of objects that existed before the trace
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning of the trace
         self.assumptions = set()  # the messages of assertions that check assumptions
-        self.path = Assumptions(self, expected or {})  # the path through the program that is assumed
+        self.path = Assumptions(self, expected or {})  # the assumed path through the program
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
         self.probe = lambda operand: None  # computes a scalar for the arguments of this call; None if it cannot
         self.allows_decisions = decisions is not None
@@ -176,7 +178,7 @@ class Staging:
         self.undone = set()  # the indexes of callbacks that change random number generators only
         self.constants = []  # tensors with data, kept alive for the graph
         self.is_lifted = False  # whether the code of an `init_scope` is running
-        self.lifted = set()  # spans of the `init_scope` whose code has changed Python state
+        self.lifted = set()  # spans of the `init_scope` statements whose code has changed Python state
 
     # Nodes.
 
@@ -192,7 +194,7 @@ class Staging:
 
     @contextmanager
     def attempt(self):
-        """If this block raises an exception and the caller handles it, the trace continues."""
+        """In this block, an exception does not end the trace: the caller handles it."""
         count = len(self.raised)
         try:
             yield
@@ -210,7 +212,7 @@ class Staging:
         return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure, is_wait), args, types)
 
     def operand(self, argument):
-        """The operand for an argument of a torch function."""
+        """Returns the operand for an argument of a torch function."""
         if isinstance(argument, torch.Tensor):
             return self.value_of(argument)
         if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -228,6 +230,7 @@ class Staging:
     # Tensors.
 
     def view_of(self, tensor):
+        """Returns the view of a tensor. Captures a tensor from outside."""
         view = tensor.__dict__.get("_ag_view") if isinstance(tensor, FakeTensor) else None
         if view is None:
             tensor = self.fake_of(tensor)
@@ -237,8 +240,8 @@ class Staging:
         return view
 
     def value_of(self, tensor, is_use=True):
-        """The current value of a tensor. `is_use` is False if no value is computed from it, for example if it is an
-        input of a gradient."""
+        """Returns the current value of a tensor. `is_use` is False if no value is computed from the tensor, for example if a
+        gradient is computed with respect to it."""
         view = self.view_of(tensor)
         if not view.base.value.visible:
             raise StagingError("a tensor created inside a staged branch or loop is used outside of it", spans.current())
@@ -247,7 +250,7 @@ class Staging:
         return self.aliases.read(view)
 
     def fake_of(self, tensor):
-        """The fake tensor for a tensor: the tensor itself if it is fake, otherwise the fake tensor of its capture."""
+        """Returns the fake tensor of a tensor: the tensor itself if it is fake, otherwise that of its capture."""
         if isinstance(tensor, FakeTensor):
             if "_ag_view" not in tensor.__dict__:
                 raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
@@ -285,7 +288,7 @@ class Staging:
         return capture
 
     def argument(self, tensor, name, unknown=None):
-        """The capture of an argument of the function."""
+        """Returns the capture of an argument of the function."""
         capture = self._capture(tensor, unknown)
         capture.param.name = name
         capture.path = name
@@ -293,7 +296,7 @@ class Staging:
         return capture
 
     def number_in(self, place, kind):
-        """A staged number that each run reads from a Python variable."""
+        """Returns a staged number that each run reads from a Python variable."""
         param = self.record.entry.param(kind, str(place))
         capture = Capture(None, None, param)
         capture.place = place
@@ -301,7 +304,7 @@ class Staging:
         return self.scalar(param)
 
     def number_argument(self, number, name):
-        """The capture of a number among the arguments, and the staged number."""
+        """Returns the capture of a number among the arguments, and the staged number."""
         param = self.record.entry.param(scalars.kind_of(number), name)
         capture = Capture(number, None, param)
         capture.path = name
@@ -309,15 +312,15 @@ class Staging:
         return capture, self.scalar(param)
 
     def captures_in_order(self):
-        """All captures, in the order of the parameters of the entry."""
+        """Returns all captures, in the order of the parameters of the entry."""
         return list(self.captures.values())
 
     def tensor_at(self, base):
-        """The tensor that covers all of a base."""
+        """Returns the tensor that was created with a base."""
         return base.fake
 
     def new_fake(self, size, stride, dtype, device):
-        """A fake tensor; contiguous if `stride` is None."""
+        """Returns a fake tensor; contiguous if `stride` is None."""
         if all(type(n) is int for n in (*size, *(stride or ()))):
             return self.fake_mode.empty(size, stride, dtype, device)
         with self.quiet():
@@ -330,7 +333,7 @@ class Staging:
             yield
 
     def fresh(self, value):
-        """A new tensor with this value that shares no memory."""
+        """Returns a new tensor with this value that shares no memory."""
         type = value.type
         size = [self.sizes.unknown(value, d) if n is None else n for d, n in enumerate(type.dims)]
         fake = self.new_fake(size, None, type.dtype, type.device)
@@ -338,7 +341,7 @@ class Staging:
         return fake
 
     def adopt_value(self, value):
-        """A new tensor with a value that a node in the current region computes."""
+        """Returns a new tensor with a value that a node in the current region has computed."""
         return self.fresh(value)
 
     def adopt(self, fake, value):
@@ -349,7 +352,7 @@ class Staging:
         return fake
 
     def may_have_history(self, value):
-        """Whether a value may be computed from a tensor that requires a gradient."""
+        """Returns whether a value may be computed from a tensor that requires a gradient."""
         known = [base.value for base in self.leaves if base.value.visible]
         known += [self.aliases.read(view) for view in list(self.leaf_views) if view.base.value.visible]
         region = self.record.region
@@ -362,7 +365,7 @@ class Staging:
         return scalars.wrap(self, value)
 
     def wrap(self, value):
-        """The Python object for a value of the record."""
+        """Returns the Python object for a value of the record."""
         if isinstance(value.type, TensorType):
             return self.fresh(value)
         if value.type in (INT, FLOAT, BOOL):
@@ -370,7 +373,7 @@ class Staging:
         raise TypeError(value.type)
 
     def cast(self, value, type):
-        """The value converted to another element type, by a node in the current region."""
+        """Returns the value converted to the dtype of `type`, by a node in the current region."""
         if value.type.dtype == type.dtype:
             return value
         target = TensorType(type.dtype, value.type.dims, value.type.device)
@@ -378,7 +381,7 @@ class Staging:
         return self.emit(_TO_COPY, args, [target])[0]
 
     def item(self, tensor):
-        """The element of a tensor as a staged scalar."""
+        """Returns the element of a tensor as a staged scalar."""
         value = self.value_of(tensor)
         if any(n not in (1, None) for n in value.type.dims):
             raise StagingError(
@@ -408,14 +411,14 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):
-        """Whether a condition can be decided here for the arguments of the call, by running the graph recorded so
-        far."""
-        return self.allows_decisions and self.probes < MOST_PROBES and self.probe(True) is not None
+        """Returns whether a condition can be decided here for the arguments of the call, by running the graph that is recorded
+        so far."""
+        return self.allows_decisions and self.probes < MAX_PROBES and self.probe(True) is not None
 
     def decided(self, flag):
-        """The Python boolean for a staged boolean, for code that needs a Python boolean. It is the value for the usual
-        sizes, or for the arguments of this call, and each run checks it. None below a staged condition and in a loop of
-        the graph, where the value is unknown."""
+        """Returns the value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for
+        the arguments of this call. Each run checks it. Returns None below a staged condition and in a loop of the graph, where
+        the value is unknown."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
         if answer is None:
             answer = self._probed(flag)
@@ -438,7 +441,7 @@ class Staging:
         return self.numbers[operand]
 
     def _is_number(self, operand, number):
-        """Whether an operand is this number, as a staged boolean. `==` alone does not recognize NaN and the sign of a
+        """Returns a staged boolean: whether an operand is this number. `==` is not enough for NaN and for the sign of a
         zero."""
         if type(number) is not float or number and number == number:
             return self.emit(EQ, [operand, number], [BOOL])[0]
@@ -450,12 +453,12 @@ class Staging:
         return self.emit(AND, [is_zero, has_sign], [BOOL])[0]
 
     def _flag(self, op, tensor):
-        """The result of an elementwise test, such as `isnan`, for a 0-d tensor."""
+        """Returns the result of an elementwise test, such as `isnan`, for a 0-d tensor."""
         type = TensorType(torch.bool, (), torch.device("cpu"))
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
     def _probed(self, operand):
-        if self.probes == MOST_PROBES:
+        if self.probes == MAX_PROBES:
             return None
         self.probes += 1
         return self.probe(operand)
@@ -467,7 +470,7 @@ class Staging:
         return scalars.apply(self, OR, a, b)
 
     def tensor_of(self, number, dtype=None):
-        """A 0-d tensor with the value of a number or staged scalar."""
+        """Returns a 0-d tensor with the value of a number or staged scalar."""
         if dtype is None:
             kind = scalars.kind_of(number)
             dtype = {INT: torch.int64, BOOL: torch.bool, FLOAT: torch.get_default_dtype()}[kind]
@@ -488,12 +491,13 @@ class Staging:
 
 
 def _line():
+    """Returns the line of the running code of the user, for messages."""
     _, line, *_ = spans.current() or (None, "?")
     return line
 
 
 def _unsupported(tensor):
-    """A description of a tensor that a graph cannot hold; None for all others."""
+    """Returns the description of a tensor that a graph cannot hold; None if a graph can hold it."""
     if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
         return "a parameter of a lazy module that has not been called yet"
     if isinstance(tensor, torch.Tensor) and type(tensor) not in _KINDS:
@@ -505,7 +509,7 @@ def _unsupported(tensor):
     return None if tensor.layout is torch.strided else f"a tensor of layout {tensor.layout}"
 
 
-#: The supported classes. A `FakeTensor` is a constant that torch created while tracing.
+#: The classes of tensors that a graph can hold. A `FakeTensor` is a constant that torch created while tracing.
 _KINDS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 
 
@@ -516,4 +520,5 @@ def _empty(size, stride, dtype, device):
 
 
 def attach(fake, view):
+    """Makes `view` the view of a fake tensor."""
     fake.__dict__["_ag_view"] = view

@@ -1,6 +1,6 @@
 """Symbolic sizes: torch's `ShapeEnv` and expressions of sympy.
 
-A trace imports this module when it has its first size that is unknown, because the import takes half a second."""
+The import of sympy takes half a second, so a trace imports this module only when a size is unknown."""
 
 import sympy
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, _constrain_range_for_size
@@ -16,15 +16,14 @@ USUAL = 13
 
 
 class Shapes(ShapeEnv):
-    """Torch's `ShapeEnv`. If it cannot decide a condition on sizes, the condition is assumed, and the graph checks
-    it."""
+    """Torch's `ShapeEnv`. If it cannot decide a condition on sizes, the usual answer is assumed, and the graph checks it."""
 
     def __init__(self, sizes):
         super().__init__()
         self.sizes = sizes
 
     def new(self):
-        """A new size, as a SymInt."""
+        """Returns a new size, as a SymInt."""
         number = self.create_unbacked_symint()
         _constrain_range_for_size(number)
         return number
@@ -48,7 +47,7 @@ class Shapes(ShapeEnv):
 
 
 def compared(op, left, right):
-    """A comparison of two sizes, each a Python integer or a SymInt."""
+    """Returns a comparison of two sizes, each a Python integer or a SymInt."""
     return COMPARISONS[op](*(sympy.Integer(n) if type(n) is int else n.node.expr for n in (left, right)))
 
 
@@ -61,19 +60,19 @@ def is_symbol(expression):
 
 
 def truth(condition):
-    """A condition as a boolean; None if it depends on sizes."""
+    """Returns whether a condition holds for all sizes; None if it depends on the sizes."""
     return bool(condition) if condition in (sympy.true, sympy.false) else None
 
 
 def example(expression, examples):
-    """The value of an expression of sizes, evaluated with the examples of its symbols."""
+    """Returns the value of an expression of sizes, evaluated with the examples of its symbols."""
     if not isinstance(expression, sympy.Basic):
         return expression
     return expression.xreplace({s: sympy.Integer(examples.get(s, USUAL)) for s in expression.free_symbols})
 
 
 def usually(condition, examples):
-    """Whether a condition on sizes usually holds; None if that is not known."""
+    """Returns whether a condition on sizes usually holds; None if that is not known."""
     sides = condition.args
     is_equation = isinstance(condition, (sympy.Eq, sympy.Ne)) and all(side.free_symbols for side in sides)
     if is_equation and not condition.free_symbols <= examples.keys():

@@ -1,7 +1,7 @@
-"""Strings with values that are only known when the graph runs: `f"loss {loss:.3f}"`.
+"""Strings with values that are known only when the graph runs: `f"loss {loss:.3f}"`.
 
-While a function is traced, such a value is formatted as a mark. Where the string is printed or raised, the graph calls a
-Python function with the values, and this function formats them as the original code would.
+While a function is traced, a *mark* stands for such a value in the string. Where the string is printed or raised, the graph
+calls a Python function with the values, which formats them as the original code would.
 """
 
 import operator
@@ -16,7 +16,7 @@ from ..record.types import BOOL, FLOAT, INT, STR
 
 
 def as_text(staging, result):
-    """Returns a result of Python's string functions, as a `Text` if it contains values of the graph."""
+    """Returns the result of a string function, as a `Text` if it contains values of the graph."""
     if type(result) is str and staging is not None and marks.exist(result):
         return Text.of(staging, result)
     return result
@@ -27,13 +27,14 @@ _CHARACTERS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__",
 
 
 def mark(staging, value, render=str):
-    """The placeholder of a value of the graph, or of a `Text`, in a string. `render` makes its text when the graph runs."""
+    """Returns a `Text` with a mark for a value of the graph or another `Text`. `render(value)` returns its text when the graph
+    runs."""
     staging.formatted.append((value if isinstance(value, Text) else staging.operand(value), render))
     return Text.of(staging, marks.mark(len(staging.formatted) - 1))
 
 
 def formatted(staging, value, spec):
-    """The placeholder for `format(value, spec)`."""
+    """Returns a `Text` with a mark for `format(value, spec)`."""
     return mark(staging, value, lambda v: format(v, spec))
 
 
@@ -64,7 +65,7 @@ class Text(str):
 
 
 def known(text):
-    """The characters of a `Text` for the arguments of this call. Each run checks the values in it."""
+    """Returns the characters of a `Text` for the arguments of this call. Each run checks that its values are the same."""
     literals, indexes = marks.split(text)
     texts = [_known(text.staging, *text.staging.formatted[index]) for index in indexes]
     return "".join(a + b for a, b in zip(literals, [*texts, ""]))
@@ -87,7 +88,7 @@ def _known(staging, value, render):
 
 def plain(staging, value, numbers=False):
     """Replaces each `Text` in a value by a string, for code that reads the characters. With `numbers`, also replaces
-    staged numbers by Python's, for code that asks `isinstance(n, int)`. The lists and dictionaries in the value remain
+    staged numbers by Python's, for code that tests `isinstance(n, int)`. The lists and dictionaries in the value remain
     the same objects, because such code may change them."""
     if staging is None or not (numbers or staging.formatted):
         return value
@@ -95,7 +96,7 @@ def plain(staging, value, numbers=False):
 
 
 def holds_numbers(value):
-    """Whether a value is a staged number, or contains one."""
+    """Returns whether a value is a staged number, or contains one."""
     if isinstance(value, (list, tuple)):
         return any(map(holds_numbers, list.__iter__(value) if isinstance(value, list) else value))
     if type(value) is dict:
@@ -116,6 +117,7 @@ def _of_library(value):
 
 
 def _plain(value, leaf):
+    """Applies `leaf` to all values in tuples, lists and dictionaries. Lists and dictionaries are changed in place."""
     if type(value) is tuple:
         items = tuple(_plain(item, leaf) for item in value)
         return value if all(map(operator.is_, items, value)) else items
@@ -134,7 +136,7 @@ def _plain(value, leaf):
 
 
 def _of_characters(name):
-    """A method that depends on the characters."""
+    """Returns a method that uses the characters for the arguments of this call."""
     function = getattr(str, name)
     return lambda self, *args, **keywords: function(known(self), *plain(self.staging, args), **keywords)
 
@@ -162,7 +164,7 @@ for _name in dir(str):
 
 
 def assembled(staging, text):
-    """The operand for a string: the string itself, or the result of a callback that formats its values."""
+    """Returns the operand for a string: the string itself, or the result of a callback that formats its values."""
     literals, indexes = marks.split(text)
     if not indexes:
         return text

@@ -1,11 +1,11 @@
-"""Records which leaves from outside a run uses. A leaf that is used only on paths that the run does not take has no
-gradient, as in eager torch.
+"""Records which leaves from outside a run uses. As in eager torch, a leaf has no gradient if it is used only on paths that
+the run does not take.
 
-Using a leaf is a change of state: branches and loops merge it like any variable that they assign."""
+The use of a leaf is a change of state, which branches and loops merge like the assignment of a variable."""
 
 
 class Use:
-    """Whether one leaf has been used, as state that a region may change."""
+    """Whether one leaf has been used, as a cell that a region may change."""
 
     __slots__ = ("uses", "base")
 
@@ -43,7 +43,7 @@ class Uses:
         return dict(self.values)
 
     def changed(self, before):
-        """The leaves whose state a region changes, with their previous states."""
+        """Returns the leaves whose state a region changes, with their previous states."""
         return {
             self.cells.setdefault(base, Use(self, base)): before.get(base, False)
             for base, value in self.values.items()

@@ -12,7 +12,7 @@ aten = torch.ops.aten
 _RESHAPES = {aten.view.default, aten._unsafe_view.default, aten._reshape_alias.default, aten.reshape.default}
 _IDENTITIES = {aten.alias.default, aten.lift_fresh.default}
 
-#: Lazy views of eager mode; a graph computes the values.
+#: Operator of eager mode that returns a lazy view -> the operator of the graph that computes its values.
 _AS_VALUES = {aten._conj.default: aten._conj_physical.default, aten._neg_view.default: aten.neg.default}
 
 _RESHAPE = of_torch(aten.reshape.default)
@@ -21,13 +21,13 @@ _UNBIND, _SELECT, _SLICE = aten.unbind, aten.select.int, aten.slice.Tensor
 
 
 def operation(func):
-    """The operation that is recorded for an operator of torch."""
+    """Returns the operation that is recorded for an operator of torch."""
     return of_torch(_AS_VALUES.get(func, func))
 
 
 def emit(staging, step, value, type):
-    """The value after one view operation. `view` becomes `reshape`: values are immutable, and their memory layout may
-    differ from that of the eager tensor."""
+    """Returns the value after one view operation. `view` becomes `reshape`: values of the graph are immutable, and their
+    memory layout may differ from that of the eager tensor."""
     if step.op in _IDENTITIES:
         return value
     if step.op in _RESHAPES:
@@ -36,7 +36,7 @@ def emit(staging, step, value, type):
 
 
 def emit_inverse(staging, step, operand, value):
-    """The value of the viewed tensor after this value was assigned to its view."""
+    """Returns the new value of the viewed tensor `operand` when `value` is assigned to its view."""
     inverse = _INVERSES.get(step.op)
     result = None if inverse is None else inverse(staging, step, operand, value)
     if result is None:
@@ -58,8 +58,8 @@ def _scattered(operator):
 
 
 def _inverted_by(operator, arguments=0):
-    """The inverse of a view operation: an operator that takes the value and the first `arguments` arguments of the view
-    operation."""
+    """Returns the inverse of a view operation: an operator that takes the value and the first `arguments` arguments of the
+    view operation."""
     op = of_torch(operator)
 
     def inverse(staging, step, operand, value):
@@ -101,7 +101,7 @@ _INVERSES = {
 
 
 def parts(func, args, results):
-    """The single view operations that together are equivalent to an operation with several results."""
+    """Returns the view operations that compute the results of an operation with several results, one for each result."""
     packet = func.overloadpacket
     if packet is _UNBIND:
         dim = args[1] if len(args) > 1 else 0

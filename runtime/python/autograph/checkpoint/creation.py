@@ -1,4 +1,4 @@
-"""Objects for saved data that the program does not have: containers, tensors and arrays."""
+"""Creates objects for saved data that the program does not have: containers, tensors and arrays."""
 
 import torch
 
@@ -7,8 +7,9 @@ from .objects import OMITTED, Ref
 
 
 class Creator:
-    """Creates the objects of saved nodes. An object that occurs twice is created once, and tensors that share memory in
-    the checkpoint share it again, also with tensors of the program. `omitted` replaces parts that were not saved."""
+    """Creates the objects of saved nodes. An object that occurs twice is created once. Tensors that share memory in the
+    checkpoint share memory again, with each other and with tensors of the program. `omitted` replaces parts that were not
+    saved."""
 
     def __init__(self, saved, matches, omitted=OMITTED):
         self.omitted = omitted
@@ -26,7 +27,7 @@ class Creator:
                 self._views.setdefault(node.object.name, []).append(id)
 
     def value(self, edge):
-        """The object or plain value for an edge."""
+        """Returns the object or plain value for an edge."""
         result = self._value(edge)
         while self._unfilled:
             node, target = self._unfilled.pop()
@@ -38,6 +39,7 @@ class Creator:
         return result
 
     def _value(self, edge):
+        """Returns the value for an edge. The parts of a new container are added later."""
         if not isinstance(edge, Ref):
             return self.omitted if edge is OMITTED else edge
         if edge.id in self.matches.objects:
@@ -48,7 +50,7 @@ class Creator:
         self.matches.finished.add(node.id)
         self.matches.consumed.update((node.id, key) for key in node.edges)
         if node.kind in (TUPLE, FROZENSET):
-            # A part may refer to this tuple, and then creates it: `t = ([],); t[0].append(t)`.
+            # A part may refer to this tuple, as in `t = ([],); t[0].append(t)`. Then the tuple exists after this line.
             parts = [self._value(part) for part in node.edges.values()]
             return self._immutable.setdefault(node.id, (tuple if node.kind == TUPLE else frozenset)(parts))
         if node.kind == ARRAY:
@@ -77,7 +79,8 @@ class Creator:
         return torch.empty(0, dtype=value.dtype, device=device).set_(memory, start, entry.shape, entry.stride)
 
     def _view_of_program(self, entry, value):
-        """A view of a tensor of the program, whose saved tensor shares memory with this one in the checkpoint."""
+        """Returns a view of a tensor of the program that shares memory with this one in the checkpoint; None if there is
+        none."""
         for id in self._views.get(entry.name, ()):
             other, tensor = self.graph.nodes[id].object, self.matches.objects[id].detach()
             start, end = _range(entry, value.itemsize)
@@ -97,7 +100,7 @@ def _range(entry, itemsize):
 
 
 def _usable(device):
-    """The device of this name; the CPU if this machine does not have it."""
+    """Returns the device of this name; the CPU if this machine does not have it."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError):

@@ -1,8 +1,8 @@
 """The graph of objects as JSON.
 
-A node is an object with its kind; `items` are the parts of a sequence, `edges` pairs of a name or key and a part. A
-part is `{"node": 3}`, a JSON value, or a number that JSON does not have: `{"float": "nan"}`. Reading validates the
-document: edges to missing nodes and values of other kinds are errors.
+A node is a JSON object with the kind of the node. Its `items` are the parts of a sequence, and its `edges` are pairs of a name
+or key and a part. A part is `{"node": 3}`, a JSON value, or a number that JSON does not have: `{"float": "nan"}`. Reading
+validates the document: edges to missing nodes and values of other kinds are errors.
 """
 
 import base64
@@ -16,7 +16,7 @@ from .tensors import Stored
 
 VERSION = 1
 
-#: Larger integers are written in hexadecimal, which any reader of JSON can handle.
+#: Larger integers are written as strings in hexadecimal, because some readers of JSON would round the numbers.
 _LARGEST = 1 << 53
 
 
@@ -30,6 +30,7 @@ def encode(graph, entries):
 
 
 def _encode_node(node, entries):
+    """Converts a node to JSON data."""
     found = {"kind": node.kind}
     if node.class_name and node.kind in (kinds.OBJECT, MODULE, OPTIMIZER, STATE):
         found["class"] = node.class_name
@@ -55,6 +56,7 @@ def _encode_node(node, entries):
 
 
 def _encode(value):
+    """Converts a plain value, or the reference to a node, to JSON data."""
     if isinstance(value, Ref):
         return {"node": value.id}
     if value is OMITTED:
@@ -73,7 +75,8 @@ def _encode(value):
 
 
 def decode(text, array):
-    """The graph, whose tensors have an entry instead of a value; `array` makes a NumPy array."""
+    """Returns the graph of a document. Its tensors have a `Stored` entry in place of a value. `array(name, dtype, shape,
+    is_scalar)` returns a NumPy array."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -100,6 +103,7 @@ def decode(text, array):
 
 
 def _decode_node(id, data, count, array):
+    """Reads a node from JSON data. Raises `Invalid` if the data has another form."""
     data = _expected(data, dict)
     kind = data.get("kind")
     if kind not in kinds.ALL:
@@ -144,6 +148,7 @@ def _decode_node(id, data, count, array):
 
 
 def _decode(value, count):
+    """Reads a plain value or a reference from JSON data, for a graph of `count` nodes."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is not dict or len(value) != 1:
@@ -201,7 +206,7 @@ def _names(value):
 
 
 def _name(graph):
-    """Sets the path of each node: the path by which a breadth-first search reaches it."""
+    """Sets the path of each node to the path on which a breadth-first search reaches it."""
     seen, order, late = {0}, [graph.nodes[0]], []
     for node in order:
         if node.kind == OPTIMIZER:
@@ -220,7 +225,7 @@ def _name(graph):
 
 
 def _name_states(graph, late, seen, order):
-    """Names the parameters and states of optimizers, which are reached last."""
+    """Sets the paths of parameters and states of optimizers. A search reaches these last."""
     for optimizer in late:
         for index, ids in enumerate(optimizer.parameters):
             for position, id in enumerate(ids):

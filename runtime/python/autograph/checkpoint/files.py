@@ -19,7 +19,7 @@ _OBJECTS = "autograph.objects"
 
 
 def write(path, graph):
-    """Writes a graph. A file of the same name is replaced when the new one is complete."""
+    """Writes a graph to a temporary file, which then replaces the file with this path."""
     file, entries = tensors.store(graph)
     metadata = {_OBJECTS: document.encode(graph, entries), "format": "pt"}
     folder = os.path.dirname(os.path.abspath(path))

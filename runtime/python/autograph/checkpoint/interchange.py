@@ -8,7 +8,7 @@ from .objects import Ref
 
 
 def state_dict(saved, name):
-    """The `state_dict()` of the saved module, optimizer or scheduler with this path."""
+    """Returns the `state_dict()` of the saved module, optimizer or scheduler with this path."""
     graph = saved.graph
     node = next((node for node in graph.nodes if node.path == name and node.id), None)
     if node is None or node.kind not in (MODULE, OPTIMIZER, STATE):
@@ -38,6 +38,7 @@ def _of_module(graph, creator, root):
 
 
 def _of_optimizer(graph, creator, node):
+    """Returns the `state_dict()` of an optimizer. It numbers the parameters by their positions."""
     positions = {}
     for ids in node.parameters:
         for id in ids:

@@ -1,4 +1,4 @@
-"""Which Python values are state, and the named edges from a value to its parts.
+"""Determines which Python values are state, and the named edges from a value to its parts.
 
 Plain values (numbers, strings, None) are stored in the edges. Other values are nodes. Functions, classes, modules and
 dtypes are definitions: the program itself has them, and a checkpoint does not.
@@ -30,7 +30,7 @@ SEQUENCES = (LIST, TUPLE, SET, FROZENSET)
 
 PLAIN = frozenset((int, float, bool, str, type(None), complex, bytes))
 
-#: Values that are neither state nor saved.
+#: The kind of values that are no state and are not saved.
 DEFINITION = "definition"
 _DEFINITIONS = (
     *DEFINITIONS, types.MethodType, types.MethodWrapperType, types.WrapperDescriptorType, types.GenericAlias,
@@ -52,7 +52,7 @@ def is_plain(value):
 
 
 def kind_of(value):
-    """The kind of a value that is not plain; DEFINITION if it is not state; None if it cannot be saved."""
+    """Returns the kind of a value that is not plain; DEFINITION if it is not state; None if it cannot be saved."""
     if isinstance(value, torch.Tensor):
         return TENSOR if type(value) in _TENSORS or isinstance(value, UninitializedTensorMixin) else None
     if (
@@ -83,7 +83,7 @@ _CONTAINER_CLASSES = (
 
 
 def _is_function(value):
-    """Whether an object of another library wraps a function: `functools.partial`, a function of NumPy, …"""
+    """Returns whether a callable object is a function, or wraps one as `functools.partial` does, and so has no state."""
     return not is_heap_type(type(value)) or type(value).__module__.partition(".")[0] in sys.stdlib_module_names
 
 
@@ -97,7 +97,7 @@ def _consists_of_attributes(cls):
 
 
 def accessors(value):
-    """The functions that read and write the state of an object whose class defines them; None without such
+    """Returns the functions that read and write the state of an object whose class defines them; None without such
     functions."""
     if isinstance(value, torch.Generator):
         return value.get_state, value.set_state
@@ -114,14 +114,14 @@ def accessors(value):
 
 
 def is_variable(tensor):
-    """Whether a tensor is a parameter: the program creates it, and a checkpoint only sets its value."""
+    """Returns whether a tensor is a parameter: the program creates it, and a checkpoint only sets its value."""
     return (
         isinstance(tensor, torch.nn.Parameter) or isinstance(tensor, UninitializedTensorMixin) or tensor.requires_grad
     )
 
 
 def _slots(cls):
-    """The descriptors of the attributes in slots."""
+    """Returns the descriptors of the attributes in slots."""
     found = {}
     for base in reversed(cls.__mro__):
         for name, slot in base.__dict__.items():
@@ -135,7 +135,7 @@ def slot_of(value, name):
 
 
 def edges(kind, value):
-    """The parts of a value: pairs of a name, key or index, and the part."""
+    """Returns the parts of a value: pairs of a name, key or index, and the part."""
     if kind in (LIST, TUPLE):
         return list(enumerate(items_of(value) if kind == LIST else tuple.__iter__(value)))
     if kind == DICT:
@@ -161,8 +161,8 @@ def _order(element):
 
 @functools.cache
 def _of_optimizers():
-    """The attributes of every optimizer that are not state. The first optimizer of a program imports large parts of
-    torch."""
+    """Returns the attributes that every optimizer has, which are not state. They are computed when needed, because creating
+    the first optimizer imports large parts of torch."""
     return frozenset(vars(torch.optim.Optimizer([torch.zeros(1)], {})))
 
 

@@ -1,9 +1,9 @@
-"""Matches saved values with objects of the program, as TensorFlow does: a greedy breadth-first search from the roots,
+"""Matches saved values with objects of the program, as TensorFlow does, by a greedy breadth-first search from the roots
 along edges with equal names.
 
-The program creates the objects that are not data (modules, parameters, objects with attributes). Each of them is
-matched with one saved object. Data (plain values, containers, tensors that are not parameters) is replaced by the saved
-data, with the same references.
+The program creates the objects that are not data (modules, parameters, objects with attributes). Each of them is matched
+with one saved object. Data (plain values, containers, tensors that are not parameters) is replaced by the saved data; objects
+that shared data when they were saved share it again.
 """
 
 import collections
@@ -27,7 +27,7 @@ from .kinds import (
 )
 from .objects import OMITTED, Ref
 
-#: Outcomes for an edge of the program.
+#: Outcomes for an edge of the program: it keeps its object, the checkpoint has no value for it, or it is removed.
 KEEP, UNMATCHED, REMOVE = object(), object(), object()
 
 
@@ -56,8 +56,8 @@ class Rebuild:
 
 class Pair:
     """A saved node and the node of the program that is matched with it. `outcomes` maps the key of each part to its
-    outcome; if the pair is `exact`, other parts are removed. `slots` are the outcomes for the states of an optimizer, each
-    with its parameter and its saved node."""
+    outcome. If the pair is `exact`, other parts are removed. `slots` contains (parameter, saved node, outcome) for each
+    state of an optimizer."""
 
     def __init__(self, saved, current, exact):
         self.saved = saved
@@ -68,7 +68,7 @@ class Pair:
 
 
 class Matches:
-    """The matches. They are kept after a restore, for parts that the program creates later."""
+    """The matches of one checkpoint. They are kept after a restore, for parts that the program creates later."""
 
     def __init__(self):
         self.objects = {}  # saved node -> the object of the program
@@ -124,7 +124,7 @@ class Matching:
         return self
 
     def _visit(self, saved, current):
-        """The outcome for an edge of the program, with the saved edge of the same name."""
+        """Returns the outcome for an edge of the program, with the saved edge of the same name."""
         if saved is OMITTED or current is OMITTED:
             return KEEP if saved is OMITTED else UNMATCHED
         if not isinstance(saved, Ref):
@@ -160,7 +160,7 @@ class Matching:
         return KEEP
 
     def _conflict(self, theirs, ours):
-        """The checkpoint has one object where the program has two, or two where the program has one."""
+        """Records that the checkpoint has one object where the program has two, or two where the program has one."""
         if (ours.path, theirs.path) not in self.matches.conflicts:
             self.matches.conflicts.append((ours.path, theirs.path))
         return UNMATCHED
@@ -180,6 +180,7 @@ class Matching:
             self._queue.append(pair)
 
     def _expand(self, pair):
+        """Determines the outcomes for the edges of a matched pair."""
         theirs, ours = pair.saved, pair.current
         if theirs.kind in (TENSOR, ARRAY, STATE):
             return
@@ -197,7 +198,7 @@ class Matching:
                 pair.outcomes[key] = Make(saved.id) if isinstance(saved, Ref) else Put(saved)
 
     def _follow(self, saved, current):
-        """Continues below an edge that an earlier walk has restored: the program may have changed it since."""
+        """Continues below an edge that an earlier walk has restored, unless the program has replaced the object since."""
         if not isinstance(saved, Ref) or not isinstance(current, Ref):
             return
         theirs, ours = self.saved.nodes[saved.id], self.program.nodes[current.id]
@@ -216,7 +217,7 @@ class Matching:
                 self._visit(Ref(saved), Ref(current))
 
     def _match_slots(self, pair):
-        """Matches the states of an optimizer by their parameters; the positions in its groups do not matter."""
+        """Matches the states of an optimizer by their parameters, independently of the positions in its groups."""
         is_first = pair.saved.id not in self.matches.finished
         nodes = self.program.nodes
         found = [nodes[number].object for ids in pair.current.parameters for number in ids if number is not None]
@@ -235,7 +236,7 @@ class Matching:
             pair.slots.append((members[key], None, REMOVE))  # in the checkpoint, the optimizer has no state for it
 
     def _finish(self, pair):
-        """Ends the matching of a pair. Outcomes that need an object that cannot be created become `UNMATCHED`."""
+        """Ends the matching of a pair. If an outcome needs an object that cannot be created, it becomes `UNMATCHED`."""
         count = len(pair.current.edges)
         for key, outcome in list(pair.outcomes.items()):
             grows = pair.saved.kind == LIST and key not in pair.current.edges
@@ -251,6 +252,7 @@ class Matching:
         self.matches.finished.add(pair.saved.id)
 
     def _creatable(self, outcome):
+        """Returns the outcome, or `UNMATCHED` if it would create an object that only the program can create."""
         if isinstance(outcome, Rebuild):
             outcome.parts = [self._creatable(part) for part in outcome.parts]
             self.matches.consumed.update(
@@ -273,7 +275,7 @@ class Matching:
 
 
 def _compatible(theirs, ours):
-    """Whether a saved node can be matched with a node of the program."""
+    """Returns whether a saved node can be matched with a node of the program."""
     if theirs.kind in (OBJECT, MODULE) and ours.kind in (OBJECT, MODULE):
         return True
     if theirs.kind in (OPTIMIZER, STATE):
@@ -282,7 +284,7 @@ def _compatible(theirs, ours):
 
 
 def _same_layout(theirs, ours):
-    """Whether an array of NumPy can be written in place."""
+    """Returns whether an array of NumPy can be written in place."""
     return (
         hasattr(ours, "setflags") and type(theirs) is type(ours) and ours.flags.writeable and ours.dtype == theirs.dtype
         and ours.shape == theirs.shape

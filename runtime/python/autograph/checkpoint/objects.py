@@ -29,11 +29,11 @@ OMITTED = Omitted()
 
 
 class Node:
-    """`object` is the object of the program; for a saved tensor, its entry in the file.
+    """A node of the graph. `object` is the object of the program; for a saved tensor, its entry in the file.
 
-    `slots` are the states of an optimizer: pairs of the node of a parameter and the node of its state. `parameters` are
-    the nodes of the parameters of its groups. `tensors` and `modules` are the names of a module's parameters, buffers and
-    modules."""
+    An optimizer has `slots`, pairs of the node of a parameter and the node of its state, and `parameters`, the nodes of the
+    parameters in each of its groups. A module has `tensors`, the names of its parameters and buffers, and `modules`, the
+    names of its submodules."""
 
     __slots__ = (
         "id", "kind", "path", "object", "class_name", "edges", "is_variable", "device", "slots", "parameters", "tensors",
@@ -55,20 +55,22 @@ class Node:
         self.modules = []
 
     def refs(self):
-        """The nodes that this node refers to, except for the parameters of an optimizer."""
+        """Returns the nodes that this node refers to, except for the parameters of an optimizer."""
         return [edge.id for edge in self.edges.values() if isinstance(edge, Ref)]
 
 
 class Graph:
-    """The nodes; the first is the root. `unsaved` are paths and class names of values that cannot be saved."""
+    """A graph. The first node is the root. `unsaved` contains the path and the class name of each value that cannot be
+    saved."""
 
     def __init__(self):
         self.nodes = []
         self.unsaved = []
 
     def finish(self):
-        """Computes which nodes are data: containers, tensors and arrays without parameters and objects; and which are
-        plain: containers of plain values only. A restore may create data."""
+        """Computes which nodes are data and which are plain. Containers, tensors and arrays are data, unless a parameter or
+        another object can be reached from them; a restore may create data. Containers are plain if they contain only plain
+        values and plain containers."""
         partial = {node.id for node in self.nodes if OMITTED in node.edges.values()}
         others = {node.id for node in self.nodes if node.kind not in CONTAINERS} | partial
         self._not_plain = self._reaching(others)
@@ -86,7 +88,7 @@ class Graph:
         return self
 
     def has_name(self, id):
-        """Whether a node can be reached by named edges, and not only as a parameter of an optimizer."""
+        """Returns whether a node can be reached by named edges, and not only as a parameter of an optimizer."""
         return id in self._named
 
     def is_data(self, id):
@@ -96,7 +98,7 @@ class Graph:
         return id not in self._not_plain
 
     def _reaching(self, found):
-        """These nodes, and those with a path to one of them."""
+        """Returns these nodes, and those with a path to one of them."""
         users = collections.defaultdict(list)
         for node in self.nodes:
             for id in node.refs():
@@ -111,8 +113,8 @@ class Graph:
 
 
 class Collector:
-    """Builds the graph of the objects of a program. `reads_states` tells whether the states of random number
-    generators, schedulers and similar objects become part of it."""
+    """Builds the graph of the objects of a program. If `reads_states`, it includes the states of random number generators,
+    schedulers and similar objects."""
 
     def __init__(self, reads_states):
         self.graph = Graph()
@@ -132,7 +134,7 @@ class Collector:
         return self.graph.finish()
 
     def refer(self, value, path, kind=None):
-        """The edge to a value, as the only item of a tuple; None if the value is not saved."""
+        """Returns a tuple that contains the edge to a value; None if the value is not saved."""
         if kinds.is_plain(value):
             return (value,)
         node = self._ids.get(id(value))
@@ -156,6 +158,7 @@ class Collector:
         return node
 
     def _expand(self, node):
+        """Adds the edges of a node."""
         if node.kind == STATE:
             if self.reads_states:
                 self._connect(node, "state", self._state(node), f"{node.path}.state")
@@ -192,6 +195,7 @@ class Collector:
         return state
 
     def _expand_optimizer(self, node):
+        """Adds the parameters of an optimizer, and its state for each of them."""
         optimizer = node.object
         for index, group in enumerate(optimizer.param_groups):
             ids = []
@@ -210,12 +214,12 @@ class Collector:
 
 
 def collect(root, reads_states=False):
-    """The graph of the objects that are reachable from a root."""
+    """Returns the graph of the objects that are reachable from a root."""
     return Collector(reads_states).collect(root)
 
 
 def joined(node, key):
-    """The path of a part of a node."""
+    """Returns the path of a part of a node."""
     if node.kind in CONTAINERS:
         return f"{node.path}[{key!r}]"
     return f"{node.path}.{key}" if node.path else str(key)

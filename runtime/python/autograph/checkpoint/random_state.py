@@ -1,4 +1,4 @@
-"""The global random number generators, as an object with a state."""
+"""An object whose state is the state of the global random number generators."""
 
 import random
 import sys
@@ -7,8 +7,8 @@ import torch
 
 
 class RandomState:
-    """The state of the global random number generators of torch (the CPU and, if it is used, CUDA), of the module
-    `random`, and of NumPy if it is imported. A checkpoint saves it: `ag.Checkpoint(random=ag.RandomState(), …)`."""
+    """Represents the global random number generators of torch (on the CPU and, if it is used, CUDA), of the module `random`,
+    and of NumPy if it is imported. A checkpoint saves their state: `ag.Checkpoint(random=ag.RandomState(), …)`."""
 
     def state_dict(self):
         state = {"torch": torch.get_rng_state(), "python": random.getstate()}

@@ -1,5 +1,5 @@
-"""A restore. It continues when the program creates objects later: parameters, buffers and modules of a module are
-restored when they are registered, everything else by the next method call on the status."""
+"""One restore. It continues when the program creates further objects. Parameters, buffers and submodules of a module are
+restored when they are registered; all others by the next method call on the status."""
 
 import weakref
 
@@ -33,7 +33,7 @@ class Restoring:
         return self
 
     def stop(self):
-        """Stops restoring new objects, because a later restore replaces this one."""
+        """Stops restoring new objects. Called when another restore replaces this one."""
         _ACTIVE.discard(self)
 
     def registered(self, module, name, value):
@@ -71,7 +71,7 @@ def _registered(module, name, value):
             restoring.registered(module, name, value)
 
 
-# These hooks are registered once and never removed. Creating a module in staged code reads torch's list of hooks, so a
+# These hooks are registered once and never removed. Staged code that creates a module reads torch's list of hooks, so a
 # change of the list would cause another trace.
 hooks.register_module_parameter_registration_hook(_registered)
 hooks.register_module_buffer_registration_hook(_registered)

@@ -1,4 +1,4 @@
-"""The result of a restore: the values that were matched, and the values that were not."""
+"""The result of a restore: which values were not matched."""
 
 import sys
 import warnings
@@ -14,7 +14,7 @@ _MOST_SHOWN = 10
 
 
 def unused(saved, matches):
-    """The paths of saved values that the program does not have."""
+    """Returns the paths of saved values that the program does not have."""
     walk = _Unused(saved, matches)
     walk.run()
     return walk.paths
@@ -60,7 +60,7 @@ class _Unused:
             self.paths += [path for path, edge in later if not isinstance(edge, Ref) or self._has_value(edge.id)]
 
     def _has_value(self, id):
-        """Whether a node, or a node below it, has a value that was not restored. Each node counts once."""
+        """Returns whether a node, or a node below it, has a value that was not restored. Each node counts once."""
         found, stack = False, [id]
         while stack:
             node = self.graph.nodes[stack.pop()]
@@ -73,7 +73,7 @@ class _Unused:
 
 
 def unmatched(program, saved, matches):
-    """The paths of values of the program that the checkpoint does not have."""
+    """Returns the paths of values of the program that the checkpoint does not have."""
     paths, seen, stack = [], {(0, 0)}, [(program.nodes[0], saved.nodes[0])]
     listed = set()
     while stack:
@@ -106,7 +106,7 @@ def unmatched(program, saved, matches):
 
 
 def _is_value(node):
-    """Whether a node that is not matched has a value. The options of a module without parameters do not count."""
+    """Returns whether a node has a value itself. The options of a module, which are plain values, do not count."""
     return (
         node.kind in _VALUES
         or node.kind != MODULE
@@ -132,9 +132,9 @@ _identity = id
 class RestoreStatus:
     """The result of a restore. Its methods first restore what the program has created since.
 
-    `unused` are the paths of saved values that have no object in the program. `unmatched` are the paths of objects and
-    values of the program that have no saved value. `conflicts` are pairs of a path in the program and a path in the
-    checkpoint, where one side has one object and the other side has two."""
+    `unused` contains the paths of saved values that have no object in the program, and `unmatched` the paths of objects and
+    values of the program that have no saved value. `conflicts` contains pairs of a path in the program and a path in the
+    checkpoint: at these paths, one side has one object, and the other side has two."""
 
     def __init__(self, restoring):
         self._restoring = restoring

@@ -1,4 +1,4 @@
-"""The tensors of a graph of objects, as tensors of a file. Tensors that share memory are views of one tensor."""
+"""Stores the tensors of a graph of objects in a file. Tensors that share memory are stored as views of one tensor."""
 
 import math
 from typing import NamedTuple
@@ -19,7 +19,8 @@ _ALIGNMENT = 16
 
 
 class Stored(NamedTuple):
-    """A tensor of the file: all of it, or a view with this offset (in bytes) and these strides (in elements)."""
+    """An entry for a tensor of the program: the tensor of the file with this name, or, if `offset` (in bytes) is not None, a
+    view of it. Strides are in elements."""
 
     name: str
     dtype: str
@@ -29,7 +30,7 @@ class Stored(NamedTuple):
 
 
 def store(graph):
-    """The tensors of the file by name, and the entry of each node."""
+    """Returns the tensors of the file by name, and the entry of each node."""
     file, entries, groups = {}, {}, {}
     for node in graph.nodes:
         if node.kind == ARRAY:
@@ -60,7 +61,7 @@ def _checked(node):
 
 
 def _store_shared(file, entries, group):
-    """Stores the memory of several tensors once."""
+    """Adds the entries of tensors that share memory. The memory is stored once."""
     ranges = [_range(tensor) for _, tensor in group]
     start, end = min(low for low, _ in ranges), max(high for _, high in ranges)
     whole = [pair for pair, found in zip(group, ranges) if found == (start, end) and pair[1].is_contiguous()]
@@ -79,7 +80,7 @@ def _store_shared(file, entries, group):
 
 
 def _range(tensor):
-    """The range of bytes that a tensor uses in its storage."""
+    """Returns the range of bytes that a tensor uses in its storage."""
     low = tensor.storage_offset() * tensor.itemsize
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
     return low, low + (last + 1) * tensor.itemsize
@@ -104,7 +105,7 @@ def _bytes_of_array(array):
 
 
 def _dense_stride(tensor):
-    """The strides that a new tensor with the same layout has, if the elements are dense."""
+    """Returns the strides of a new tensor with the same layout and without gaps."""
     return tuple(torch.empty_like(tensor, device="meta").stride())
 
 
@@ -134,7 +135,7 @@ class Loader:
         self._shared = {}
 
     def value(self, entry):
-        """A tensor with the saved value; raises a `ValueError` if the file does not contain it."""
+        """Returns a tensor with the saved value; raises a `ValueError` if the file does not contain it."""
         tensor = self.file.get(entry.name)
         dtype = dtype_of(entry.dtype)
         if tensor is None or dtype is None or dtype in _QUANTIZED:

@@ -1,5 +1,5 @@
-"""Writes the matched values to the objects of a program. Errors are detected before the first write; otherwise the writes
-are undone."""
+"""Writes the matched values to the objects of a program: all or none. Most errors are detected before the first write; after
+any other error, the writes are undone."""
 
 import copy
 
@@ -56,7 +56,7 @@ def _problem(value, tensor):
 
 
 def _is_consistent(saved, group):
-    """Whether tensors that share memory can all have their saved values."""
+    """Returns whether the saved values of tensors that share memory agree where the tensors overlap."""
     with torch.no_grad():
         tensor = group[0][1].object
         whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.detach().untyped_storage()).clone()
@@ -117,7 +117,7 @@ class _State:
 
 
 class Writer:
-    """Performs the outcomes of a matching."""
+    """Writes the outcomes of a matching."""
 
     def __init__(self, matching, saved, matches):
         self.matching = matching
@@ -126,6 +126,8 @@ class Writer:
         self._undo = []
 
     def write(self):
+        """Writes the matched values to the program. If an assignment fails, those before it are undone. Tensors and
+        arrays are written last."""
         changes = [change for pair in list(self.matching.pairs.values()) for change in self._changes(pair)]
         states = []
         for theirs, ours in self.matching.new:
@@ -185,7 +187,7 @@ class Writer:
                 yield place, self.creator.value(Ref(state))
 
     def _choose_devices(self, state, parameter):
-        """Creates the tensors of a state on the device of their parameter if they were saved on the same device as it."""
+        """Tensors of a state that were saved on the device of their parameter are created on its current device."""
         graph, saved = self.saved.graph, self.matching.matches.nodes[id(parameter)]
         seen, stack = set(), [state]
         while stack:
@@ -197,7 +199,7 @@ class Writer:
                     self.creator.devices[node.id] = parameter.device
 
     def _result(self, outcome):
-        """The new value for an outcome, in a tuple; an empty tuple if the value does not change."""
+        """Returns the new value for an outcome, in a tuple; an empty tuple if the value does not change."""
         if outcome is KEEP or outcome is UNMATCHED:
             return ()
         if isinstance(outcome, Put):
@@ -220,7 +222,7 @@ def _tuple_like(template, parts):
 
 
 def _with(items, results, pair):
-    """The items of a container after the restore."""
+    """Returns the items of a container after the restore."""
     if isinstance(items, dict):
         items.update(results)
         return {key: items[key] for key in pair.saved.edges if key in items} if pair.exact else items
@@ -242,8 +244,8 @@ def _place(kind, owner, key):
 
 
 def _like(value, template):
-    """Adapts a saved state to the current state: its containers get the classes of the current containers, and functions,
-    which are not saved, are taken from the current state."""
+    """Adapts a saved state to the current state. Containers get the classes of the current containers. Functions are not
+    saved; they are taken from the current state."""
     if value is OMITTED:
         return template
     if isinstance(value, dict) and isinstance(template, dict):

@@ -1,4 +1,4 @@
-"""Converts functions: takes a function's source, and returns a function that calls the operators instead."""
+"""Converts a function: rewrites its source, so that it calls operators in place of control flow, and compiles the result."""
 
 import ast
 import functools
@@ -19,7 +19,7 @@ FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 #: Built-in functions that read the variables of their caller.
 SCOPE_FUNCTIONS = {"locals", "vars", "dir", "eval", "exec"}
 
-#: The variable `ag__` of converted code. The package `operators` stores itself here.
+#: The cell of the variable `ag__` in converted code. The package `operators` stores itself in it.
 OPERATORS = types.CellType()
 
 _FILES = {}  # (path, text) -> the converter's entries by line
@@ -36,7 +36,7 @@ class Converted:
         self.code = code
         self.reason = reason
         self.text = text
-        self.traced = traced  # converted code that only traces use: a trace detects calls of `SCOPE_FUNCTIONS`
+        self.traced = traced  # converted code that only traces use: the function may call one of `SCOPE_FUNCTIONS`
 
 
 class Marker:
@@ -54,23 +54,22 @@ def mark_converted(function):
 
 
 def is_converted(function):
-    """Whether a function is the result of a conversion."""
+    """Returns whether a function is the result of a conversion."""
     return function.__code__ in _CONVERTED
 
 
 def is_cache(function, name):
-    """Whether a variable of a function of the standard library is the cache of `functools.singledispatch`."""
+    """Returns whether a variable of a function of the standard library is the cache of `functools.singledispatch`."""
     return name in ("dispatch_cache", "cache_token") and function.__code__.co_filename == functools.__file__
 
 
 def is_excluded(function):
-    """Whether the user has excluded a function from conversion."""
+    """Returns whether the user has excluded a function from conversion."""
     return getattr(function, Marker.ATTRIBUTE, False)
 
 
 def converted(function, in_trace=False):
-    """The converted form, with the globals, closure and defaults of the function; None if the function is not
-    converted."""
+    """Returns the converted form of a function, with the same globals, closure and defaults; None if it is not converted."""
     code = function.__code__
     if code in _CONVERTED or is_excluded(function):
         return None
@@ -82,8 +81,8 @@ def converted(function, in_trace=False):
 
 
 def leave_as_it_is(converted_code):
-    """Called if converted code calls one of `SCOPE_FUNCTIONS`: from now on, traces run the original function
-    instead."""
+    """Called when converted code calls one of `SCOPE_FUNCTIONS`. If only traces use this code, they run the original function
+    from now on. Returns whether this is so."""
     for found in _CODES.values():
         if found.traced is converted_code:
             found.traced = None
@@ -92,14 +91,14 @@ def leave_as_it_is(converted_code):
 
 
 def reason(function):
-    """The reason why a function is not converted; None if it is."""
+    """Returns the reason why a function is not converted; None if it is."""
     converted(function)
     found = _CODES.get(function.__code__)
     return found.reason if found is not None else None
 
 
 def text_of(function):
-    """The converted text of a function."""
+    """Returns the converted text of a function."""
     converted(function)
     found = _CODES.get(function.__code__)
     if found is None or found.text is None:
@@ -125,14 +124,14 @@ _PACKAGES = tuple(
 )
 
 
-#: The only code of torch that is converted: it has conditions on values of tensors.
+#: The folders of torch whose code is converted, because it has conditions on values of tensors.
 _OF_TORCH = tuple(
     os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), name) + os.sep for name in ("distributions", "optim")
 )
 
 
 def is_of_torch(function):
-    """Whether a function is code of torch. Such code has no state except for its arguments."""
+    """Returns whether a function is code of torch that is converted. Such code has no state except for its arguments."""
     return _is_torchs_file(function.__code__.co_filename)
 
 
@@ -147,8 +146,8 @@ def is_of_this_package(function):
 
 
 def is_user_code(function):
-    """Whether a function must be converted: all code except torch (without its distributions and optimizers), numpy, the
-    standard library and this package."""
+    """Returns whether a function is code of the user, which is converted. Distributions and optimizers of torch count as such;
+    other code of torch, numpy, the standard library and this package do not."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):
         return False
@@ -166,14 +165,14 @@ def _is_users_file(path):
     return not in_standard_library or f"{os.sep}site-packages{os.sep}" in real
 
 
-#: Modules of the standard library whose functions only pass values on, whatever their classes are.
+#: Modules of the standard library whose functions do not depend on the classes of values.
 _PASS_ON = ("abc", "collections", "contextlib", "contextvars", "copy", "dataclasses", "enum", "functools", "heapq", "operator",
             "threading", "types", "typing", "weakref")  # fmt: skip
 
 
 def needs_python_numbers(function):
-    """Whether a function may test the class of a number (`isinstance(n, int)`), as code of NumPy and of the standard
-    library does. It is not converted, so that the test is false for a staged number."""
+    """Returns whether a function is code of NumPy or of the standard library that may test the class of a number
+    (`isinstance(n, int)`). Such code is not converted, so the test would be false for a staged number."""
     return _is_librarys_file(function.__code__.co_filename)
 
 
@@ -189,6 +188,7 @@ def _is_librarys_file(path):
 
 
 def _convert(function):
+    """Converts a function, or returns the reason why it cannot be converted."""
     code = function.__code__
     if code.co_flags & 0x20:
         return Converted(reason="generators cannot be converted")
@@ -216,7 +216,7 @@ def _convert(function):
 
 
 def _names(code):
-    """The names in a code object and in the code objects nested in it."""
+    """Returns the names in a code object and in the code objects nested in it."""
     return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))
 
 
@@ -231,7 +231,8 @@ def _entries(path, source, features):
 
 
 def _entry_of(code, entries):
-    """The entry of a code object, found by its line and name; a lambda is found by its column."""
+    """Returns the converter's entry for a code object, found by its line and name. Of several, such as two lambdas in a line,
+    the one with its column."""
     last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
     candidates = []
     for line in range(code.co_firstlineno, last + 1):
@@ -249,8 +250,8 @@ def _entry_of(code, entries):
 
 
 def _compiled(function, entry, path, source):
-    """Compiles the converted text inside a function that declares its free variables, so that they stay free. The
-    syntax tree is inserted instead of the text, so that positions match the source map."""
+    """Compiles the converted text inside a function whose parameters are its free variables, so that they remain free. Not
+    the text but its syntax tree is inserted, so that positions match the source map."""
     code, text = function.__code__, entry["text"]
     name = f"<converted {path}:{entry['line']}:{entry['column']}>"
     free = ", ".join([*code.co_freevars, "ag__"])
@@ -273,7 +274,7 @@ def _compiled(function, entry, path, source):
 
 
 def _bound(function, code):
-    """A function with the converted code, and with the globals, closure, defaults and attributes of the original
+    """Returns a function with the converted code, and with the globals, closure, defaults and attributes of the original
     function."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells["ag__"] = OPERATORS

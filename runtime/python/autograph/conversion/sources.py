@@ -1,5 +1,5 @@
-"""The text from which a function was compiled. A file can change after it was imported: an editor saves it during a
-training, or `importlib.reload` runs it again."""
+"""The text from which a function was compiled. The file may have changed since: an editor saves it during a training, or
+`importlib.reload` runs it again."""
 
 import functools
 import linecache
@@ -8,12 +8,13 @@ import time
 import types
 import warnings
 
-#: When this package was imported.
+#: The time at which this package was imported.
 IMPORTED = time.time()
 
 
 def text_of_file(function):
-    """The text of the function's file as it was imported; empty if there is none. None if the file has changed since."""
+    """Returns the text of the function's file as it was imported; empty if there is no file. Returns None if the file has
+    changed since."""
     code, text = function.__code__, _read(function)
     if not _may_have_changed(code.co_filename) or code in _codes(text, code.co_filename):
         return text
@@ -27,8 +28,8 @@ def _read(function):
 
 
 def _may_have_changed(path):
-    """Whether a file was written after this package was imported. Code of other files may differ from their text without a
-    change: pytest rewrites assertions."""
+    """Returns whether a file was written after this package was imported. For other files, their code is not compared with
+    their text: the two may differ without a change, because pytest rewrites assertions."""
     try:
         return os.stat(path).st_mtime > IMPORTED
     except (OSError, ValueError):
@@ -37,7 +38,7 @@ def _may_have_changed(path):
 
 @functools.lru_cache(maxsize=16)
 def _codes(text, path):
-    """The code objects of a text."""
+    """Returns the code objects of a text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python has shown the same warnings during the import

@@ -1,4 +1,4 @@
-"""Source positions: maps frames of converted code to the user's source."""
+"""Maps frames of converted code to positions in the user's source."""
 
 import ast
 import bisect
@@ -13,8 +13,8 @@ _TEXTS = {}
 
 
 class ConvertedText:
-    """Converted source text and its map to the original file. `ranges` are (start, end, original start, original end,
-    is verbatim), in characters."""
+    """Converted source text and its map to the original file. Each of the `ranges` is (start, end, original start, original
+    end, whether it is a copy of the original), in characters."""
 
     def __init__(self, text, path, source, ranges, name):
         self.path = path
@@ -38,8 +38,9 @@ class ConvertedText:
         return None if found is None else (self.path, *self._position(found[0]), *self._position(found[1]))
 
     def _original_of(self, start, end):
-        """The original of a piece of converted text: that of the smallest range around it, or, if that range is larger
-        than the text, that of the ranges inside it."""
+        """Returns the original range of a piece of converted text. If a range of the map is equal to the piece, this is its
+        original. Otherwise, it covers the originals of the ranges inside the piece. If there are none, it is the original of
+        the smallest range around the piece."""
         for first, last, original, original_end, verbatim in self._ranges:
             if first <= start and end <= last:
                 if verbatim:
@@ -94,7 +95,7 @@ def _positions(code):
 
 
 def _span(code, lasti, lineno):
-    """The original span of an instruction of converted code."""
+    """Returns the original span of an instruction of converted code."""
     key = (id(code), lasti)
     if key not in _SPANS:
         known = _positions(code)
@@ -105,7 +106,7 @@ def _span(code, lasti, lineno):
 
 
 def current():
-    """The original span of the innermost running frame of converted code."""
+    """Returns the original span of the innermost running frame of converted code."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -118,13 +119,13 @@ def current():
 
 
 def of_frame(frame):
-    """The original span of the line that a frame of converted code executes."""
+    """Returns the original span of the line that a frame of converted code executes."""
     code, line = frame.f_code, frame.f_lineno
     return _span(code, frame.f_lasti, line) or _TEXTS[code.co_filename].span(line, 0, line, 1 << 20)
 
 
 def names_of(value):
-    """The names of the variables of running converted code that hold an object."""
+    """Yields the names of the variables of running converted code that hold an object."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename in _TEXTS:
@@ -133,7 +134,7 @@ def names_of(value):
 
 
 def of_entry(traceback):
-    """The original span of a traceback entry; None if it is not converted code."""
+    """Returns the original span of a traceback entry; None if it is not converted code."""
     code = traceback.tb_frame.f_code
     if code.co_filename not in _TEXTS:
         return None
@@ -141,7 +142,7 @@ def of_entry(traceback):
 
 
 def of_traceback(traceback):
-    """The span of the innermost converted frame in a traceback, and whether it is the last frame."""
+    """Returns the span of the innermost converted frame in a traceback, and whether it is the last frame."""
     found, innermost = None, False
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -153,7 +154,7 @@ def of_traceback(traceback):
 
 
 def inside_try():
-    """Whether running converted code would catch an exception, because a frame is in the body of a `try`."""
+    """Returns whether a running frame of converted code is in the body of a `try`, and so could catch an exception."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename in _TEXTS and _catches(frame.f_code, frame.f_lasti):
@@ -164,13 +165,13 @@ def inside_try():
 
 @functools.lru_cache(maxsize=None)
 def has_handlers(code):
-    """Whether code, or code in it, has an `except`."""
+    """Returns whether code, or code in it, has an `except`."""
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     return any(i.opname == "POP_EXCEPT" for i in dis.get_instructions(code)) or any(map(has_handlers, inner))
 
 
 def is_in_try(file, line):
-    """Whether a line of a file is in the body of a `try` with an `except`."""
+    """Returns whether a line of a file is in the body of a `try` with an `except`."""
     return any(first <= line <= last for first, last in _tries(file, len(linecache.getlines(file))))
 
 
@@ -184,8 +185,8 @@ def _tries(file, _):
 
 
 def _catches(code, lasti):
-    """Whether an instruction is in the body of a `try`, and not only of a `with`, whose handler has other first
-    instructions."""
+    """Returns whether an instruction is in the body of a `try`. The body of a `with` does not count; its handler starts with
+    other instructions."""
     if not hasattr(dis, "_parse_exception_table"):
         return False
     for entry in dis._parse_exception_table(code):

@@ -1,6 +1,6 @@
 """`python -m autograph.graph FILE QUALNAME --input x=f32[4,8]`: prints the graph of a function, for `ag-lsp graph`.
 
-Output of the user's code goes to standard error; standard output has the graph only."""
+Output of the user's code goes to standard error, so that standard output contains only the graph."""
 
 import argparse
 import contextlib
@@ -16,7 +16,7 @@ from ..errors import AutographError
 from ..tracing.tracebacks import in_user_code
 from . import inputs
 
-#: Exit codes: invalid arguments, an exception in the user's code, Ctrl-C.
+#: Exit codes for invalid arguments, for an exception in the user's code, and for Ctrl-C.
 USAGE, RAISED, INTERRUPTED = 2, 1, 130
 
 
@@ -73,7 +73,7 @@ def report(status, error):
 
 
 @contextlib.contextmanager
-def users_code():
+def user_code():
     """Wraps exceptions of the user's code in `Raised`. Their tracebacks keep only frames of the user's code."""
     try:
         yield
@@ -89,14 +89,14 @@ def users_code():
 
 
 def outside_of_import(error):
-    """The error without the frames of the import system."""
+    """Returns the error without the frames of the import system."""
     while error.__traceback__ is not None and "importlib" in error.__traceback__.tb_frame.f_code.co_filename:
         error.__traceback__ = error.__traceback__.tb_next
     return error
 
 
 def find(path, qualname):
-    """The function with this name in a file, and the class if it is a method."""
+    """Returns the function with this name in a file, and the class if it is a method."""
     found, owner = imported(path), None
     for part in qualname.split("."):
         owner = found if isinstance(found, type) else None
@@ -116,28 +116,28 @@ def imported(path):
     specification = importlib.util.spec_from_file_location(module_name, loader.path, loader=loader)
     module = importlib.util.module_from_spec(specification)
     sys.modules[module_name] = module
-    with users_code():
+    with user_code():
         loader.exec_module(module)
     return module
 
 
 def staged(function, owner, arguments_by_name):
-    """The graph that a call with these inputs runs."""
+    """Returns the graph that a call with these inputs runs."""
     plain = function.python_function if isinstance(function, Function) else function
     parameters = inputs.parameters(plain)
     positional = []
     if owner is not None and parameters and parameters[0].name not in arguments_by_name:
-        with users_code():
+        with user_code():
             positional.append(owner())
         parameters = parameters[1:]
     inputs.check(plain, parameters, arguments_by_name)
     function = function if isinstance(function, Function) else Function(function)
-    with users_code():
+    with user_code():
         return function.trace(*positional, **arguments_by_name).graph
 
 
 def chosen(names):
-    """The passes of the optimizer and those on native programs among these names."""
+    """Returns the passes of the optimizer and those on native programs among these names."""
     optimizer, native = _runtime.passes()
     if names is None or names == "all":
         return ([], []) if names is None else (optimizer, native)
@@ -147,7 +147,7 @@ def chosen(names):
 
 
 def written(graph, format):
-    """The graph in one of the formats that the runtime writes."""
+    """Returns the graph in one of the formats that the runtime writes."""
     if format == "text":
         return graph.text().rstrip("\n")
     writer = getattr(graph, format, None)

@@ -1,4 +1,4 @@
-"""Parses inputs of a graph: `x=f32[32,10]` is a tensor of that type, `n=3` a Python literal."""
+"""Parses inputs of a graph: `x=f32[32,10]` is a tensor of this type, and `n=3` is a Python literal."""
 
 import ast
 import inspect
@@ -19,7 +19,7 @@ class InputError(Exception):
 
 
 def parse_inputs(texts):
-    """The inputs by name."""
+    """Returns the inputs by name."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -76,13 +76,13 @@ def argument(name, text):
 
 
 def is_type(text):
-    """Whether a text looks like a tensor type: a name and brackets."""
+    """Returns whether a text looks like a tensor type: a name and brackets."""
     name, bracket, rest = text.partition("[")
     return bool(bracket) and name.isidentifier() and "]" in rest
 
 
 def tensor(name, text):
-    """A tensor of a type. Its elements do not matter."""
+    """Returns a tensor of this type. Its elements are zeros, because the graph does not depend on them."""
     dtype, _, rest = text.partition("[")
     dims, _, device = rest.partition("]")
     if dtype not in DTYPES.values():
@@ -103,7 +103,7 @@ def tensor(name, text):
 
 
 def depth(text):
-    """An upper bound of the nesting depth of its brackets."""
+    """Returns an upper bound of the nesting depth of the brackets in a text."""
     current = deepest = 0
     for letter in text:
         current += (letter in "([{") - (letter in ")]}")
@@ -112,6 +112,6 @@ def depth(text):
 
 
 def shortened(text):
-    """A text for a message: truncated, and with escapes for characters that cannot be encoded."""
+    """Returns a text for a message: truncated, and with escapes for characters that cannot be encoded."""
     text = text if len(text) <= 60 else text[:60] + "…"
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,2 +1,2 @@
-"""Interception of torch while a function is traced: of Python functions (`functions`), of the dispatcher (`dispatch`),
-and of torch's own Python code (`patches`)."""
+"""Intercepts torch while a function is traced: its Python functions (`functions`), its dispatcher (`dispatch`), and the
+methods that its own Python code calls (`patches`)."""

@@ -16,7 +16,7 @@ _EMBEDDING_BAG = aten._embedding_bag.default
 
 
 def cosine_similarity(staging, func, args, kwargs):
-    """Torch clamps the norms under `no_grad`. In a graph this must not stop the gradient of the norms."""
+    """Torch clamps the norms under `no_grad`, in place. In the graph, the clamped norms must keep the gradient."""
     if not torch.is_grad_enabled():
         return func.decompose(*args, **kwargs)
     before, staging.keeps_detach = staging.keeps_detach, False
@@ -27,7 +27,7 @@ def cosine_similarity(staging, func, args, kwargs):
 
 
 def quantile(staging, func, args, kwargs):
-    """Torch reads `q` only to check its range. The graph checks the range instead."""
+    """Torch reads `q` only to check its range. Here the graph checks the range."""
     before, staging.checks_values = staging.checks_values, "quantile() q values must be in the range [0, 1]"
     try:
         return func.decompose(*args, **kwargs)
@@ -36,8 +36,8 @@ def quantile(staging, func, args, kwargs):
 
 
 def equal(staging, func, args, kwargs):
-    """A comparison of two tensors in C++. If a torch operator uses it to check its arguments, the graph asserts that the
-    tensors are equal. Any other comparison is an error, because its result is only known when the graph runs."""
+    """Called when C++ code of torch compares two tensors. If an operator checks its arguments in this way, the graph asserts
+    that the tensors are equal. Any other comparison is an error, because its result is known only when the graph runs."""
     if staging.checks_values is None:
         raise StagingError(
             "torch needs to know whether two tensors are equal, which is only known when the graph runs",
@@ -49,7 +49,7 @@ def equal(staging, func, args, kwargs):
 
 
 def unsafe_split(staging, func, args, kwargs):
-    """Returns ordinary views; the results are never written to."""
+    """Returns ordinary views, because no code writes to the results."""
     return _SPLIT(*args, **kwargs)
 
 
@@ -58,7 +58,7 @@ def unsafe_split_with_sizes(staging, func, args, kwargs):
 
 
 def embedding_bag(staging, func, args, kwargs):
-    """Replaces the operator without a derivative that torch chooses if no operand requires a gradient."""
+    """Below autograd, torch selects an operator without a derivative. This calls the operator with a derivative."""
     return _EMBEDDING_BAG(*args, **kwargs)
 
 
@@ -83,8 +83,8 @@ def rrelu_with_noise(staging, func, args, kwargs):
 
 
 def linalg_check(staging, func, args, kwargs):
-    """The check of `torch.linalg.cholesky` and the like that a factorization exists. An operator without results would not
-    be in the graph."""
+    """Functions such as `torch.linalg.cholesky` check with this operator that a factorization exists. The operator has no
+    results, so the graph would omit it. An assertion replaces it."""
     info, name = args[:2]
     message = f"{name}: the factorization does not exist or cannot be computed: the input is singular or not positive-definite"
     holds = staging.item((info == 0).all())

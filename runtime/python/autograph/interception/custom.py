@@ -1,6 +1,6 @@
-"""`torch.autograd.Function`: its `forward` is staged, its `backward` is the derivative.
+"""`torch.autograd.Function`: `forward` is staged, and `backward` is its derivative.
 
-The results pass through an operator that is defined for the call and whose derivative is `backward`. Like any
+The results pass through a new operator, which is defined for this call and has the derivative `backward`. Like any other
 derivative of torch, it is captured as a graph when it is needed."""
 
 import itertools
@@ -41,7 +41,7 @@ class Context:
 
 
 def apply(cls, *args):
-    """`Function.apply`, staged."""
+    """Stages `Function.apply`."""
     staging = current()
     if staging is None:
         return _apply(cls, *args)
@@ -62,8 +62,8 @@ def apply(cls, *args):
 
 
 def differentiable(name, backward, context, outputs, inputs):
-    """The outputs, with `backward` as their derivative with respect to the inputs. The derivative becomes part of the
-    graph; if it changes Python state or needs the data of a tensor, the graph calls it."""
+    """Returns the outputs, with `backward` as their derivative with respect to the inputs. What `backward` computes becomes
+    part of the graph. If it changes Python state or reads the data of a tensor, the graph calls it instead."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
     attributes = {key: value for key, value in vars(context).items() if isinstance(value, torch.Tensor)}
@@ -73,7 +73,7 @@ def differentiable(name, backward, context, outputs, inputs):
 
 
 class _Derivative:
-    """A derivative that the user has written."""
+    """The `backward` that a user has written."""
 
     def __init__(self, backward, context, attributes):
         self.backward = backward
@@ -86,11 +86,11 @@ class _Derivative:
         self.called = None  # the operator that calls it when the graph runs
 
     def operator(self, name):
-        """An operator that copies `outputs`, and has this derivative with respect to `inputs`."""
+        """Returns an operator that copies `outputs`, and has this derivative with respect to `inputs`."""
         _LIBRARY.define(f"{name}(Tensor[] outputs, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
         _LIBRARY.impl(name, lambda outputs, inputs, saved: [o.clone() for o in outputs], "CompositeExplicitAutograd")
         _LIBRARY.define(f"{name}_backward(Tensor[] gradients, Tensor[] inputs, Tensor[] saved) -> Tensor[]")
-        called = tape.outside(self._materialized)
+        called = tape.with_autograd(self._materialized)
         _LIBRARY.impl(f"{name}_backward", called, "CompositeExplicitAutograd")
         _LIBRARY.impl(f"{name}_backward", lambda gradients, inputs, saved: [torch.empty_like(i) for i in inputs], "Meta")
         torch.library.register_autograd(f"autograph::{name}_backward", tape.no_second_derivative, lib=_LIBRARY)
@@ -108,7 +108,7 @@ class _Derivative:
         return [None] * outputs, found, [None] * len(saved)
 
     def _captured(self, gradients, inputs, saved):
-        """The gradients as part of the graph; None if that is not possible."""
+        """Returns the gradients as part of the graph; None if that is not possible."""
         objects = current().objects
         objects.watch(self.backward)
         before = objects.snapshot()
@@ -144,13 +144,13 @@ def _setup(ctx, inputs, output):
 
 
 def has_setup_context(setup_context):
-    """Replaces torch's function of this meaning while tracing. The `apply` of torch calls it first, which is reached if
-    code that is not converted calls an `apply` from before the trace."""
+    """Replaces torch's function of this name while tracing. Torch's `apply` calls it. Torch's `apply` runs only if code that
+    is not converted calls an `apply` that it has read before the trace, which is an error."""
     if current() is None:
         return _has_setup_context(setup_context)
     message = "code that is not converted calls the `apply` of a `torch.autograd.Function`, which was read before the trace"
     raise StagingError(f"{message}\nhelp: pass a function that calls it: `lambda x: MyFunction.apply(x)`", spans.current())
 
 
-#: For `apply = MyFunction.apply`, bound before the trace.
+# For `apply = MyFunction.apply` before the trace.
 OVERLOADS[_apply] = apply

@@ -1,4 +1,4 @@
-"""Operations that reach torch's dispatcher while tracing: computed on fake tensors, and recorded."""
+"""Records the operations that reach torch's dispatcher while tracing, and computes their results as fake tensors."""
 
 import sys
 
@@ -37,7 +37,7 @@ _NOT_DECOMPOSED = {aten.scaled_dot_product_attention.default}
 
 
 class Recorder(TorchDispatchMode):
-    """Runs below autograd, and records ATen operators."""
+    """A mode that records ATen operators. It runs below autograd."""
 
     def __init__(self, staging):
         super().__init__()
@@ -87,21 +87,21 @@ def _refuse_sparse(staging, args):
 
 
 def contiguous(staging, fake):
-    """The tensor, or a contiguous copy if it is not contiguous. This is decided when the graph runs."""
+    """Returns the tensor, or a copy if it is not contiguous. The graph decides this when it runs."""
     with staging.quiet():
         copy = fake.clone(memory_format=torch.contiguous_format)
     return emit(staging, _CONTIGUOUS, [fake, torch.contiguous_format], copy)
 
 
 def _is_kept(func, args, kwargs):
-    """Whether a composite operator is recorded as one node. Attention with dropout is not: its derivative would draw
-    other random numbers."""
+    """Returns whether a composite operator is recorded as one node. Attention with dropout is decomposed, because the
+    derivative of one node would draw other random numbers."""
     return func in _NOT_DECOMPOSED and schemas.in_order(func, args, kwargs)[4] == 0
 
 
 def _with_sizes(staging, func, args, kwargs):
-    """The arguments, with symbolic sizes in place of staged integers: a decomposition compares these with sizes of
-    tensors."""
+    """Returns the arguments, with symbolic sizes in place of staged integers, because a decomposition compares them with sizes
+    of tensors."""
 
     def sized(argument, type):
         if isinstance(argument, (list, tuple)):
@@ -117,7 +117,7 @@ def _with_sizes(staging, func, args, kwargs):
 
 
 def compute(staging, func, args):
-    """Computes the operation on fake tensors."""
+    """Returns the result of an operation, as fake tensors."""
 
     def lowered(argument, type):
         if isinstance(argument, (list, tuple)):
@@ -137,8 +137,9 @@ def compute(staging, func, args):
 
 
 def _computed_by_torch(staging, func, args):
+    """Returns the result of an operator on fake tensors. Raises a `StagingError` if torch cannot compute the shape."""
     positional, named = schemas.by_kind(func, args)
-    if func is _SLICE and _is_last(staging, *positional):
+    if func is _SLICE and _is_last_slice(staging, *positional):
         tensor, dim = positional[:2]
         with staging.quiet():
             return tensor.narrow(dim, tensor.shape[dim] - 1, 1)
@@ -147,20 +148,20 @@ def _computed_by_torch(staging, func, args):
             try:
                 return func(*positional, **named)
             except RuntimeError as error:
-                # Some kernels of torch need numbers for all sizes; the same operator in Python does not.
+                # Some kernels of torch need numbers for all sizes. Torch's decomposition in Python does not.
                 if func not in decomposition_table or not _needs_numbers(error):
                     raise
                 return decomposition_table[func](*positional, **named)
     except RuntimeError as error:
-        if not isinstance(error, _unknown_shape()):
+        if not isinstance(error, _shape_errors()):
             raise
         message = f"the shape of the result of `{func.overloadpacket.__name__}` cannot be computed while tracing"
         help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
         raise StagingError(f"{message}: {str(error).splitlines()[0]}\nhelp: {help}", spans.current()) from None
 
 
-def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
-    """Whether this is `x[-1:]` of a dimension of unknown size, which is assumed not to be empty."""
+def _is_last_slice(staging, tensor, dim=0, start=None, end=None, step=1):
+    """Returns whether this is `x[-1:]` of a dimension of unknown size. The dimension is assumed not to be empty."""
     if type(start) is not int or start != -1 or end not in (None, sys.maxsize) or step != 1:
         return False
     with torch._C.DisableTorchFunction():
@@ -169,24 +170,25 @@ def _is_last(staging, tensor, dim=0, start=None, end=None, step=1):
 
 
 def _needs_numbers(error):
-    return isinstance(error, _guards()) or "SymIntArrayRef" in str(error)
+    return isinstance(error, _size_errors()) or "SymIntArrayRef" in str(error)
 
 
-def _guards():
-    """The class of torch's error about a condition on an unknown size. Its module is imported with the first unknown
-    size."""
+def _size_errors():
+    """Returns the class of torch's error about a condition on an unknown size, in a tuple. The tuple is empty as long as its
+    module is not imported, because there is no unknown size then."""
     module = sys.modules.get("torch.fx.experimental.symbolic_shapes")
     return () if module is None else (module.GuardOnDataDependentSymNode,)
 
 
-def _unknown_shape():
-    """Errors of torch's shape functions about code that is correct in eager torch."""
+def _shape_errors():
+    """Returns the classes of the errors that torch's shape functions raise for code that is correct in eager torch."""
     of_fakes = DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
-    return (*_guards(), *of_fakes)
+    return (*_size_errors(), *of_fakes)
 
 
 def _example(staging, func, number, type):
-    """A Python number in place of a staged one. It affects the result's shape only where a size is expected."""
+    """Returns a number in place of a staged number, to compute the result's shape. Where the shape depends on the number, it
+    is the symbolic size."""
     value = scalars.lower(staging, number)
     if not hasattr(value, "type"):
         return value
@@ -204,7 +206,7 @@ _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
 
 
 def _with_complex_tensors(func, args):
-    """The arguments with a tensor in place of a complex number where the operator takes a tensor."""
+    """Returns the arguments with a tensor in place of a complex number where the operator takes a tensor."""
     kinds = [kind for _, kind, _ in schemas.arguments(func)]
     with _without_modes():
         return [torch.tensor(a) if type(a) is complex and kind == "Tensor" else a for a, kind in zip(args, kinds)]
@@ -252,9 +254,9 @@ def emit(staging, func, args, result):
 
 
 def _element_type(tensors):
-    """The type of the elements of a list of tensors. Sizes that differ between elements are unknown; a run that needs
-    one, for example for the zeros of a gradient, reads it from the element. If the numbers of dimensions differ, all
-    sizes are unknown."""
+    """Returns the type of the elements of a list of tensors. Sizes that differ between elements are unknown; a run reads such
+    a size from the element, for example for the zeros of a gradient. If the numbers of dimensions differ, all sizes are
+    unknown."""
     types = [views.result_type(tensor) for tensor in tensors]
     counts = {len(type.dims) for type in types}
     if len(counts) > 1:
@@ -264,7 +266,7 @@ def _element_type(tensors):
 
 
 def _distinct(staging, fake):
-    """The tensor, or a copy if torch returned one of its operands."""
+    """Returns the tensor, or a copy if torch returned one of its operands."""
     if not isinstance(fake, FakeTensor):
         with staging.quiet():
             fake = staging.fake_mode.from_tensor(fake)
@@ -275,6 +277,7 @@ def _distinct(staging, fake):
 
 
 def _view(staging, func, args, result):
+    """Records an operator that returns views of its first argument."""
     source = staging.view_of(args[0])
     if isinstance(result, torch.Tensor):
         if result is args[0]:
@@ -293,8 +296,8 @@ def _view(staging, func, args, result):
 
 
 def _is_new(staging, view):
-    """Whether a tensor was just created by a factory such as `torch.zeros` or `torch.zeros_like`, which torch detaches
-    itself."""
+    """Returns whether a tensor was just created by a factory such as `torch.zeros` or `torch.zeros_like`. Torch itself
+    detaches such a tensor."""
     if staging.called in _DETACHING:
         return False
     nodes = staging.record.region.nodes
@@ -324,7 +327,7 @@ def _step(staging, source, op, rest, operand, fake):
 
 
 def _arange(staging, func, args, kwargs):
-    """The size of a range of staged floating-point numbers is unknown."""
+    """`torch.arange`. If an argument is a staged floating-point number, the size of the result is unknown."""
     args = schemas.in_order(func, args, kwargs)
     if not any(scalars.is_staged(a) and scalars.kind_of(a) == FLOAT for a in args):
         return emit(staging, func, args, compute(staging, func, args))
@@ -339,12 +342,12 @@ def _item(staging, func, args, kwargs):
 
 
 def _lift_fresh(staging, func, args, kwargs):
-    """A tensor of Python numbers: each run of the graph creates a new one."""
+    """Called for a new tensor of Python numbers, as in `torch.tensor([1, 2])`. Each run of the graph creates a new tensor."""
     tensor = args[0]
     if isinstance(tensor, FakeTensor) and "_ag_view" in tensor.__dict__:
         return tensor
     if isinstance(tensor, FakeTensor):
-        tensor = _contents(tensor)
+        tensor = _with_data(tensor)
     if staging.objects.share_memory(tensor):
         return staging.fake_of(tensor)
     if tensor.numel() == 1 and not tensor.dtype.is_complex:
@@ -361,7 +364,7 @@ def _lift_fresh(staging, func, args, kwargs):
 
 
 def _constant_pad(staging, func, args, kwargs):
-    """Torch's kernel needs numbers for all sizes."""
+    """Computes the sizes here, because torch's kernel needs numbers for all sizes."""
     args = schemas.in_order(func, args, kwargs)
     tensor, pad = staging.fake_of(args[0]), _with_sizes(staging, func, args, {})[0][1]
     if all(type(n) is int for n in (*tensor.shape, *pad)):
@@ -373,7 +376,7 @@ def _constant_pad(staging, func, args, kwargs):
 
 
 def _grouped_mm(staging, func, args, kwargs):
-    """Torch's shape function takes matrices of bfloat16 only, but torch's kernels also take other dtypes."""
+    """Computes the shape with matrices of bfloat16: torch's shape function accepts no other dtypes, but its kernels do."""
     args = schemas.in_order(func, args, kwargs)
     fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
     dtype = args[-1] or args[0].dtype
@@ -384,7 +387,8 @@ def _grouped_mm(staging, func, args, kwargs):
 
 
 def _ctc_loss(staging, func, args, kwargs):
-    """Torch has no shape function, because a size of the second result depends on the length of the longest target."""
+    """Computes the shapes here: torch has no shape function, because a size of the second result depends on the length of
+    the longest target."""
     fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in schemas.in_order(func, args, kwargs)]
     time, batch, _ = fakes[0].shape
     with staging.quiet():
@@ -400,7 +404,8 @@ def _ctc_loss_backward(staging, func, args, kwargs):
     return emit(staging, func, fakes, result)
 
 
-def _contents(fake):
+def _with_data(fake):
+    """Returns the tensor with the data of a fake tensor that torch created for a constant."""
     constant = fake.constant
     if constant is None:
         raise StagingError("this uses a fake tensor that does not belong to this trace", spans.current())
@@ -416,7 +421,7 @@ def _same(staging, func, args, kwargs):
 
 
 def _batch_norm(staging, func, args, kwargs):
-    """Writes the statistics of a batch to the buffers of the module."""
+    """`torch.native_batch_norm`, which also writes the statistics of a batch to the buffers of the module."""
     x, weight, bias, mean, variance, training, momentum, eps = schemas.in_order(func, args, kwargs)
     if not training or mean is None:
         op = _BATCH_NORM if not training else _BATCH_NORM_WITHOUT_STATISTICS
@@ -430,7 +435,8 @@ def _batch_norm(staging, func, args, kwargs):
 
 
 def _cosine_similarity(staging, func, args, kwargs):
-    """Torch changes the norms under `no_grad`. That would stop their gradient in a graph, so it is computed here."""
+    """Torch clamps the norms under `no_grad`, in place. In a graph that would stop their gradient, so they are computed
+    here."""
     x, y, dim, eps = schemas.in_order(func, args, kwargs)
     x, y = torch.broadcast_tensors(x, y)
     norms = [torch.linalg.vector_norm(v, 2, dim, keepdim=True).clamp_min(eps) for v in (x, y)]
@@ -438,8 +444,8 @@ def _cosine_similarity(staging, func, args, kwargs):
 
 
 def _onednn_layer(staging, func, args, kwargs):
-    """A layer of an LSTM. Torch saves what its derivative needs if a tensor requires a gradient; here it is saved
-    whenever gradients are enabled."""
+    """Records a layer of an LSTM. Torch saves the values that the derivative needs only if a tensor requires a gradient. Here
+    they are saved whenever gradients are enabled."""
     *operands, train = schemas.in_order(func, args, kwargs)
     fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in operands]
     fakes.append(train or torch.is_grad_enabled())
@@ -447,6 +453,8 @@ def _onednn_layer(staging, func, args, kwargs):
 
 
 def _under_mode(function):
+    """Returns a special operator whose implementation calls other operators. These are recorded."""
+
     def special(staging, func, args, kwargs):
         with Recorder(staging):
             return function(staging, func, args, kwargs)

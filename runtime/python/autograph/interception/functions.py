@@ -1,4 +1,4 @@
-"""Interception of torch's Python functions that would read data, gradients or sizes of a tensor during tracing."""
+"""Intercepts the Python functions of torch that would read data, gradients or sizes of a tensor during tracing."""
 
 import functools
 import sys
@@ -18,7 +18,7 @@ from . import hooks, indexing, stacks
 
 
 class Interception(TorchFunctionMode):
-    """Runs above autograd and bypasses it: gradients are nodes of the record."""
+    """A mode that runs above autograd and bypasses it, because gradients are nodes of the record."""
 
     def __init__(self, staging):
         super().__init__()
@@ -46,8 +46,8 @@ class Interception(TorchFunctionMode):
 
 
 def _in_transform(func, args, kwargs):
-    """Calls a function inside a transform of `torch.func`. `vmap` decomposes the function. Transforms that differentiate
-    are errors, because they need autograd, which is bypassed."""
+    """Calls a function inside a transform of `torch.func`: inside `vmap`, which decomposes it. A transform that
+    differentiates is an error, because it needs autograd, which is bypassed."""
     kind = torch._C._functorch.peek_interpreter_stack().key()
     if kind != torch._C._functorch.TransformType.Vmap:
         raise StagingError(f"the transform {kind.name} of torch.func cannot be staged", spans.current())
@@ -55,7 +55,7 @@ def _in_transform(func, args, kwargs):
 
 
 def _numbers(staging, func, *args, **kwargs):
-    """Accepts integer tensors with one element as sizes and bounds, as staged numbers."""
+    """Calls a function with staged numbers in place of 0-d integer tensors, which torch accepts as sizes and bounds."""
     if not any(map(_is_number_tensor, [*args, *kwargs.values()])):
         return NotImplemented
     args = [staging.item(a) if _is_number_tensor(a) else a for a in args]
@@ -74,7 +74,7 @@ def _is_number_tensor(value):
 
 
 def _index(staging, index):
-    """An index with staged numbers in place of the tensors that Python would convert to numbers."""
+    """Returns an index with staged numbers in place of those tensors that Python would convert to numbers."""
     if isinstance(index, tuple):
         return tuple(_index(staging, part) for part in index)
     if isinstance(index, slice):
@@ -143,6 +143,8 @@ def _deepcopy(staging, func, tensor, memo):
 
 
 def _needs_data(what):
+    """Returns a function that raises an error, because it would read the data of a tensor."""
+
     def special(staging, func, tensor, *args, **kwargs):
         raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
 
@@ -183,6 +185,7 @@ def _len(staging, func, tensor):
 
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
+    """Implements `tensor.requires_grad_()`: the tensor becomes a leaf of the graph, or no leaf."""
     view = staging.view_of(tensor)
     base, is_leaf = view.base, view.base in staging.leaves
     if view.chain:  # `x.detach().requires_grad_()`
@@ -242,7 +245,7 @@ def _data(staging, func, tensor, *_):
 
 
 def _tensor(staging, func, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
-    """`torch.tensor([i, x.item()])`: stacks the elements."""
+    """Stacks the elements of `torch.tensor([i, x.item()])`, of which some are staged."""
     if not _has_staged(data):
         return NotImplemented
     if isinstance(data, List) and data.value is not None:
@@ -286,7 +289,7 @@ def _stacked(staging, data, dtype):
 
 
 def _equal(staging, func, tensor, other):
-    """A staged boolean, where torch returns a Python boolean."""
+    """Returns a staged boolean: whether two tensors are equal. Torch returns a Python boolean."""
     if tuple(tensor.shape) != tuple(other.shape):
         return False
     with torch._C._AutoDispatchBelowAutograd():

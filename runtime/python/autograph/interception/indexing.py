@@ -19,12 +19,12 @@ def is_staged_index(index):
 
 
 def get(tensor, index):
-    view, rest = _basic(tensor, index)
+    view, rest = _basic_view(tensor, index)
     return view if rest is None else view[rest]
 
 
 def set(tensor, index, value):
-    view, rest = _basic(tensor, index)
+    view, rest = _basic_view(tensor, index)
     if rest is not None:
         view[rest] = value
     elif isinstance(value, torch.Tensor):
@@ -35,8 +35,8 @@ def set(tensor, index, value):
         view.fill_(value)
 
 
-def _basic(tensor, index):
-    """The view that the numbers, slices, `None` and `...` of an index select, and the remaining advanced index."""
+def _basic_view(tensor, index):
+    """Returns the view that the numbers, slices, `None` and `...` of an index select, and the remaining advanced index."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if not any(part is Ellipsis for part in parts):
         parts.append(Ellipsis)

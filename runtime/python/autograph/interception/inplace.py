@@ -29,7 +29,8 @@ _OF_SHAPE = {
 
 
 def functionalize(staging, func, args, kwargs):
-    """Replaces an operator that writes to its operands by its functional form, which the active recorder records."""
+    """Calls the functional form of an operator that writes to its operands, and assigns its results to the operands. The
+    active recorder records the call."""
     ordered = schemas.in_order(func, args, kwargs)
     if func is _COPY:
         return copy(staging, ordered[0], ordered[1])
@@ -54,8 +55,9 @@ def functionalize(staging, func, args, kwargs):
     result = functional(*positional, **named)
     results = result if isinstance(result, (tuple, list)) else (result,)
     targets = [ordered[position] for position in positions]
-    unwritten = max(len(results) - len(targets), 0)  # results that are not written: `_native_batch_norm_legit`
-    # Targets of an operator that also has results, such as batch statistics, have no derivative.
+    # The first results of an operator such as `_native_batch_norm_legit` are returned, and the others are written.
+    unwritten = max(len(results) - len(targets), 0)
+    # The written results of such an operator, which are batch statistics, have no derivative.
     with torch.set_grad_enabled(torch.is_grad_enabled() and not unwritten):
         for target, new in zip(targets, results[unwritten:]):
             _store(staging, target, new, in_place)
@@ -81,13 +83,13 @@ def _store(staging, target, new, in_place):
 
 
 def assign(staging, target, value):
-    """Assigns a value to a tensor."""
+    """Changes a tensor in place: assigns a value of the record to it."""
     view = staging.view_of(target)
     staging.aliases.write(view, value)
 
 
 def copy(staging, target, source):
-    """`target.copy_(source)`, `target[…] = source`."""
+    """Assigns a tensor to another: `target.copy_(source)`, `target[…] = source`."""
     fake, new = staging.fake_of(target), staging.fake_of(source)
     if staging.view_of(target).is_same_view(staging.view_of(source)):
         return target
@@ -102,7 +104,7 @@ def copy(staging, target, source):
 
 
 def _expanded(staging, new, fake):
-    """Expands to sizes that are only known when the graph runs: `y[n:] = y[n:] * 2`."""
+    """Expands a tensor to sizes that are known only when the graph runs: `y[n:] = y[n:] * 2`."""
     if [str(n) for n in new.shape] == [str(n) for n in fake.shape]:
         return new
     args = [staging.value_of(new), [staging.operand(n) for n in fake.shape], False]
@@ -125,7 +127,7 @@ def _reshaped(staging, func, ordered):
 
 
 def for_each(func, args, kwargs):
-    """`torch._foreach_add(xs, ys)`: calls one operator for each element of the lists."""
+    """Calls one operator for each element of the lists in `torch._foreach_add(xs, ys)`."""
     name = func.overloadpacket.__name__.removeprefix("_foreach_")
     packet = getattr(aten, name)
     ordered = dict(zip((n for n, _, _ in schemas.arguments(func)), schemas.in_order(func, args, kwargs)))

@@ -20,7 +20,7 @@ _METADATA = {
 
 
 class Lifted(TorchFunctionMode):
-    """Refuses the staged tensors of a trace. All other code runs as if no trace were active."""
+    """A mode that raises an error for operations on staged tensors of a trace. All other operations run in eager torch."""
 
     def __init__(self, staging):
         super().__init__()
@@ -45,7 +45,8 @@ class Lifted(TorchFunctionMode):
 
 
 class InitScope:
-    """Pauses the trace. Changes of Python state remain, as if they had been made before the call."""
+    """Pauses the trace. The changes of Python state that the block makes are not undone: they count as made before the
+    call."""
 
     def __enter__(self):
         self._staging = staging = current()

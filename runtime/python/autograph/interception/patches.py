@@ -15,8 +15,8 @@ from .functions import Interception
 
 _SHAPES_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
-# These hooks stay registered, because traces of `Optimizer.step` read torch's list of hooks, and are valid only if it
-# is the same in the next call. While nothing is traced, the hooks do nothing.
+# These hooks stay registered: a trace of `Optimizer.step` reads torch's list of hooks, and is valid only as long as the list
+# is the same. While nothing is traced, the hooks do nothing.
 register_optimizer_step_pre_hook(before_step)
 register_optimizer_step_post_hook(after_step)
 
@@ -29,8 +29,8 @@ def recording(staging):
 
 
 def _no_cache(enabled):
-    """Disables the cache of autocast, which keeps casts of parameters. A cast from a trace has no data, so neither
-    eager code nor another staged branch may find it."""
+    """Replaces the function that enables the cache of autocast, and does nothing. The cache keeps casts of parameters. A cast
+    from a trace has no data, so eager code and other staged branches must not find it."""
 
 
 @contextmanager

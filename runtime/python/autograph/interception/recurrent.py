@@ -1,6 +1,6 @@
-"""Recurrent layers of torch. Torch 2.11 decomposes them with two faults: the dropout between layers is lost
-(`num_layers < i - 1`), and an LSTM of oneDNN without biases gets biases with the shape of its weights. To avoid both,
-each layer is decomposed separately."""
+"""Recurrent layers of torch. The decomposition in torch 2.11 has two faults: it omits the dropout between layers
+(`num_layers < i - 1`), and gives an LSTM of oneDNN without biases some with the shape of its weights. To avoid both, each
+layer is decomposed separately."""
 
 import torch
 
@@ -10,7 +10,7 @@ _LSTM = aten.lstm.input
 
 
 def layers(staging, func, args, kwargs):
-    """`torch.nn.GRU(…, num_layers=2, dropout=0.5)`"""
+    """Records the layers of a network such as `torch.nn.GRU(…, num_layers=2, dropout=0.5)`."""
     is_padded = func._overloadname == "input"  # packed sequences have no `batch_first`
     *operands, params, has_biases, count, dropout, train, bidirectional = args[: -1 if is_padded else None]
     if func is _LSTM and not has_biases and len(params) == 2 * count * (1 + bidirectional):
@@ -36,7 +36,7 @@ def layers(staging, func, args, kwargs):
 
 
 def _with_biases(params):
-    """The parameters with zero biases, which follow each pair of an input-hidden and a hidden-hidden matrix."""
+    """Returns the parameters with zero biases, which follow each pair of an input-hidden and a hidden-hidden matrix."""
     found = []
     for first, second in zip(params[::2], params[1::2]):
         found += [first, second, first.new_zeros(first.shape[0]), second.new_zeros(second.shape[0])]
@@ -44,7 +44,7 @@ def _with_biases(params):
 
 
 def _narrowed(states, first, count):
-    """The initial states of a layer: one, or two for an LSTM."""
+    """Returns the initial states of a layer: one, or two for an LSTM."""
     if isinstance(states, (list, tuple)):
         return [_narrowed(state, first, count) for state in states]
     return states.narrow(0, first, count)

@@ -1,4 +1,4 @@
-"""Cached properties of ATen operators that follow from their schemas."""
+"""Properties of ATen operators that follow from their schemas. They are cached."""
 
 from functools import lru_cache
 
@@ -8,7 +8,7 @@ from torch._C import DispatchKey, _dispatch_has_kernel_for_dispatch_key
 
 @lru_cache(maxsize=None)
 def is_composite(func):
-    """Whether torch decomposes the operator."""
+    """Returns whether torch decomposes the operator."""
     return DispatchKey.CompositeImplicitAutograd in func.py_kernels or _dispatch_has_kernel_for_dispatch_key(
         func.name(), DispatchKey.CompositeImplicitAutograd
     )
@@ -16,20 +16,20 @@ def is_composite(func):
 
 @lru_cache(maxsize=None)
 def is_host_only(func):
-    """Whether the operator neither takes nor returns tensors, such as the profiler's annotations."""
+    """Returns whether the operator neither takes nor returns tensors, such as the profiler's annotations."""
     types = [a.type for a in func._schema.arguments] + [r.type for r in func._schema.returns]
     return func.namespace != "aten" and not any("Tensor" in str(type) for type in types)
 
 
 @lru_cache(maxsize=None)
 def writes(func):
-    """Whether the operator writes to an argument: in place, or `out=`."""
+    """Returns whether the operator writes to an argument: in place, or `out=`."""
     return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
 
 
 @lru_cache(maxsize=None)
 def is_view(func):
-    """Whether the result shares the memory of the first argument."""
+    """Returns whether the result shares the memory of the first argument."""
     arguments, returns = func._schema.arguments, func._schema.returns
     return bool(arguments and returns and arguments[0].alias_info is not None and returns[0].alias_info is not None)
 
@@ -42,7 +42,7 @@ def returns_list(func):
 
 @lru_cache(maxsize=None)
 def is_like(func):
-    """Whether the operator creates a tensor with only the type and shape of another: `zeros_like`."""
+    """Returns whether the operator creates a tensor with only the type and shape of another: `zeros_like`."""
     return func is not None and func.overloadpacket.__name__.endswith("_like")
 
 
@@ -52,7 +52,7 @@ def _sparse_arguments(func):
 
 
 def has_sparse_gradient(func, args):
-    """Whether the arguments request a sparse gradient; `args` are in the order of the schema."""
+    """Returns whether the arguments request a sparse gradient; `args` are in the order of the schema."""
     return any(args[index] is True for index in _sparse_arguments(func))
 
 
@@ -64,17 +64,19 @@ def arguments(func):
 
 @lru_cache(maxsize=None)
 def types(func):
-    """The type of each argument, in order."""
+    """Returns the type of each argument, in order."""
     return [type for _, type, _ in arguments(func)]
 
 
 @lru_cache(maxsize=None)
 def _positions(func):
+    """Name of an argument -> its position."""
     return {name: index for index, (name, _, _) in enumerate(arguments(func))}
 
 
 def argument(func, args, name):
-    """The argument with a name; None if there is none. The arguments are in the order of the schema."""
+    """Returns the argument with this name; None if the operator has no such parameter. `args` are in the order of the
+    schema."""
     position = _positions(func).get(name)
     return None if position is None else args[position]
 
@@ -92,7 +94,7 @@ def _defaults(func):
 
 
 def in_order(func, args, kwargs):
-    """All arguments in the order of the schema, with its defaults."""
+    """Returns all arguments in the order of the schema, with its defaults."""
     ordered = list(args)
     for name, default in _defaults(func)[len(args) :]:
         ordered.append(kwargs.get(name, default))
@@ -100,18 +102,18 @@ def in_order(func, args, kwargs):
 
 
 def _takes(candidate, func):
-    """Whether an operator has all parameters of another."""
+    """Returns whether an operator has all parameters of another."""
     parameters = {(a.name, str(a.real_type)) for a in candidate._schema.arguments}
     return all((a.name, str(a.real_type)) in parameters for a in func._schema.arguments)
 
 
-#: Functional operators whose names in torch do not follow from the operator that writes.
+#: Operator that writes -> its functional operator, if the name does not follow from the name of the operator.
 _FUNCTIONAL = {torch.ops.aten.bernoulli_.float: torch.ops.aten.bernoulli.p}
 
 
 @lru_cache(maxsize=None)
 def functional(func):
-    """The functional operator that returns the value that this one writes; None if torch has none."""
+    """Returns the functional operator that returns the value that this one writes; None if torch has none."""
     packet, overload = func.overloadpacket, func._overloadname
     name = packet.__name__
     namespace = getattr(torch.ops, func.namespace)
@@ -145,5 +147,5 @@ def _written_arguments(func):
 
 @lru_cache(maxsize=None)
 def written(func):
-    """The positions of the arguments that the operator writes to."""
+    """Returns the positions of the arguments that the operator writes to."""
     return [i for i, a in enumerate(func._schema.arguments) if a.alias_info is not None and a.alias_info.is_write]

@@ -1,8 +1,8 @@
-"""The types and sizes of what operators return.
+"""The dtypes and sizes of the results of operators.
 
-A result depends on the operator, and on the types, sizes and strides of its operands. So it is found once: by a rule of
-`results`, or by torch. Operators whose results share memory with an operand, and tensors of unknown sizes, are left to
-torch.
+They depend on the operator, and on the dtypes, sizes and strides of its operands. A rule in `results` or torch computes
+them, and they are cached. There is no cache for operators whose results share memory with an operand, and for tensors of
+unknown sizes.
 """
 
 import torch
@@ -13,19 +13,19 @@ from . import results, schemas
 
 aten = torch.ops.aten
 
-#: Operators whose numbers determine sizes, although the schema does not say so.
+#: Operators whose numbers determine sizes, although the type of these arguments in the schema is not `SymInt`.
 SIZED_BY_NUMBERS = {getattr(aten.arange, overload) for overload in aten.arange.overloads()} | {
     getattr(packet, overload) for packet in (aten.range, aten.linspace, aten.logspace) for overload in packet.overloads()
 }
 
 _KNOWN = {}  # operator and operands -> (the container of the results, [(dtype, size, stride or None, device)])
 
-#: The maximum number of results that are kept.
+#: The maximum number of results in the cache.
 MOST = 10_000
 
 
 def known(mode, func, args):
-    """The result of an operator; None if torch has to compute it. Arguments are in the order of the schema."""
+    """Returns the result of an operator; None if torch has to compute it. Arguments are in the order of the schema."""
     with torch._C.DisableTorchFunction():
         if schemas.is_view(func):
             return _viewed(mode, func, args)
@@ -42,7 +42,7 @@ def known(mode, func, args):
 
 
 def keep(mode, func, args, result):
-    """Keeps what torch has computed, for the next call with such operands."""
+    """Adds what torch has computed to the cache."""
     with torch._C.DisableTorchFunction():
         parts = result if type(result) in (tuple, list) else [result]
         if schemas.is_view(func) or not all(_is_new(mode, part) for part in parts) or any(part is a for part in parts for a in args):
@@ -85,7 +85,7 @@ def _is_fixed(argument):
 
 
 def _by_rule(func, args):
-    """The results of an operator by its rule, if all tensors are on one device."""
+    """Returns the results of an operator by its rule, if all tensors are on one device."""
     tensors = [a for a in args if isinstance(a, FakeTensor)]
     tensors += [part for a in args if isinstance(a, (list, tuple)) for part in a if isinstance(part, FakeTensor)]
     devices = {tensor.fake_device for tensor in tensors}
@@ -105,13 +105,13 @@ def _made(mode, found):
 
 
 def _key(func, args):
-    """What the results depend on; None if a size is not known."""
+    """Returns what the results depend on; None if a size is not known."""
     parts = [func, ambient()]
     for argument, type_ in zip(args, schemas.types(func)):
         part = _part(argument)
         if part is None:
             return None
-        # The type of a number matters, its value does not.
+        # The results depend on the class of a number, but not on its value.
         parts.append(part[0] if type_ == "number" and func not in SIZED_BY_NUMBERS else part)
     return tuple(parts)
 

@@ -1,4 +1,4 @@
-"""Torch functions of lists whose length is only known when the graph runs."""
+"""Functions of torch that take a list of tensors, for lists whose length is known only when the graph runs."""
 
 import torch
 

@@ -38,12 +38,13 @@ def _error(message):
 
 
 def _is_decided(staging, flag, message, kind):
-    """Decides an assertion for the arguments of this call if a `try` around it may catch the exception."""
+    """If a `try` surrounds an assertion, decides the assertion for the arguments of this call, because the `try` cannot
+    catch an exception of the graph. Returns whether the assertion was decided."""
     if not spans.inside_try():
         return False
     answer = staging.decided(flag)
     if answer is None:
-        regions.not_caught(staging)
+        regions.check_not_caught(staging)
         return False
     if not answer:
         raise kind(message())
@@ -55,7 +56,7 @@ def torch_assert(condition, message):
 
 
 def torch_check(kind, check):
-    """`torch._check` and the like, which raise an exception of `kind`."""
+    """Returns the staged form of a function such as `torch._check`, which raises an exception of the class `kind`."""
 
     def checked(cond, message=None):
         if not is_staged(cond) or isinstance(cond, torch.Tensor):
@@ -64,14 +65,14 @@ def torch_check(kind, check):
         flag = regions.condition(staging, cond, f"`{check.__name__}`")
         if _is_decided(staging, flag, lambda: message and message(), kind):
             return
-        text = str(message()) if message is not None else _torchs_message(check)
+        text = str(message()) if message is not None else _torch_message(check)
         if flag is not True:
             regions.raise_unless(staging, flag, [texts.assembled(staging, text)], kind)
 
     return checked
 
 
-def _torchs_message(check):
+def _torch_message(check):
     try:
         check(False)
     except Exception as error:

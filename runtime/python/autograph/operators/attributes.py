@@ -16,7 +16,8 @@ from ..record.ops import IF, Raise
 
 
 class Conditional:
-    """An attribute `name` of the objects of a class, as Python looks it up, with a check."""
+    """A descriptor for the attribute `name` of the objects of a class. A read returns the value that Python would find, and
+    checks that it exists. `inherited` is the value of the class attribute."""
 
     __slots__ = ("name", "inherited")
 
@@ -41,21 +42,21 @@ class Conditional:
 
 
 def _existing(instance, name, maybe):
-    """The value where it exists; the graph raises where it does not."""
+    """Returns the value of an attribute. On the paths on which it does not exist, the graph raises an `AttributeError`."""
     staging = current()
     flag = scalars.lower(staging, maybe.flag)
     if flag is not True:
         with staging.record.new_region() as exists:
             pass
-        with staging.record.new_region() as misses:
+        with staging.record.new_region() as is_missing:
             message = f"'{type(instance).__name__}' object has no attribute '{name}'"
             staging.emit(Raise(AttributeError), [message], [])
-        staging.emit(IF, [flag], [], regions=[exists, misses])
+        staging.emit(IF, [flag], [], regions=[exists, is_missing])
     return maybe.value
 
 
 def watch(staging, place, value):
-    """Checks the reads of an attribute that may not exist from now on."""
+    """From now on, checks each read of an attribute that may not exist."""
     if not isinstance(place, Attribute) or not isinstance(value, Maybe) or not isinstance(value.absent, Undefined):
         return
     kind = type(place.owner)
@@ -77,7 +78,7 @@ def remove(staging):
 
 
 def existence(owner, name):
-    """The attribute of an object as a `Maybe` if it exists on some paths only; otherwise None."""
+    """Returns the attribute of an object as a `Maybe` if it exists on some paths only; otherwise None."""
     if isinstance(owner, StandIn):
         return None
     value = getattr(owner, "__dict__", {}).get(name) if isinstance(name, str) else None

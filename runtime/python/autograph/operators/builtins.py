@@ -12,7 +12,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
-from . import attributes, passages, python_calls, ranges, regions
+from . import attributes, outcomes, python_calls, ranges, regions
 from .if_exp import either
 from .overloads import OVERLOADS
 from .values import List
@@ -43,8 +43,8 @@ def divmod_(a, b):
 
 def int_(*args):
     if len(args) != 1 or not is_staged(args[0]):
-        return passages.integer(int(*texts.plain(current(), args)))
-    return passages.integer(_number(args[0], INT))
+        return outcomes.integer(int(*texts.plain(current(), args)))
+    return outcomes.integer(_number(args[0], INT))
 
 
 def float_(*args):
@@ -98,6 +98,7 @@ def min_(*args, **kwargs):
 
 
 def _extreme(function, args, kwargs):
+    """Implements `max` and `min`."""
     if kwargs or not args:
         return function(*args, **kwargs)
     if len(args) == 1:
@@ -118,7 +119,7 @@ def _extreme(function, args, kwargs):
 
 
 def _better(function, best, other):
-    """The better of two values; of equal values the first, as in Python."""
+    """Returns the better of two values; of equal values the first, as in Python."""
     if scalars.kind_of(best) is not None and scalars.kind_of(best) == scalars.kind_of(other):
         if not is_staged(best) and not is_staged(other):
             return function(best, other)
@@ -143,7 +144,7 @@ def sum_(values, start=0):
 
 
 def _python_sum(tensor):
-    """The sum of rows, with Python's addition, which preserves the integer type; `Tensor.sum` returns 64-bit
+    """Returns the sum of the rows with Python's `+`, which preserves an integer dtype. `Tensor.sum` returns 64-bit
     integers."""
     if tensor.dtype in (torch.int8, torch.int16, torch.int32, torch.uint8):
         return tensor.sum(0, dtype=tensor.dtype)
@@ -159,6 +160,7 @@ def all_(values):
 
 
 def _quantified(function, op, values):
+    """`any` or `all`; `op` combines two staged booleans."""
     name = function.__name__
     if is_staged_tensor(values):
         if values.dim() != 1:
@@ -183,11 +185,11 @@ def _quantified(function, op, values):
 
 
 def print_(*objects, sep=" ", end="\n", file=None, flush=False):
-    """Prints each time the graph runs, even if no argument is staged. The graph itself prints with the default `sep`
-    and `end`; otherwise it calls Python."""
+    """Prints each time the graph runs, even if no argument is staged. With the default `sep` and `end`, an operation of
+    the graph prints; otherwise the graph calls Python's `print`."""
     staging = current()
     if staging is None:
-        if file is None and python_calls.was_printed():
+        if file is None and python_calls.was_printed_before():
             return None
         return print(*objects, sep=sep, end=end, file=file, flush=flush)
     if file is not None:
@@ -245,8 +247,8 @@ def type_(*args):
     return type(*args)
 
 
-def _noted(name):
-    """The name of an attribute that the code reads."""
+def _recorded_name(name):
+    """Records that the code reads an attribute with this name. Returns the name as a plain string."""
     name = texts.plain(current(), name)
     if current() is not None:
         current().objects.names.add(name)
@@ -254,13 +256,13 @@ def _noted(name):
 
 
 def hasattr_(owner, name):
-    name = _noted(name)
+    name = _recorded_name(name)
     maybe = attributes.existence(owner, name)
     return hasattr(owner, name) if maybe is None else maybe.flag
 
 
 def getattr_(owner, name, *default):
-    name = _noted(name)
+    name = _recorded_name(name)
     maybe = attributes.existence(owner, name)
     if maybe is None or not default:
         return getattr(owner, name, *default)

@@ -14,7 +14,7 @@ from ..capture.rows import StandIn, refuse, resolved, stand_ins_in
 from ..capture.staging import current
 from ..conversion import converter, spans
 from ..errors import Eager, StagingError, Unconverted
-from . import draws, formats, passages, python_calls, recursion, sharded
+from . import draws, formats, outcomes, python_calls, recursion, sharded
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
@@ -27,6 +27,8 @@ _DISPATCHER = functools.singledispatch(lambda _: None).__code__
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
+    """Calls `f` from converted code, with TensorFlow's calling convention. `caller_fn_scope` identifies the calling
+    function, whose variables `super()`, `locals()` and `eval` read."""
     keywords = kwargs or {}
     if type(f) is types.BuiltinFunctionType and f in _SCOPE_FUNCTIONS and len(args) <= 1 and current() is not None:
         _leave_as_it_is(f, args, caller_fn_scope)
@@ -95,9 +97,9 @@ def call(f, args, keywords):
         if permanent.are_refused():
             permanent.check_call(f)
             permanent.check_arguments(args, keywords)
-        if passages.is_item(f):
+        if outcomes.is_item(f):
             args, keywords = _with_plain_strings(f, args, keywords)
-            return passages.integer(f(*args, **keywords))
+            return outcomes.integer(f(*args, **keywords))
         return texts.as_text(current(), _called(f, args, keywords))
     method = getattr(type(f), "__call__", None)
     if isinstance(method, types.FunctionType):
@@ -152,8 +154,8 @@ _PASS_ON = (iter, next, id, isinstance, issubclass, repr, callable, map, filter,
 
 
 def _with_plain_strings(f, args, keywords):
-    """The arguments with plain strings in place of staged ones, unless `f` only stores them or passes them on: code that is
-    not converted may read the characters."""
+    """Returns the arguments with plain strings in place of staged ones, unless `f` only stores them or passes them on: code
+    that is not converted may read the characters."""
     owner = f if isinstance(f, type) else getattr(f, "__objclass__", None) or type(getattr(f, "__self__", None))
     is_join = owner is str and getattr(f, "__name__", None) == "join"
     if is_join or isinstance(owner, type) and issubclass(owner, _STORES) or any(f is other for other in _PASS_ON):
@@ -165,8 +167,8 @@ def _instance(f, args, keywords):
     """Creates an object; `__init__` is converted."""
     is_plain = type(f).__call__ is type.__call__ and f.__new__ is object.__new__
     if current() is None or not is_plain or not isinstance(f.__init__, types.FunctionType):
-        makers = [m for m in (f.__new__, f.__init__) if isinstance(m, types.FunctionType)]
-        if any(map(converter.needs_python_numbers, makers)):
+        constructors = [m for m in (f.__new__, f.__init__) if isinstance(m, types.FunctionType)]
+        if any(map(converter.needs_python_numbers, constructors)):
             args, keywords = texts.plain(current(), (args, keywords), numbers=True)
         return _called(f, args, keywords)
     instance = object.__new__(f)
@@ -179,15 +181,16 @@ def _is_wrapper(f):
 
 
 def _enter(f, args, keywords):
-    """Calls a Python function: converted, as it is, as a call from the graph, or as a repetition of a logged call."""
+    """Calls a Python function, or its converted form. In a trace, the graph may call the function instead; in a call that
+    Python repeats after a run, the logged result may replace the call (`python_calls.py`)."""
     wrapped = _with_context(f)
     if wrapped is not None:
         return wrapped(*args, **keywords)
     staging = current()
     if staging is None:
-        logged = python_calls.repeated(f)
+        logged = python_calls.next_logged_call(f)
         if logged is not None:
-            return logged.repeat(args, keywords)
+            return logged.replay(args, keywords)
     elif f.__code__ in staging.python_calls:
         return python_calls.call(staging, f, args, keywords)
     converted = converter.converted(f, staging is not None)
@@ -204,7 +207,7 @@ def _enter(f, args, keywords):
     if converted is None and permanent.are_refused():
         permanent.check_arguments(args, keywords)
     if staging is not None and converted is None and not converter.is_of_torch(f):
-        staging.objects.reads_whole([*args, *keywords.values()])
+        staging.objects.note_full_read([*args, *keywords.values()])
     if staging is None or converted is None and not converter.is_converted(f):
         needs_numbers = staging is not None and converted is None and converter.needs_python_numbers(f)
         args, keywords = texts.plain(staging, (args, keywords), needs_numbers)
@@ -276,8 +279,8 @@ def staged_module_call(self, *args, **keywords):
 
 
 def _frame_of(scope, innermost=True):
-    """The frame that has `scope` in a variable. With `innermost`, the frame of the innermost block of the function; otherwise
-    that of the function itself."""
+    """Returns the frame that has `scope` in a variable. With `innermost`, the frame of the innermost block of the function;
+    otherwise that of the function itself."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

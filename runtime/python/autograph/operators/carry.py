@@ -23,13 +23,16 @@ MAX_ATTEMPTS = 24
 
 
 class Carry:
+    """The state that one loop carries: a spec for each variable in `names`, and for each cell (a tensor, a list or an
+    attribute) that the body changes in place. `init` contains the values of the variables before the loop."""
+
     def __init__(self, staging, names, init):
         self.staging = staging
         self.names = names
         self.init = init
         self.specs = [self._initial_spec(name, value) for name, value in zip(names, init)]
         self.constants = set()  # indexes of variables that turned out to be constant
-        self.fixed = set()  # indexes of booleans that were assumed to be constant after a first attempt has failed
+        self.fixed = set()  # indexes of booleans that are assumed to be constant because an earlier attempt failed
         self.cells = {}
         self.installed = {}  # the states of cells at the start of the condition
 
@@ -69,7 +72,7 @@ class Carry:
         return self.starts
 
     def trace(self, body, get_state, set_state, first=()):
-        """Traces the body until the state has the same types at its start and its end; `first` are the types of the
+        """Traces the body until the state has the same types at its start and its end. `first` contains the types of the
         parameters before the state."""
         self.staging.objects.block(body)
         for _ in range(MAX_ATTEMPTS):
@@ -117,11 +120,13 @@ class Carry:
             return self._widen_cells(block, outside) and all(matches)
 
     def _start(self, spec):
-        """The spec of a variable at the start of an iteration."""
+        """Returns the spec of a variable at the start of an iteration."""
         is_object = isinstance(spec, specs.Constant) and not specs.is_absent(spec.value)
         return spec_of(self.staging, spec.value) if is_object else spec
 
     def _widen_variable(self, block, index, start):
+        """Widens the spec of a variable to the value after an iteration. Returns whether the recorded iteration is
+        still valid."""
         spec, after = self.specs[index], block.values[index]
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and (regions.same_object(after, spec.value) or specs.same(after, spec.value)):
@@ -145,7 +150,7 @@ class Carry:
         return False
 
     def _unchanged(self, index, after):
-        """Whether an iteration leaves a variable unchanged."""
+        """Returns whether an iteration leaves a variable unchanged."""
         start = self.starts[index]
         if is_staged_tensor(start):
             return regions.same_object(after, start)
@@ -154,23 +159,25 @@ class Carry:
         return False
 
     def _widen_cells(self, block, outside):
-        right = True
+        """Like `_widen`, for the cells. `outside` contains their specs before the loop."""
+        is_correct = True
         for cell, state in block.changed.items():
             before = self.cells.get(cell)
             after = regions.cell_spec(self.staging, cell, state)
             if before is None:
-                before, right = outside[cell], False
+                before, is_correct = outside[cell], False
             try:
                 merged = specs.merge(before, after)
             except specs.Mismatch as mismatch:
                 message = f"this loop changes the type of {regions.description(cell)}: {mismatch}"
                 raise specs.Unstable(message, spans.current()) from None
             if merged != before:
-                right = False
+                is_correct = False
             self.cells[cell] = merged
-        return right
+        return is_correct
 
     def _finish(self, block, heads):
+        """Sets the parameters and results of the body's region."""
         staging, region = self.staging, block.region
         with regions.at_end(staging, block):
             results = []
@@ -187,13 +194,13 @@ class Carry:
         region.params = [*heads, *self._ordered()]
 
     def _hold(self, block):
-        """Checks that later iterations do not change tensors that a list holds since an earlier iteration."""
+        """Raises an error if an iteration changes a tensor that an earlier iteration may have put into a list."""
         self.staging.aliases.held.update(block.held)
         if any(cell in block.held for cell in self.cells if isinstance(cell, Base)):
             raise StagingError(HELD, spans.current())
 
     def _pass_through(self, block, heads):
-        """Handles a loop whose iterations all raise, so that the state after it is never used."""
+        """Makes the region return the state unchanged. Every iteration raises, so the state after the loop is never used."""
         block.region.results = self._ordered()
         block.region.params = [*heads, *self._ordered()]
 
@@ -204,7 +211,7 @@ class Carry:
     # Around the loop.
 
     def test(self, test, get_state, set_state):
-        """The region that computes the loop condition; None if the condition is always true."""
+        """Returns the region that computes the loop condition; None if the condition is always true."""
         answer = None
 
         def body():
@@ -218,16 +225,16 @@ class Carry:
         if answer is True:
             return None
         before = self.installed
-        moved = [cell for cell, state in block.changed.items() if not regions.same_state(state, before.get(cell))]
-        if moved:
-            what = regions.description(moved[0])
+        changed = [cell for cell, state in block.changed.items() if not regions.same_state(state, before.get(cell))]
+        if changed:
+            what = regions.description(changed[0])
             raise StagingError(f"the condition of a staged loop changes {what}; change it in the body", spans.current())
         block.region.results = [False if block.is_dead else answer]
         block.region.params = self._ordered()
         return block.region
 
     def operands(self):
-        """The state before the loop."""
+        """Returns the operands of the loop: the state before it."""
         staging, operands = self.staging, []
         for value, spec in zip(self.init, self.specs):
             operands.extend(lower(staging, value, spec))
@@ -243,16 +250,17 @@ class Carry:
         return [type for spec in [*self.specs, *self.cells.values()] for type in spec.types]
 
     def leave(self, outputs, set_state):
-        """The state after the loop."""
+        """Sets the state after the loop, given the outputs of its node."""
         values = iter(outputs)
         set_state(tuple(build(self.staging, spec, values) for spec in self.specs))
         for cell, spec in self.cells.items():
             regions.store_cell(self.staging, cell, spec, values)
 
 
-def peel(staging, condition, unstable):
-    """Peels the first iteration of a loop whose state has its final types only after that iteration (`best = None`).
-    The graph raises an error if there is no first iteration; with a fallback, Python runs the call then."""
+def require_first_iteration(staging, condition, unstable):
+    """Records that a loop must have a first iteration. The caller peels this iteration, because the state has its final
+    types only after it (`best = None`). If a run has no first iteration, the graph raises an error; with a fallback,
+    Python runs the call."""
     message = f"a staged loop needs a first iteration here: {unstable.message}"
     if condition is not True:
         staging.require(condition, message)

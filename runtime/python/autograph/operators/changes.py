@@ -6,7 +6,7 @@ from ..conversion import spans
 
 
 def line_of_change(contents, run):
-    """The span at which `run` changes one of these objects. If it changes none, the span of the running code."""
+    """Returns the span at which `run` changes one of these objects. If it changes none, the span of the running code."""
     finder = _Finder(contents)
     previous = sys.gettrace()
     sys.settrace(finder.enter)

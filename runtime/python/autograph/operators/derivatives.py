@@ -38,7 +38,7 @@ def grad(function, argnums=0, has_aux=False):
 def grad_and_value(function, argnums=0, has_aux=False):
     def derived(*args, **kwargs):
         point = _Point(function, args, kwargs, argnums, has_aux)
-        found = point.pulled_back(point.value, None)
+        found = point.pullback(point.value, None)
         return point.as_arguments(found), ((point.value, point.aux) if has_aux else point.value)
 
     return derived
@@ -46,7 +46,7 @@ def grad_and_value(function, argnums=0, has_aux=False):
 
 @_staged
 def jacrev(function, argnums=0, has_aux=False, *, chunk_size=None):
-    """The Jacobian in reverse mode: computes one gradient for each element of the outputs."""
+    """Returns the Jacobian in reverse mode: computes one gradient for each element of the outputs."""
 
     def derived(*args, **kwargs):
         point = _Point(function, args, kwargs, argnums, has_aux)
@@ -71,10 +71,10 @@ def hessian(function, argnums=0):
 def vjp(function, *primals, has_aux=False):
     point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
 
-    def pulled_back(cotangents):
-        return point.as_arguments(point.pulled_back(point.value, cotangents))
+    def pullback(cotangents):
+        return point.as_arguments(point.pullback(point.value, cotangents))
 
-    return (point.value, pulled_back, point.aux) if has_aux else (point.value, pulled_back)
+    return (point.value, pullback, point.aux) if has_aux else (point.value, pullback)
 
 
 @_staged
@@ -84,7 +84,7 @@ def jvp(function, primals, tangents, *, strict=False, has_aux=False):
     point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
     outputs, structure = pytree.tree_flatten(point.value)
     cotangents = [torch.zeros_like(output) for output in outputs]
-    back = point.pulled_back(outputs, cotangents)
+    back = point.pullback(outputs, cotangents)
     pushed = _gradient(back, cotangents, pytree.tree_leaves(tangents))
     pushed = pytree.tree_unflatten(list(pushed), structure)
     return (point.value, pushed, point.aux) if has_aux else (point.value, pushed)
@@ -104,13 +104,13 @@ class _Point:
         self.value, self.aux = value if has_aux else (value, None)
         self.inputs, self._structure = pytree.tree_flatten([args[i] for i in numbers])
 
-    def pulled_back(self, value, cotangents):
-        """The vector-Jacobian product: the gradients of the inputs."""
+    def pullback(self, value, cotangents):
+        """Returns the vector-Jacobian product: the gradients of the inputs."""
         seeds = None if cotangents is None else pytree.tree_leaves(cotangents)
         return _gradient(pytree.tree_leaves(value), self.inputs, seeds)
 
     def as_arguments(self, found):
-        """One value for each input, in the structure of the arguments."""
+        """Returns one value for each input, in the structure of the arguments."""
         found = pytree.tree_unflatten(list(found), self._structure)
         return found[0] if self.is_single else tuple(found)
 
@@ -120,5 +120,5 @@ def _gradient(outputs, inputs, seeds):
 
 
 def _jacobian(point, output):
-    rows = [point.pulled_back(element, None) for element in output.reshape(-1)]
+    rows = [point.pullback(element, None) for element in output.reshape(-1)]
     return [torch.stack(row).reshape(*output.shape, *row[0].shape) for row in zip(*rows)]

@@ -17,7 +17,7 @@ _EXAMPLES = {INT: 1, FLOAT: 1.0, BOOL: True}
 
 
 def is_draw(f):
-    """Whether a function is a method of a random number generator."""
+    """Returns whether a function is a method of a random number generator."""
     owner = getattr(f, "__self__", None)
     if owner is None or isinstance(owner, torch.Tensor):
         return False
@@ -55,7 +55,7 @@ def draw(f, args, keywords):
 
 
 def _without_list(value):
-    """A `List` as a Python list."""
+    """Returns a `List` as a Python list."""
     return list(value) if isinstance(value, List) and value.value is None else value
 
 
@@ -66,7 +66,7 @@ def _is_plain(value):
 
 
 def _kind(f, args, keywords):
-    """The types of the results of a call: `(type,)` if it returns a number, `()` if it returns nothing, None if it
+    """Returns the types of the results of a call: `(type,)` if it returns a number, `()` if it returns nothing, None if it
     returns anything else."""
     numpy = sys.modules.get("numpy")
     generator = copy.deepcopy(f.__self__)

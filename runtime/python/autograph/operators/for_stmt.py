@@ -14,40 +14,41 @@ from ..conversion import spans
 from ..errors import StagingError, Unroll
 from ..record.ops import EQ, FOR, GE, Gradient, is_aten
 from ..record.types import BOOL, INT
-from . import passages, ranges, specs
+from . import outcomes, ranges, specs
 from .builtins import max_, min_
-from .carry import Carry, peel
+from .carry import Carry, require_first_iteration
 from .if_exp import and_
 from .if_stmt import staged_if
-from .regions import condition, decided_if_refused, variables
+from .regions import condition, decided_on_error, variables
 
 #: A loop of known length with at most this many iterations is unrolled.
 MAX_UNROLLED = 16
 
 
 def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
-    staging, passage = current(), profile.passed("for")
+    staging, execution = current(), profile.execution("for")
     if staging is not None:
-        source = _in_graph(staging, iter_, body)
+        source = _graph_iterable(staging, iter_, body)
         if source is not None:
-            must = _must_stage(source)
-            if passage is not None and (must or extra_test is not None):
-                iter_ = _assumed(staging, source, passage)
-            elif must and spans.current() in staging.decisions:
+            must_stage = _is_length_staged(source)
+            if execution is not None and (must_stage or extra_test is not None):
+                iter_ = _assumed(staging, source, execution)
+            elif must_stage and spans.current() in staging.decisions:
                 iter_ = _decided(staging, source)
             else:
-                limit = opts.get("maximum_iterations") if must else None
-                with decided_if_refused(staging):
-                    done = _staged(staging, source, must, extra_test, body, get_state, set_state, symbol_names, limit)
+                limit = opts.get("maximum_iterations") if must_stage else None
+                with decided_on_error(staging):
+                    done = _staged(staging, source, must_stage, extra_test, body, get_state, set_state, symbol_names, limit)
                 if done is None:
                     return None
                 staging.unrolled.add(body.__code__)
                 iter_ = itertools.islice(iter_ if isinstance(iter_, range) else _elements(source), done, None)
-    _in_python(iter_, extra_test, body, get_state, set_state, symbol_names, passage)
+    _in_python(iter_, extra_test, body, get_state, set_state, symbol_names, execution)
     return None
 
 
-def _in_graph(staging, iter_, body):
+def _graph_iterable(staging, iter_, body):
+    """Returns the iterable for a loop of the graph; None if the loop is always unrolled."""
     if ranges.is_staged_iterable(iter_) or isinstance(iter_, torch.Tensor):
         return ranges.iterable(iter_)
     if type(iter_) is range and len(iter_) > MAX_UNROLLED and body.__code__ not in staging.unrolled:
@@ -55,7 +56,7 @@ def _in_graph(staging, iter_, body):
     return None
 
 
-def _must_stage(source):
+def _is_length_staged(source):
     return any(is_staged(bound) for bound in source.bounds())
 
 
@@ -65,24 +66,24 @@ def _elements(source):
 
 
 def _decided(staging, source):
-    """The elements for the arguments of this call."""
+    """Returns the elements for the arguments of this call."""
     bounds = [staging.decided_number(bound) for bound in source.bounds()]
     if None in bounds:
         raise StagingError("how often this loop runs is only known when the graph runs", spans.current())
     return (source.at(index) for index in range(*bounds))
 
 
-def _assumed(staging, source, passage):
-    """As many elements as the assumed number of iterations. If the loop is assumed to end by `break`, its iterable may
-    have more."""
+def _assumed(staging, source, execution):
+    """Returns the first elements, as many as the assumed number of iterations. The graph checks the number. If the loop is
+    assumed to end by `break`, the iterable may have more elements."""
     start, stop, step = source.bounds()
-    count, is_complete = passage.expected
-    if not _must_stage(source):
+    count, is_complete = execution.expected
+    if not _is_length_staged(source):
         return _elements(source)
     length = scalars.lower(staging, source.length())
     op = EQ if is_complete else GE
     flag = staging.emit(op, [length, count], [BOOL])[0]
-    staging.path.check(passage, flag, True)
+    staging.path.check(execution, flag, True)
     return _first(source, start, step, count, is_complete)
 
 
@@ -93,14 +94,14 @@ def _first(source, start, step, count, is_complete):
         raise StagingError("this loop goes on for longer than in the profiled calls", spans.current())
 
 
-def _staged(staging, source, must, extra_test, body, get_state, set_state, names, limit, start=None):
-    """Records the loop, with at most `limit` iterations. If the loop must be unrolled instead, returns the number of
-    iterations that were peeled and must not be repeated."""
+def _staged(staging, source, must_stage, extra_test, body, get_state, set_state, names, limit, start=None):
+    """Records the loop, with at most `limit` iterations, and returns None. If the loop must be unrolled instead, returns
+    the number of iterations that were peeled; the unrolled loop continues after them."""
     first, stop, step = source.bounds()
     if limit is not None:
         stop = min_(stop, first + limit * step) if step > 0 else max_(stop, first + limit * step)
     peeled, start = start is not None, first if start is None else start
-    if not must and (len(range(start, stop, step)) <= MAX_UNROLLED or body.__code__ in staging.unrolled):
+    if not must_stage and (len(range(start, stop, step)) <= MAX_UNROLLED or body.__code__ in staging.unrolled):
         return 1 if peeled else 0
     names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
@@ -111,7 +112,7 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
         block = carry.trace(lambda i: body(source.at(i)), get_state, set_state, (INT,))
         if any(items in carry.cells for items in ranges.lists_of(source)):
             raise StagingError("a staged loop changes the list that it iterates over", spans.current())
-        if not must and not _has_tensor_operations(block.region):
+        if not must_stage and not _has_tensor_operations(block.region):
             raise StagingError("the loop has no tensor operation")
     except specs.Unstable as unstable:
         set_state(init)
@@ -121,12 +122,14 @@ def _staged(staging, source, must, extra_test, body, get_state, set_state, names
         continues = start < stop if type(step) is int and step > 0 else start > stop
         if extra_test is not None:
             continues = and_(lambda: continues, extra_test)
-        peel(staging, continues if isinstance(continues, bool) else condition(staging, continues, "the loop"), unstable)
+        if not isinstance(continues, bool):
+            continues = condition(staging, continues, "the loop")
+        require_first_iteration(staging, continues, unstable)
         body(source.at(start))
-        return _staged(staging, source, must, extra_test, body, get_state, set_state, names, limit, start + step)
+        return _staged(staging, source, must_stage, extra_test, body, get_state, set_state, names, limit, start + step)
     except (StagingError, TypeError, IndexError, KeyError, ValueError, RuntimeError):
         set_state(init)
-        if must:
+        if must_stage:
             raise
         if staging.objects.unrestorable:
             raise Unroll(body.__code__) from None
@@ -153,16 +156,18 @@ def _rewind(staging, mark):
 
 
 def _has_tensor_operations(region):
-    """Whether a region computes with tensors. A loop of known length that computes only with numbers runs in Python."""
+    """Returns whether a region computes with tensors. A loop of known length that computes only with numbers runs in
+    Python."""
     return any(
         is_aten(node.op) or isinstance(node.op, Gradient) or any(map(_has_tensor_operations, node.regions))
         for node in region.nodes
     )
 
 
-def _in_python(iter_, extra_test, body, get_state, set_state, names, passage):
+def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
+    """Runs the loop in Python. If the condition to continue is staged, each iteration becomes a condition of the graph."""
     count, is_complete = 0, False
-    continues = _continues(extra_test, passage, count)
+    continues = _continues(extra_test, execution, count)
     if is_condition(continues) or continues:
         for target in iter_:
             if is_condition(continues):
@@ -170,27 +175,27 @@ def _in_python(iter_, extra_test, body, get_state, set_state, names, passage):
             else:
                 body(target)
             count += 1
-            continues = _continues(extra_test, passage, count)
+            continues = _continues(extra_test, execution, count)
             if not is_condition(continues) and not continues:
                 break
         else:
             is_complete = True
-    if passage is not None:
-        passage.done(profile.Trips(count, is_complete))
+    if execution is not None:
+        execution.report(profile.Trips(count, is_complete))
 
 
-def _continues(extra_test, passage, count):
-    """Whether a loop continues after `count` iterations if its iterable has more elements: a staged boolean, or the
-    assumed answer."""
+def _continues(extra_test, execution, count):
+    """Returns the condition, besides the iterable, on which a loop continues after `count` iterations: a staged boolean, or
+    its assumed value."""
     continues = extra_test is None or extra_test()
-    if passage is None or passage.expected is None or not is_condition(continues):
+    if execution is None or execution.expected is None or not is_condition(continues):
         return continues
-    expected = passage.expected
+    expected = execution.expected
     if count == expected.count and expected.is_complete:
         return continues  # the loop ends in any case
-    return passages.followed(passage, condition(current(), continues, "the loop"), count < expected.count)
+    return outcomes.assumed(execution, condition(current(), continues, "the loop"), count < expected.count)
 
 
 def _guarded(staging, continues, body, get_state, set_state, names):
-    """An iteration that is skipped if an earlier one has left the loop."""
+    """Stages an iteration that runs only if no earlier iteration has left the loop."""
     staged_if(staging, condition(staging, continues, "the loop"), body, lambda: None, get_state, set_state, names)

@@ -1,7 +1,7 @@
 """Strings that are formatted with values of the graph.
 
-Python pads and cuts a string when it formats it. The text of a value of the graph is not known then, so a format with a
-width applies when the graph runs."""
+A format with a width pads a string, and one with a precision truncates it. Both need the text of the value, so they are
+applied when the graph runs."""
 
 import re
 import string
@@ -17,7 +17,7 @@ from .overloads import OVERLOADS
 
 
 def joined(*parts):
-    """An f-string of these parts."""
+    """Returns an f-string of these parts."""
     return texts.as_text(current(), "".join(parts))
 
 
@@ -48,7 +48,7 @@ def percent(left, right):
 
 
 def _is_known(value):
-    """Whether the text of a value is already known. Objects of other classes may contain values of the graph."""
+    """Returns whether the text of a value is already known. Objects of other classes may contain values of the graph."""
     is_plain_text = type(value) is str and not marks.exist(value)
     return is_plain_text or type(value) in (bool, int, float, complex, bytes, type(None))
 
@@ -61,7 +61,7 @@ _MISSING = object()
 
 
 def _percent(left, right):
-    """The parts of `left % right`."""
+    """Yields the parts of `left % right`."""
     rest, end = iter(right if isinstance(right, tuple) else (right,)), 0
 
     def following():

@@ -1,9 +1,9 @@
 """Recursive functions of the graph: the parameters are the arguments that differ between calls.
 
-The types of parameters and results are found by a fixpoint iteration, like the state of a loop. In the first pass a
-recursive call ends its path, so the base cases determine the result type; later passes use that type for the calls,
-until a pass changes nothing. Arguments that are the same in every call (weights, tables, `self`) are not parameters but
-free variables. Outer state that the function changes is passed in and returned.
+A fixpoint iteration determines the types of parameters and results, as for the state of a loop. In the first pass a
+recursive call ends its path, so the base cases determine the result type. Later passes use this type for the calls, until
+a pass changes nothing. Arguments that are the same in every call (weights, tables, `self`) are free variables instead of
+parameters. Outer state that the function changes is passed in and returned.
 """
 
 import torch
@@ -17,7 +17,7 @@ from ..errors import StagingError, Unreachable
 from ..record.ops import Call
 from . import regions, specs
 from .values import List, build, lower, spec_of
-from .variables import on_every_path
+from .variables import resolve_return
 
 #: Each pass widens a type. More passes are an error.
 MAX_PASSES = 24
@@ -32,6 +32,9 @@ class _Retry(BaseException):
 
 
 class GraphFunction:
+    """One function of the graph: the specs of its arguments, of its result and of the outer state that it changes
+    (`cells`), and its traced body."""
+
     def __init__(self, staging, function, converted, arguments):
         self.staging = staging
         self.function = function
@@ -49,10 +52,10 @@ class GraphFunction:
     # Calls.
 
     def admits(self, arguments, widened):
-        """Whether the body of this function can call the function with these arguments. If the call needs wider parameter
-        types, the pass is restarted with these types."""
+        """Returns whether the body of this function can call the function with these arguments. If the call needs wider
+        parameter types, the pass is restarted with these types."""
         try:
-            spec = self._with(self.spec, arguments, widened)
+            spec = self._including(self.spec, arguments, widened)
         except specs.Mismatch:
             return False
         if spec != self.spec:
@@ -60,9 +63,9 @@ class GraphFunction:
             raise _Retry(self)
         return True
 
-    def _with(self, spec, value, widened):
-        """The spec widened to another argument. Unless `widened`, a function is specialized to its Python values and
-        tensor types."""
+    def _including(self, spec, value, widened):
+        """Returns the spec, widened so that it includes another argument. Unless `widened`, a function is specialized to its
+        Python values and tensor types, and an argument that differs in these raises `Mismatch`."""
         is_constant = isinstance(spec, specs.Constant)
         if is_constant and _same(spec.value, value):
             return spec
@@ -72,7 +75,7 @@ class GraphFunction:
             if not isinstance(after, specs.Tree) or before[:2] != after[:2] or len(before[2]) != len(after[2]):
                 raise specs.Mismatch(f"{before} and {after}")
             items = value.values() if before.kind is dict else value
-            children = tuple(self._with(child, item, widened) for child, item in zip(before.children, items))
+            children = tuple(self._including(child, item, widened) for child, item in zip(before.children, items))
             return specs.Tree(before.kind, before.keys, children)
         merged = specs.merge(before, after)
         is_wider = merged != before and not widened
@@ -81,6 +84,7 @@ class GraphFunction:
         return merged
 
     def call(self, arguments):
+        """Records a call with these arguments. Returns its result."""
         staging = self.staging
         if self.is_open:
             self.recursive = spans.current()
@@ -98,7 +102,7 @@ class GraphFunction:
         for cell, spec in self.cells.items():
             regions.store_cell(staging, cell, spec, values)
         if isinstance(result, Maybe) and staging.calls:
-            return on_every_path(staging, result, self.name)
+            return resolve_return(staging, result, self.name)
         return result
 
     @property
@@ -110,6 +114,7 @@ class GraphFunction:
     # The body.
 
     def trace(self):
+        """Traces the body until a pass changes no type."""
         for _ in range(MAX_PASSES):
             try:
                 if self._pass():
@@ -163,6 +168,8 @@ class GraphFunction:
         return self._check_results(block)
 
     def _check_results(self, block):
+        """Merges the types of the results and of the changed state with those of the previous pass. Returns whether they
+        have not changed."""
         staging = self.staging
         outside = {cell: regions.cell_spec(staging, cell, cell_state(cell)) for cell in block.changed}
         cells = dict(self.cells)
@@ -175,9 +182,9 @@ class GraphFunction:
                 cells[cell] = self._merged(
                     f"changes {regions.description(cell)}", cells.get(cell, outside[cell]), after
                 )
-            right = cells == self.cells and (result == self.result or not self.recursive)
+            is_unchanged = cells == self.cells and (result == self.result or not self.recursive)
             self.result, self.cells = result, cells
-            if not right:
+            if not is_unchanged:
                 return False
             operands = lower(staging, block.values, result)
             for cell, spec in cells.items():
@@ -194,7 +201,8 @@ class GraphFunction:
             raise StagingError(f"`{self.name}` {what} in different kinds: {mismatch}", self._span) from None
 
     def _check_arguments(self, initial):
-        """Checks that an argument that differs between calls, which is passed by value, is not changed in place."""
+        """Raises an error if the body changes in place an argument that differs between calls, because such an argument is
+        passed by value."""
         for leaf, before in initial:
             if _contents(leaf) != before:
                 what = {List: "a list", dict: "a dictionary"}.get(type(leaf), "a tensor")
@@ -203,7 +211,7 @@ class GraphFunction:
 
 
 def _constant_spec(arguments):
-    """The initial spec, in which all arguments are constant."""
+    """Returns the initial spec, in which all arguments are constant."""
     args, keywords = arguments
     args = specs.Tree(tuple, None, tuple(map(specs.Constant, args)))
     keywords = specs.Tree(dict, tuple(keywords), tuple(map(specs.Constant, keywords.values())))

@@ -6,18 +6,19 @@ from ..capture import profile, scalars
 from ..capture.staging import current, is_condition
 from ..record.ops import NOT
 from ..record.types import BOOL
-from . import passages, regions
+from . import outcomes, regions
 from .if_stmt import staged_if
 
 
 def if_exp(cond, if_true, if_false, expr_repr):
-    passage = profile.passed("if")
+    execution = profile.execution("if")
     if not is_condition(cond):
-        return if_true() if passages.truth(passage, cond) else if_false()
-    return either(cond, if_true, if_false, f"`{expr_repr}`", passage)
+        return if_true() if outcomes.is_true(execution, cond) else if_false()
+    return either(cond, if_true, if_false, f"`{expr_repr}`", execution)
 
 
-def either(cond, if_true, if_false, what, passage=None):
+def either(cond, if_true, if_false, what, execution=None):
+    """`if_true() if cond else if_false()` for a staged condition. `what` names the expression in errors."""
     staging = current()
     result = None
 
@@ -36,33 +37,33 @@ def either(cond, if_true, if_false, what, passage=None):
         nonlocal result
         result = if_false()
 
-    flag = passages.followed(passage, regions.condition(staging, cond, what))
+    flag = outcomes.assumed(execution, regions.condition(staging, cond, what))
     staged_if(staging, flag, then, orelse, get_state, set_state, (what,))
     return result
 
 
 def and_(a, b):
     first = a()
-    passage = profile.passed("and")
+    execution = profile.execution("and")
     if not is_condition(first):
-        return b() if passages.truth(passage, first) else first
-    return _shortcut(first, b, lambda: False, lambda: first, "and", passage)
+        return b() if outcomes.is_true(execution, first) else first
+    return _shortcut(first, b, lambda: False, lambda: first, "and", execution)
 
 
 def or_(a, b):
     first = a()
-    passage = profile.passed("or")
+    execution = profile.execution("or")
     if not is_condition(first):
-        return first if passages.truth(passage, first) else b()
-    return _shortcut(first, lambda: True, b, lambda: first, "or", passage)
+        return first if outcomes.is_true(execution, first) else b()
+    return _shortcut(first, lambda: True, b, lambda: first, "or", execution)
 
 
-def _shortcut(first, if_true, if_false, left, name, passage):
+def _shortcut(first, if_true, if_false, left, name, execution):
     """Evaluates the second operand only if the first does not determine the result. On the path where a boolean first
     operand determines the result, the result is a constant."""
     if _is_bool(first):
-        return either(first, if_true, if_false, name, passage)
-    return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name, passage)
+        return either(first, if_true, if_false, name, execution)
+    return either(first, if_true if name == "and" else left, left if name == "and" else if_false, name, execution)
 
 
 def _is_bool(value):

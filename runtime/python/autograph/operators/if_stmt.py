@@ -6,16 +6,16 @@ from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
 from ..record.ops import IF
-from . import passages, regions, specs
+from . import outcomes, regions, specs
 from .values import build, lower, spec_of
 
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
-    passage = profile.passed("if")
+    execution = profile.execution("if")
     if not is_condition(cond):
-        return body() if passages.truth(passage, cond) else orelse()
+        return body() if outcomes.is_true(execution, cond) else orelse()
     staging = current()
-    flag = passages.followed(passage, regions.condition(staging, cond, "`if`"))
+    flag = outcomes.assumed(execution, regions.condition(staging, cond, "`if`"))
     return staged_if(staging, flag, body, orelse, get_state, set_state, symbol_names, nouts)
 
 
@@ -26,7 +26,7 @@ def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=
         flag = flag if answer is None else answer
     if isinstance(flag, bool):
         return body() if flag else orelse()
-    with regions.decided_if_refused(staging):
+    with regions.decided_on_error(staging):
         _record(staging, flag, body, orelse, get_state, set_state, names, outputs)
     return None
 
@@ -42,8 +42,8 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs):
         staging.aliases.held.update(block.held)
     set_state(init)
     merged = [
-        _merge(staging, name, blocks, init[name[0]]) if name[1] in read else specs.Constant(init[name[0]])
-        for name in enumerate(names)
+        _merge(staging, index, name, blocks, init[index]) if name in read else specs.Constant(init[index])
+        for index, name in enumerate(names)
     ]
     cells = _cells(staging, blocks)
     types = [type for spec in [*merged, *cells.values()] for type in spec.types]
@@ -63,24 +63,24 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs):
         regions.store_cell(staging, cell, spec, values)
 
 
-def _merge(staging, name, blocks, init):
-    """The spec of a variable after the branches."""
+def _merge(staging, index, name, blocks, init):
+    """Returns the spec of a variable after the branches."""
     live = [block for block in blocks if not block.is_dead]
-    if all(regions.same_object(value, init) for value in (block.values[name[0]] for block in live)):
+    if all(regions.same_object(block.values[index], init) for block in live):
         return specs.Constant(init)
     found = []
     for block in live:
         with regions.at_end(staging, block):
-            found.append(spec_of(staging, block.values[name[0]]))
+            found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
     if specs.promotes(*found):
         regions.decide(staging)
-    return specs.checked_merge(name[1], *found, "in the branches")
+    return specs.checked_merge(name, *found, "in the branches")
 
 
 def _cells(staging, blocks):
-    """The state changed in place, with its specs after the branches."""
+    """Returns the cells that a branch changes in place, each with its spec after the branches."""
     cells = {}
     for block in blocks:
         for cell in block.changed:

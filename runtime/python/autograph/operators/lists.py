@@ -26,14 +26,14 @@ class GetItemOpts:
 
 
 def new_list(iterable=None):
-    """A list display: `[a, b]`."""
+    """Implements a list display: `[a, b]`."""
     items = list(iterable) if iterable else []
     return items if current() is None else List(items)
 
 
 def _needs_copy(target):
-    """Whether a write must first copy a list of another scope into a `List`, because only a `List` can grow in a region.
-    All other lists are changed in place: objects that are reachable from outside the region are watched, so that the
+    """Returns whether a write must first copy a list of another scope into a `List`, because only a `List` can grow in a
+    region. All other lists are changed in place: objects that are reachable from outside the region are watched, so that the
     change is undone."""
     staging = current()
     if staging is None or staging.depth == 0 or type(target) is not list:
@@ -42,7 +42,7 @@ def _needs_copy(target):
 
 
 def _has_one_name(staging, target):
-    """Whether a list from outside has only one name and no other holder, so that a copy can replace it."""
+    """Returns whether a list from outside has only one name and no other holder, so that a copy can replace it."""
     holders = staging.objects.holders(target)
     if holders is None or len(holders) != 1:
         return False
@@ -51,7 +51,7 @@ def _has_one_name(staging, target):
 
 
 def _is_shared(staging, target):
-    """Whether a copy cannot replace a list."""
+    """Returns whether a list has other names or holders, so that a copy cannot replace it."""
     if staging.objects.holders(target) == []:
         return len(set(spans.names_of(target))) > 1
     return not _has_one_name(staging, target)

@@ -1,5 +1,5 @@
-"""Torch's optimizers in staged code. Their Python code checks whether gradients and state exist, which in a branch or
-loop is only known when the graph runs."""
+"""Torch's optimizers in staged code. Their Python code tests whether gradients and state exist. In a branch or loop, that
+is known only when the graph runs."""
 
 import inspect
 
@@ -41,8 +41,8 @@ def _parameters(optimizer):
 
 
 def before_step(optimizer, args, kwargs):
-    """An optimizer creates its state in its first step. If that step is conditional, tracing starts again, with the
-    state created at its beginning."""
+    """Called before `Optimizer.step`. An optimizer creates its state in its first step. If that step is conditional, this
+    restarts the trace, with the state created at its beginning."""
     staging = current()
     if staging is None:
         return
@@ -62,9 +62,10 @@ _IN_PYTHON = torch.optim.LBFGS, torch.optim.SparseAdam
 
 
 def _conditional_step(staging, optimizer):
-    """Updates the parameters that have a gradient only on some paths. On other paths they must not change, even by
-    momentum. Hides the gradients of these parameters from the optimizer's step, which updates the others. Returns all
-    gradients, to restore them after the step; None if there are no such parameters."""
+    """Updates the parameters that have a gradient on some paths only, under the condition that the gradient exists: without
+    it, not even momentum may change them. Then hides the gradients of these parameters, so that the optimizer's step
+    updates the other parameters only. Returns all gradients, to restore them after the step; None if every gradient is
+    unconditional."""
     gradients = staging.gradients
     bases = [staging.view_of(parameter).base for parameter in _parameters(optimizer)]
     before = {base: gradients.of(base) for base in bases}
@@ -84,7 +85,7 @@ def _conditional_step(staging, optimizer):
 
 
 def after_step(optimizer, args, kwargs):
-    """Restores the gradients that `before_step` has hidden."""
+    """Called after `Optimizer.step`. Restores the gradients that `before_step` has hidden."""
     staging = current()
     for base, gradient in () if staging is None else staging.stepping.pop(id(optimizer), {}).items():
         staging.gradients.set(base, gradient)

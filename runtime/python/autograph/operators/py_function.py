@@ -27,14 +27,14 @@ def py_function(function, inputs=(), types=()):
     if torch.is_grad_enabled() and any(needed) and any(_is_differentiable(type) for type in result_types):
         results = _differentiable(staging, callback, inputs, operands, needed, result_types)
     else:
-        values = staging.call_python(tape.outside(callback), operands, result_types)
+        values = staging.call_python(tape.with_autograd(callback), operands, result_types)
         results = [staging.wrap(value) for value in values]
     return results[0] if single else results
 
 
 def _differentiable(staging, callback, inputs, operands, needed, types):
-    """The results, with the derivative that torch's autograd records during the call of the function."""
-    callback = tape.outside(tape.recorded(callback, needed))
+    """Returns the results, with the derivative that torch's autograd records during the call of the function."""
+    callback = tape.with_autograd(tape.recorded(callback, needed))
     with torch.no_grad():  # `taped` defines the derivative
         *values, record = staging.call_python(callback, operands, [*types, _TAPE])
         results, record = [staging.wrap(value) for value in values], staging.wrap(record)
@@ -45,7 +45,7 @@ def _differentiable(staging, callback, inputs, operands, needed, types):
 
 
 def _needs_gradient(staging, value):
-    """Whether a derivative with respect to a value may be needed. A value that a loop carries may get a history in a
+    """Returns whether a derivative with respect to a value may be needed. A value that a loop carries may get a history in a
     later iteration."""
     if not isinstance(value, torch.Tensor) or not is_differentiable(value.dtype):
         return False

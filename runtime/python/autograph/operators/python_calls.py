@@ -31,13 +31,13 @@ from .py_function import py_function
 _LOCAL = threading.local()
 
 #: A function is observed at most this many times, and during at most this many events of the interpreter.
-MOST_CALLS = 3
-MOST_EVENTS = 200_000
+MAX_CALLS = 3
+MAX_EVENTS = 200_000
 
 
 class Kind:
-    """The kind of the results of a function: their structure, and the type of each: a `TensorType`, or the class of a
-    number or of None."""
+    """The kind of the results of a function: their structure, the type of each (a `TensorType`, or the class of a number or
+    of None), and whether each is a tensor that requires a gradient (`have_history`)."""
 
     __slots__ = ("structure", "types", "have_history")
 
@@ -47,13 +47,14 @@ class Kind:
         self.have_history = have_history
 
     def merged(self, other):
-        """The most specific kind that includes both kinds; None if there is none."""
+        """Returns the narrowest kind that includes both kinds; None if there is none."""
         if self.structure != other.structure or self.have_history != other.have_history:
             return None
         types = [_merged(a, b) for a, b in zip(self.types, other.types)]
         return None if any(t is False for t in types) else Kind(self.structure, types, self.have_history)
 
     def fits(self, other):
+        """Returns whether this kind includes another, regardless of gradients."""
         merged = self.merged(Kind(other.structure, other.types, self.have_history))
         return merged is not None and merged.types == self.types
 
@@ -67,8 +68,9 @@ def _merged(a, b):
 
 
 def kind_of(result, arguments, versions):
-    """The kind of a result; None if a graph cannot hold it, or if the call has changed an argument or returned its
-    memory."""
+    """Returns the kind of a result. Returns None if a graph cannot hold the result, if the call has changed one of its
+    arguments, or if the result shares memory with an argument. `versions` contains torch's version counters of the tensors
+    before the call."""
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
     if any(t.is_inference() for t in tensors) or any(t._version != version for t, version in zip(tensors, versions)):
         return None
@@ -108,6 +110,7 @@ def observed(codes):
             kinds.clear()
 
     def observe(frame, name, result):
+        """Counts the calls of these functions, and merges the kinds of their results. Stops when enough calls were seen."""
         nonlocal events
         events += 1
         code = frame.f_code
@@ -121,7 +124,7 @@ def observed(codes):
             before = kinds.get(code, found)
             kinds[code] = None if found is None or before is None else before.merged(found)
             counts[code] += 1
-        if events > MOST_EVENTS or all(count >= MOST_CALLS for count in counts.values()):
+        if events > MAX_EVENTS or all(count >= MAX_CALLS for count in counts.values()):
             sys.setprofile(None)
 
     sys.setprofile(event)
@@ -166,7 +169,7 @@ def call(staging, function, args, keywords):
             given[index] = value
         args, keywords = pytree.tree_unflatten(given, structure)
         if (logged := _recomputed()) is not None:
-            return [r for r in pytree.tree_leaves(logged.repeat(args, keywords)) if r is not None]
+            return [r for r in pytree.tree_leaves(logged.replay(args, keywords)) if r is not None]
         tensors = [v for v in copies if isinstance(v, torch.Tensor)]
         versions = [v._version for v in tensors]
         known.counted()
@@ -208,7 +211,7 @@ def _reach(staging, function, held):
 
 
 def _reachable(functions, values, in_python=()):
-    """The state that functions can reach by the names in their code."""
+    """Returns the state that functions can reach by the names in their code."""
     named = None
     for _ in range(2):  # the first iteration finds the names
         objects = Objects()
@@ -230,10 +233,12 @@ def _children(entry, objects):
 
 
 def check(staging, python_function, changed):
-    """Called at the end of a trace. Refuses functions that share state with the rest of the trace."""
+    """Called at the end of a trace. Raises an error if a function that the graph calls shares state with the rest of the
+    trace."""
     if not staging.reached:
         return
-    is_drawn = any(isinstance(place, Contents) and place.kind.is_drawn for place in changed)  # applied after the run
+    # Changes of random number generators in Python are applied after the run.
+    is_drawn = any(isinstance(place, Contents) and place.kind.is_drawn for place in changed)
     if is_drawn or called_for_effects(staging.record.entry) - staging.repeatable:
         message = "the function also draws numbers in Python, and a run that has to end here could not be repeated"
         raise StagingError(message, staging.reached[0][2])
@@ -243,15 +248,15 @@ def check(staging, python_function, changed):
     tensors = {id(capture.tensor) for capture in staging.captures.values()}
     for function, objects, span in staging.reached:
         for key, entry in objects.entries.items():
-            is_shared = key in rest.entries and not _is_fixed(entry, objects, rest)
+            is_shared = key in rest.entries and not _can_be_shared(entry, objects, rest)
             used = [value for value in _children(entry, objects) if isinstance(value, torch.Tensor)]
             if is_shared or key in changed or any(id(value) in tensors for value in used):
                 raise StagingError(f"`{function.__name__}` shares state with the rest of the function", span)
 
 
-def _is_fixed(entry, objects, rest):
-    """Whether the function and the rest of the trace can share an entry: a variable that neither of them assigns, or an
-    object of which they use different attributes."""
+def _can_be_shared(entry, objects, rest):
+    """Returns whether the function and the rest of the trace can share an entry. This holds for a variable that neither of
+    them assigns, and for an object of which they use different attributes."""
     if isinstance(entry, heap.Variable):
         return not _assigned([*objects.codes, *rest.codes]) & {entry.place.name, _ANY}
     if isinstance(entry, heap.Attributes):
@@ -263,7 +268,7 @@ def _is_fixed(entry, objects, rest):
 
 
 def _assigned(codes):
-    """The names of the variables and attributes that code assigns; includes `_ANY` if the code may assign any
+    """Returns the names of the variables and attributes that code assigns; includes `_ANY` if the code may assign any
     attribute."""
     found = set()
     for code in codes:
@@ -282,26 +287,28 @@ _ASSIGNS = tuple(f"{what}_{where}" for what in ("STORE", "DELETE") for where in 
 
 
 class _Logged:
-    """One call that a run has made."""
+    """One call that a run has made. `versions` contains the version counters of `copies`, the arguments, before the call,
+    and `rng_state` the state of torch's generator after it."""
 
-    __slots__ = ("code", "result", "inputs", "copies", "versions", "random")
+    __slots__ = ("code", "result", "inputs", "copies", "versions", "rng_state")
 
-    def __init__(self, code, result, inputs, copies, versions, random):
+    def __init__(self, code, result, inputs, copies, versions, rng_state):
         self.code = code
         self.result = result
         self.inputs = inputs
         self.copies = copies
         self.versions = versions
-        self.random = random
+        self.rng_state = rng_state
 
-    def repeat(self, args, keywords):
-        """The logged result, for another call whose arguments have the same values."""
+    def replay(self, args, keywords):
+        """Has the effects of the logged call on these arguments, which have the same values, and on torch's generator.
+        Returns the logged result."""
         tensors = [a for a in pytree.tree_leaves((args, keywords)) if isinstance(a, torch.Tensor)]
         for tensor, copy, version in zip(tensors, self.copies, self.versions):
             if copy._version != version:
                 with torch.no_grad():
                     tensor.copy_(copy)
-        torch.set_rng_state(self.random)
+        torch.set_rng_state(self.rng_state)
         leaves, structure = pytree.tree_flatten(self.result)
         outputs = [v for v in leaves if isinstance(v, torch.Tensor) and v.requires_grad and is_differentiable(v.dtype)]
         inputs = [v for v in self.inputs if isinstance(v, torch.Tensor)]
@@ -342,9 +349,9 @@ def counted_print(*objects, **keywords):
 _PRINT = builtins.print
 
 
-def was_printed():
-    """Whether the run of the surrounding `repeating` block has already made this call of `print`."""
-    run = getattr(_LOCAL, "repeated", None)
+def was_printed_before():
+    """Returns whether the run of the surrounding `replaying` block has already made this call of `print`. Counts the call."""
+    run = getattr(_LOCAL, "replayed", None)
     if run is None or not run.printed:
         return False
     run.printed -= 1
@@ -352,6 +359,7 @@ def was_printed():
 
 
 def current_run():
+    """Returns the run of the surrounding `running` block, or a new one."""
     return getattr(_LOCAL, "run", None) or Run()
 
 
@@ -366,14 +374,14 @@ def running():
 
 
 @contextmanager
-def repeating(run):
+def replaying(run):
     """In this block, converted code does not repeat the effects of a run: calls that the run has made get the logged
     results, and calls of `print` that the run has made print nothing."""
-    before, _LOCAL.repeated = getattr(_LOCAL, "repeated", None), run
+    before, _LOCAL.replayed = getattr(_LOCAL, "replayed", None), run
     try:
         yield
     finally:
-        _LOCAL.repeated = before
+        _LOCAL.replayed = before
 
 
 @contextmanager
@@ -387,14 +395,15 @@ def recomputing(run):
 
 
 def _recomputed():
-    """The next logged call of the surrounding `recomputing` block; None outside of such a block."""
+    """Returns the next logged call of the surrounding `recomputing` block; None outside of such a block."""
     calls = getattr(_LOCAL, "recomputed", None)
     return None if calls is None else next(calls)
 
 
-def repeated(function):
-    """The logged call of a function in the surrounding `repeating` block; None if there is none."""
-    run = getattr(_LOCAL, "repeated", None)
+def next_logged_call(function):
+    """Removes the next call from the log of the surrounding `replaying` block, and returns it. None if that call is of
+    another function."""
+    run = getattr(_LOCAL, "replayed", None)
     if run is None or not run.log or run.log[0].code is not function.__code__:
         return None
     return run.log.popleft()

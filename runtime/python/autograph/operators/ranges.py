@@ -12,14 +12,14 @@ from .values import List
 
 
 class Iterable:
-    """Can be iterated in Python if its length is known."""
+    """The base class. Python can iterate over such an object if its length is known for the arguments of this call."""
 
     def __iter__(self):
         return map(self.at, _decided(self.bounds()))
 
 
 def _decided(bounds):
-    """The `range` for the arguments of this call."""
+    """Returns the Python `range` with these bounds, which are decided for the arguments of this call."""
     known = [current().decided_number(bound) if is_staged(bound) else bound for bound in bounds]
     if None in known:
         raise StagingError("the number of elements is only known when the graph runs", spans.current())
@@ -27,6 +27,7 @@ def _decided(bounds):
 
 
 def _in_python(name):
+    """Returns a method of `range` that decides the bounds for the arguments of this call."""
     method = getattr(range, name)
 
     def decided(self, *args):
@@ -167,15 +168,17 @@ class Reversed(Iterable):
         return self.inner.length()
 
 
-def lists_of(over):
-    """The lists that a loop iterates over."""
-    if isinstance(over, Items):
-        return [over.items]
-    inner = getattr(over, "inner", ())
-    return [items for part in (inner if isinstance(inner, list) else [inner]) if isinstance(part, Iterable) for items in lists_of(part)]
+def lists_of(values):
+    """Returns the lists that an iterable takes its elements from."""
+    if isinstance(values, Items):
+        return [values.items]
+    inner = getattr(values, "inner", ())
+    parts = inner if isinstance(inner, list) else [inner]
+    return [items for part in parts if isinstance(part, Iterable) for items in lists_of(part)]
 
 
 def _position(inner, i):
+    """Returns the argument of `inner.at` for the element with index `i`. A `Range` takes the number itself."""
     return inner.start + i * inner.step if isinstance(inner, Range) else i
 
 
@@ -184,7 +187,7 @@ def is_staged_iterable(value):
 
 
 def iterable(value):
-    """The value as an iterable of a staged loop; None if it can only be iterated in Python."""
+    """Returns the value as an iterable of a staged loop; None if it can only be iterated in Python."""
     if isinstance(value, Iterable):
         return value
     if is_staged_tensor(value):

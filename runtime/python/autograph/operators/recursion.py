@@ -1,8 +1,8 @@
-"""Recursion that ends on a staged condition: a function that calls itself below a staged condition, with arguments of
-the same kind, becomes a function of the graph.
+"""Recursion that a staged condition ends. A function that calls itself below a staged condition, with arguments of the
+same kind, becomes a function of the graph.
 
 Calls are inlined at first. If inlining would not terminate, tracing starts again with the function marked as recursive.
-Recursion that ends on a Python condition never repeats a call of the same kind, and stays inlined.
+A recursion that a Python condition ends stays inlined: its arguments are different Python values in each call.
 """
 
 import sys
@@ -17,9 +17,11 @@ from . import regions, specs
 from .graph_function import GraphFunction
 from .values import List
 
-#: From these nesting depths on, the arguments of a function are assumed never to repeat: for inlined calls, and for
-#: functions of the graph that are specialized to numbers, strings or types.
+#: If more calls of a function are nested, inlining is assumed not to terminate.
 MAX_INLINED = 24
+
+#: If more functions of the graph are nested that are specialized to different numbers, strings or types, specialization is
+#: assumed not to terminate.
 MAX_SPECIALIZED = 6
 
 
@@ -33,12 +35,12 @@ class Recursion(Signal):
         self.widened = widened
 
 
-#: The attribute of functions that are functions of the graph wherever staged code calls them.
+#: Functions with this attribute become functions of the graph wherever staged code calls them.
 _MARK = "__ag_rep_fun__"
 
 
 def mark(function):
-    """Makes calls of this function calls in the graph, from the first one on."""
+    """Makes a function a function of the graph: no call of it is inlined."""
     setattr(function, _MARK, True)
 
 
@@ -60,11 +62,11 @@ def enter(staging, function, converted, args, keywords):
     if code in staging.recursive:
         return _called(staging, outer, function, converted, (args, keywords))
     call = _Call(function, (args, keywords), staging.depth)
-    below = [other for other in outer if other.depth < call.depth and _same_function(other.function, function)]
-    if any(_alike(staging, other.arguments, call.arguments) for other in below):
+    callers = [other for other in outer if other.depth < call.depth and _same_function(other.function, function)]
+    if any(_of_same_kind(staging, other.arguments, call.arguments) for other in callers):
         raise Recursion(code, False)
-    if len(below) > MAX_INLINED and _stack_is_deep():
-        if not _by_object(_differing(below[-1].arguments, call.arguments)):
+    if len(callers) > MAX_INLINED and _stack_is_deep():
+        if not _differs_in_objects(_differing(callers[-1].arguments, call.arguments)):
             raise Recursion(code, True)
     outer.append(call)
     try:
@@ -74,7 +76,7 @@ def enter(staging, function, converted, args, keywords):
 
 
 def _stack_is_deep():
-    """Whether Python's stack is close to its limit."""
+    """Returns whether Python's stack is close to its limit."""
     frame, depth = sys._getframe(1), 0
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
@@ -82,13 +84,14 @@ def _stack_is_deep():
 
 
 def _called(staging, outer, function, converted, arguments):
+    """Calls a function of the graph: the one of an outer call if it admits the arguments, otherwise a new one."""
     widened = staging.recursive[function.__code__]
     for called in reversed(outer):
         if _same_function(called.function, function) and called.admits(arguments, widened):
             return called.call(arguments)
     if len(outer) > MAX_SPECIALIZED:
         differing = _differing(outer[-1].arguments, arguments)
-        if len(outer) > MAX_INLINED or not _by_object(differing):
+        if len(outer) > MAX_INLINED or not _differs_in_objects(differing):
             if widened:
                 raise _unbounded_error(function, differing)
             raise Recursion(function.__code__, True)
@@ -102,13 +105,13 @@ def _called(staging, outer, function, converted, arguments):
 
 
 def _differing(before, after):
-    """The arguments that differ between two calls: index or name -> (before, after)."""
+    """Returns the arguments that differ between two calls: index or name -> (before, after)."""
     old, new = ({**dict(enumerate(args)), **keywords} for args, keywords in (before, after))
     return {key: (old[key], new[key]) for key in old.keys() & new.keys() if not specs.same(old[key], new[key])}
 
 
-def _by_object(differing):
-    """Whether calls differ in Python objects, as in a chain of modules. Python ends such a recursion."""
+def _differs_in_objects(differing):
+    """Returns whether two calls differ in Python objects, as for a chain of modules. The objects end such a recursion."""
     staged = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
     simple = (bool, int, float, str, bytes, list, tuple, dict, *staged)
     return any(not isinstance(new, simple) for _, new in differing.values())
@@ -127,15 +130,15 @@ def _unbounded_error(function, differing):
 
 
 def _same_function(a, b):
-    """Whether two functions have the same code and the same cells."""
+    """Returns whether two functions have the same code and the same cells."""
     if a is b:
         return True
     cells = [[id(cell) for cell in function.__closure__ or ()] for function in (a, b)]
     return a.__code__ is b.__code__ and cells[0] == cells[1]
 
 
-def _alike(staging, a, b):
-    """Whether arguments are of the same kind: equal except for the values of tensors and staged numbers."""
+def _of_same_kind(staging, a, b):
+    """Returns whether arguments are of the same kind: equal except for the values of tensors and staged numbers."""
     if regions.same_object(a, b):
         return True
     if isinstance(a, Row) and isinstance(b, Row):
@@ -147,7 +150,7 @@ def _alike(staging, a, b):
     if isinstance(a, List) and a.value is not None or isinstance(b, List) and b.value is not None:
         return type(a) is type(b) and a.spec == b.spec
     if type(a) is type(b) and isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(_alike(staging, x, y) for x, y in zip(a, b))
+        return len(a) == len(b) and all(_of_same_kind(staging, x, y) for x, y in zip(a, b))
     if type(a) is type(b) is dict:
-        return list(a) == list(b) and all(_alike(staging, a[key], b[key]) for key in a)
+        return list(a) == list(b) and all(_of_same_kind(staging, a[key], b[key]) for key in a)
     return specs.same(a, b)

@@ -24,8 +24,8 @@ from .values import List, build, lower, spec_of
 
 
 class Block:
-    """A traced block: its region, the values of the variables at its end, the state that it changed, and the tensors
-    that lists hold at its end. A dead block raises on every path."""
+    """A traced block: its region, the values of the variables at its end, the cells that it changed with their states at
+    its end, and the tensors that lists hold at its end. A dead block raises on every path."""
 
     def __init__(self, region):
         self.region = region
@@ -36,8 +36,8 @@ class Block:
 
 
 def trace(staging, body, get_state, set_state, values, install=None):
-    """Runs `body` with these values of the variables in a new region. Its changes are recorded in the block, and
-    undone."""
+    """Traces `body` into a new region. `values` are the values of the variables before it; `install(region, values)`
+    replaces them by parameters of the region. The changes are recorded in the block and then undone."""
     block = _traced(staging, body, get_state, set_state, values, install)
     found = [cell for cell in block.changed if isinstance(cell, Contents)]
     if found:
@@ -50,6 +50,8 @@ REMEDY = ", which a graph cannot do; change it outside, or use a tensor, a numbe
 
 
 def _traced(staging, body, get_state, set_state, values, install):
+    """Traces `body` in a new region. If the body raises an exception, the graph raises it in the region, and the block
+    is dead."""
     staging.objects.block(body)
     with staging.record.new_region() as region:
         block = Block(region)
@@ -76,7 +78,7 @@ def _traced(staging, body, get_state, set_state, values, install):
 
 @contextmanager
 def at_end(staging, block):
-    """A context that appends nodes to the region of a traced block, with the state at the end of this block."""
+    """In this context, nodes are appended to the region of a traced block, and cells have the states at its end."""
     before = {cell: cell_state(cell) for cell in block.changed}
     with staging.record.reopened(block.region):
         for cell, state in block.changed.items():
@@ -92,7 +94,7 @@ _PLAIN_SETTERS = types.MemberDescriptorType, attributes.Conditional
 
 
 def _has_setter(get_state, name):
-    """Whether assigning an attribute, such as `a.b`, calls code of the user."""
+    """Returns whether assigning an attribute, such as `a.b`, calls code of the user."""
     root, _, path = name.partition(".")
     if not path or "[" in name or "(" in name:
         return False
@@ -112,8 +114,8 @@ def _has_setter(get_state, name):
 
 
 def _check_setters(names, get_state, set_state, state):
-    """Raises an error if a setter changes other state. The state of a statement is assigned more often than in Python,
-    so such a setter would run too often."""
+    """Raises an error if a setter changes other state. Tracing a statement assigns its variables more often than Python
+    does, so such a setter would run too often."""
     staging = current()
     staging.objects.block(get_state)
     before = staging.objects.snapshot()
@@ -137,8 +139,8 @@ KEEP = _Keep()
 
 
 def variables(names, get_state, set_state):
-    """The state without elements of tensors (`x[i]` for a tensor `x`): writes to them are in-place writes to the
-    tensor, which are tracked separately."""
+    """Returns the names and accessors of the state, without elements of tensors (`x[i]` for a tensor `x`). Writes to these are
+    in-place writes to the tensor, which `Aliases` tracks."""
     first, second = get_state(), get_state()
     if any(map(functools.partial(_has_setter, get_state), names)):
         _check_setters(names, get_state, set_state, first)
@@ -165,7 +167,7 @@ def variables(names, get_state, set_state):
 
 
 def same_object(a, b):
-    """Whether two values are the same object, or equal views of one tensor."""
+    """Returns whether two values are the same object, or equal views of one tensor."""
     if a is b:
         return True
     if is_staged_tensor(a) and is_staged_tensor(b):
@@ -181,7 +183,7 @@ def record_raise(staging, error):
     span, innermost = spans.of_traceback(error.__traceback__)
     if not innermost:
         raise error
-    not_caught(staging)
+    check_not_caught(staging)
     for held in stand_ins_in(error.args):
         refuse(held._ag_kinds(), "this raises an exception that holds a node", span)
     if staging.grove is not None and isinstance(error, (AttributeError, TypeError)):
@@ -207,7 +209,8 @@ def _is_own(kind):
 
 
 class WithParts:
-    """An exception with arguments that a graph cannot hold: `KeyError(("a", x))`, `ValueError(None, x)`."""
+    """Creates exceptions with arguments that a graph cannot hold: `KeyError(("a", x))`, `ValueError(None, x)`. The graph
+    passes the parts that it can hold."""
 
     def __init__(self, error):
         self.__name__ = type(error).__name__
@@ -227,15 +230,15 @@ class WithParts:
 
 
 def _with_plain_lists(value):
-    """The value with a `list` in place of each `List`."""
+    """Returns the value with a `list` in place of each `List`."""
     if isinstance(value, List) and value.value is None:
         return [_with_plain_lists(item) for item in value]
     return tuple(map(_with_plain_lists, value)) if type(value) is tuple else value
 
 
 class WithAttributes:
-    """An exception of a class with its own `__init__`: runs create it with the attributes that it had while tracing,
-    without calling `__init__` again."""
+    """Creates exceptions of a class with its own `__init__`. They get the attributes that the exception had while tracing;
+    `__init__` is not called again."""
 
     def __init__(self, error, count):
         self.__name__ = type(error).__name__
@@ -261,9 +264,9 @@ def raise_unless(staging, flag, parts, kind):
 
 
 @contextmanager
-def decided_if_refused(staging):
-    """If the condition or loop in this block cannot be staged, restarts the trace with the condition decided for the
-    arguments of the call. Below a staged condition or in a loop of the graph, that is not possible: the error is raised."""
+def decided_on_error(staging):
+    """If the condition or loop in this block cannot be staged, restarts the trace, with the condition decided for the
+    arguments of the call. Raises the error where that is impossible: below a staged condition or in a loop of the graph."""
     try:
         yield
     except StagingError:
@@ -272,16 +275,16 @@ def decided_if_refused(staging):
 
 
 def decide(staging):
-    """Starts the trace again, with this condition or loop decided for the arguments of the call, if that is possible."""
+    """If possible, restarts the trace with this condition or loop decided for the arguments of the call."""
     span = spans.current()
     if not staging.depth and span not in staging.decisions and staging.may_decide():
         raise Decide(span) from None
 
 
-def not_caught(staging):
-    """Called for an exception of the graph. If a `try` surrounds it, the run ends without entering the handler, and
-    Python runs the call. Before a trace accepts this, it tries to avoid the exception by a decision: this function
-    raises an error while `staging.caught` is None."""
+def check_not_caught(staging):
+    """Called before an exception of the graph is recorded. A `try` of the user around it cannot catch such an exception: a
+    run that raises it ends, and Python runs the call. A trace first tries to avoid this by decisions: while
+    `staging.caught` is None, this function raises an error. Later, it adds the error to `staging.caught`."""
     if not spans.inside_try():
         return
     error = Caught("whether this raises is only known when the graph runs, so the `try` around it cannot catch it", spans.current())
@@ -308,7 +311,7 @@ def condition(staging, value, what):
 
 
 def cell_value(cell, state):
-    """The state of a cell as a value that has a spec. A cell is a base, list or place that a region changes."""
+    """Returns the state of a cell as a value that has a spec. A cell is a base, list or place that a region changes."""
     if isinstance(cell, List):
         contents = List()
         contents.restore(state)
@@ -354,7 +357,7 @@ def store_cell(staging, cell, spec, values):
 
 
 def same_state(a, b):
-    """Whether two states of a cell are the same objects."""
+    """Returns whether two states of a cell are the same objects."""
     if type(a) in (list, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(same_state, a, b))
     if type(a) is type(b) is dict:
@@ -363,5 +366,5 @@ def same_state(a, b):
 
 
 def description(cell):
-    """A description of a cell for messages."""
+    """Returns a description of a cell for messages."""
     return "a tensor" if isinstance(cell, Base) else "a list" if isinstance(cell, List) else f"`{cell}`"

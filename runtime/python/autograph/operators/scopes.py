@@ -3,10 +3,12 @@
 from ..capture.staging import current
 from ..capture.unbound import Maybe
 from ..conversion.converter import mark_converted
-from .variables import on_every_path, returned
+from .variables import resolve_return, returned
 
 
 class Feature:
+    """The names of the optional features of a conversion, as in TensorFlow."""
+
     ALL = "ALL"
     AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
     ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
@@ -17,6 +19,8 @@ class Feature:
 
 
 class ConversionOptions:
+    """The options with which a function is converted, and whether the functions that it calls are converted."""
+
     def __init__(
         self, recursive=False, user_requested=False, internal_convert_user_code=True, optional_features=Feature.ALL
     ):
@@ -68,7 +72,7 @@ class FunctionScope:
     def ret(self, value, did_return):
         staging = current()
         if isinstance(value, Maybe) and staging.calls > 1:
-            return on_every_path(staging, value, self.function_name)
+            return resolve_return(staging, value, self.function_name)
         return returned(value)
 
 

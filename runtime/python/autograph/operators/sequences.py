@@ -63,7 +63,7 @@ def _filtered(function, values):
 
 
 def collected(values, add):
-    """The list that a loop builds; `add` appends to it for each row."""
+    """Returns the list that a loop builds; `add` appends to it for each row."""
     result = List()
     for_stmt(values, None, lambda row: add(result, row), tuple, lambda state: None, (), {})
     return result

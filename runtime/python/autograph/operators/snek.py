@@ -20,10 +20,10 @@ from .if_exp import if_exp as _if_exp
 from .if_exp import not_ as _not
 from .if_exp import or_ as _or
 from .if_stmt import if_stmt
-from .regions import decided_if_refused
+from .regions import decided_on_error
 from .variables import ld as _ld
 from .variables import ldu as _ldu
-from .variables import on_every_path, returned
+from .variables import resolve_return, returned
 from .while_stmt import while_stmt
 
 __all__ = [
@@ -44,21 +44,21 @@ class NonLocalReturnValue(Exception):
 
 
 def _depth():
-    """The number of regions of the graph around the code that runs."""
+    """Returns the number of regions of the graph around the code that runs."""
     staging = current()
     return 0 if staging is None else staging.depth
 
 
 def _return(value):
     if isinstance(value, Maybe):
-        value = on_every_path(current(), value, sys._getframe(1).f_code.co_name)
+        value = resolve_return(current(), value, sys._getframe(1).f_code.co_name)
     raise NonLocalReturnValue(returned(value))
 
 
 def _if(test, body, orelse):
     if not is_staged(test):
         return body() if test else orelse()
-    with decided_if_refused(current()):
+    with decided_on_error(current()):
         _returned(_staged_if(test, body, orelse))
     return None
 
@@ -98,20 +98,20 @@ def _returned(value):
 
 def _while(test, body):
     state = _State(test, body)
-    with _returns_outside():
+    with _refusing_staged_return():
         while_stmt(test, body, state.get, state.set, state.names, {})
 
 
 def _for(iterable, body, test=None):
     """`for`; with a test, the loop ends before the first iteration for which it is false."""
     state = _State(body) if test is None else _State(body, test)
-    with _returns_outside():
+    with _refusing_staged_return():
         for_stmt(iterable, test, body, state.get, state.set, state.names, {})
 
 
 @contextmanager
-def _returns_outside():
-    """Refuses a `_return` in a staged iteration."""
+def _refusing_staged_return():
+    """Raises an error for a `_return` in a staged iteration of the loop in this block."""
     try:
         yield
     except NonLocalReturnValue as value:
@@ -151,7 +151,7 @@ def _contents(name, cell):
 
 @functools.lru_cache(maxsize=None)
 def _assigned(code):
-    """The free variables that a code object assigns or deletes, itself or in functions nested in it."""
+    """Returns the free variables that a code object assigns or deletes, itself or in functions nested in it."""
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

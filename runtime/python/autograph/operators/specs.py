@@ -66,7 +66,7 @@ class Constant(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """A list of the graph. The element is None while it is empty."""
+    """A list of the graph. `element` is the spec of its elements; None while the list is empty."""
 
     element: Any
 
@@ -159,7 +159,7 @@ def shape(type):
 
 
 def same(a, b):
-    """Whether two Python values are indistinguishable for the program."""
+    """Returns whether two Python values are indistinguishable for the program."""
     if a is b:
         return True
     if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
@@ -174,7 +174,7 @@ def is_absent(value):
 
 
 def merge(a, b):
-    """The join of two specs: the narrowest spec for the values of both."""
+    """Returns the join of two specs: the narrowest spec for the values of both."""
     if a == b:
         return a
     for one, other in ((a, b), (b, a)):
@@ -217,7 +217,7 @@ def _inner(spec):
 
 
 def promotes(a, b):
-    """Whether the join of two specs has tensors of another dtype than one of them."""
+    """Returns whether two specs have tensors of different dtypes, so that the join converts one of them."""
     if isinstance(a, Tree) and isinstance(b, Tree):
         return any(map(promotes, a.children, b.children))
     return isinstance(a, Tensor) and isinstance(b, Tensor) and a.type.dtype != b.type.dtype
@@ -230,7 +230,7 @@ def number_kind(spec):
 
 
 def staged(spec):
-    """The spec with staged numbers in place of constant ones."""
+    """Returns the spec with staged numbers in place of constant ones."""
     if isinstance(spec, Tree):
         return Tree(spec.kind, spec.keys, tuple(map(staged, spec.children)))
     kind = number_kind(spec)
@@ -238,7 +238,7 @@ def staged(spec):
 
 
 def element_of(items):
-    """The element spec of a list with these items; None without items."""
+    """Returns the element spec of a list with these items; None without items."""
     merged = None
     for spec in items:
         if spec is not None:
@@ -290,7 +290,7 @@ def _with_number(type, number):
 
 
 def placeholder(staging, type):
-    """An operand for a variable that is not bound yet. The graph does not read it."""
+    """Returns an operand for a variable that is not bound yet. The graph does not read it."""
     if isinstance(type, TensorType):
         args = [[n or 0 for n in type.dims], 0, type.dtype, None, type.device, None]
         return staging.emit(_FULL, args, [type])[0]
@@ -303,20 +303,19 @@ _DEFAULTS = {INT: 0, FLOAT: 0.0, BOOL: False}
 
 
 def unused(type):
-    """An operand for a result of a branch that always raises an exception."""
+    """Returns an operand for a result of a branch that always raises an exception."""
     return _DEFAULTS.get(type)
 
 
 def or_placeholder(staging, operand, type):
-    """The operand; a placeholder if it is None. A missing list stays None. A number needs some value, and a tensor needs a
-    shape, which its gradient has too."""
+    """Returns the operand, or a placeholder if it is None. A list can be None in the graph; a number and a tensor cannot."""
     if operand is not None or isinstance(type, ListType):
         return operand
     return placeholder(staging, type)
 
 
 def returned(spec):
-    """The spec of a returned value: `return None` is the same as no return value."""
+    """Returns the spec of a returned value: `return None` is the same as no return value."""
     return Constant(UndefinedReturnValue()) if spec == Constant(None) else spec
 
 

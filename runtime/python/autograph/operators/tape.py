@@ -18,8 +18,8 @@ _LIBRARY.define("taped(Tensor[] outputs, Tensor[] inputs, Tensor tape) -> Tensor
 _LIBRARY.define("play_back(Tensor tape, Tensor[] seeds, Tensor[] inputs) -> Tensor[]")
 
 
-def outside(function):
-    """The function as a graph calls it: with torch's autograd, and with the autocast state at the place of the call."""
+def with_autograd(function):
+    """Returns the function as a graph calls it: with torch's autograd, and with the current modes of autocast and autograd."""
     casts = [
         (kind, torch.get_autocast_dtype(kind))
         for kind in torch._C._autocast_supported_devices()
@@ -43,7 +43,8 @@ def _cast(function, values, casts):
 
 
 def recorded(function, needed):
-    """The function, followed by the tape. `needed` tells which arguments need a gradient."""
+    """Returns a function that also returns the tape, as its last result. `needed` contains a boolean for each argument:
+    whether it needs a gradient."""
 
     def called(*values):
         values = [v.detach().requires_grad_() if need else v for v, need in zip(values, needed)]

@@ -34,8 +34,8 @@ from .overloads import OVERLOADS
 _FULL = of_torch(torch.ops.aten.full.default)
 
 
-def _required(staging):
-    """The active trace; a list of the graph cannot be used in `init_scope`."""
+def _active(staging):
+    """Returns the active trace. Raises an error if there is none: `init_scope` cannot use a list of the graph."""
     if staging is None:
         raise StagingError(LIFTED, spans.current())
     return staging
@@ -78,7 +78,7 @@ class List(list):
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
-        return staging if self.value is None else _required(staging)
+        return staging if self.value is None else _active(staging)
 
     # Reading.
 
@@ -107,7 +107,7 @@ class List(list):
         """`len`, which may be a staged number."""
         if self.value is None:
             return super().__len__()
-        staging = _required(current())
+        staging = _active(current())
         memo = staging.record.region.memo
         key = (self.value, "len")
         if key not in memo:
@@ -115,8 +115,8 @@ class List(list):
         return staging.scalar(memo[key])
 
     def in_graph(self):
-        """The list as a value of the graph, and its spec."""
-        staging = _required(current())
+        """Returns the list as a value of the graph, and its spec."""
+        staging = _active(current())
         if self.value is not None:
             return self.value, self.spec
         try:
@@ -126,7 +126,7 @@ class List(list):
         return lower(staging, self, spec)[0], spec
 
     def at(self, index):
-        staging = _required(current())
+        staging = _active(current())
         value, spec = self.in_graph()
         if isinstance(index, slice):
             bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]
@@ -263,12 +263,12 @@ class List(list):
         super().clear()
 
     def reverse(self):
-        self._become(self[::-1])
+        self._replace_items(self[::-1])
 
     def sort(self, *, key=None, reverse=False):
-        self._become(OVERLOADS[sorted](self, key=key, reverse=reverse))
+        self._replace_items(OVERLOADS[sorted](self, key=key, reverse=reverse))
 
-    def _become(self, other):
+    def _replace_items(self, other):
         self._changing()
         if isinstance(other, List) and other.value is not None:
             self._into_graph()
@@ -306,7 +306,7 @@ def _dtype(spec):
 
 
 def spec_of(staging, value):
-    """The spec of a value."""
+    """Returns the spec of a value."""
     if isinstance(value, torch.Tensor):
         return specs.Tensor(staging.value_of(value).type)
     if scalars.is_staged(value) or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -329,7 +329,7 @@ def spec_of(staging, value):
 
 
 def lower(staging, value, spec):
-    """The operands that hold a value of this spec, computed in the current region."""
+    """Returns the operands that hold a value of this spec, computed in the current region."""
     if isinstance(spec, specs.Constant):
         return []
     if isinstance(value, MaybeNone):
@@ -384,7 +384,7 @@ def hold(staging, value):
 
 
 def build(staging, spec, values):
-    """The value of a spec from an iterator of the graph's values."""
+    """Returns the value of a spec from an iterator of the graph's values."""
     if isinstance(spec, specs.Constant):
         return spec.value
     if isinstance(spec, specs.Optional):
@@ -405,7 +405,7 @@ def build(staging, spec, values):
 
 
 def unpacked(spec, value):
-    """The Python list for a result of the graph: its elements with their structure."""
+    """Returns the Python list for a result of the graph: its elements with their structure."""
     if isinstance(spec, specs.Growing) and isinstance(spec.element, (specs.Packed, specs.Growing)):
         return [unpacked(spec.element, item) for item in value]
     return _in_tree(spec.tree, iter(value)) if isinstance(spec, specs.Packed) else value
@@ -425,5 +425,5 @@ def _of_kind(spec, children):
 
 
 def is_record(value):
-    """Whether a value is a named tuple of Python or torch."""
+    """Returns whether a value is a named tuple of Python or torch."""
     return isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__ == "torch.return_types")

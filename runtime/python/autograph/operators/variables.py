@@ -20,6 +20,8 @@ UNBOUND = _unbound_local()
 
 
 def ld(v):
+    """Returns the value of a variable that the code reads. Raises `UnboundLocalError` if the variable is unbound; if it is
+    unbound on some paths only, the graph raises on these paths."""
     if isinstance(v, Undefined):
         raise UnboundLocalError(UNBOUND.format(v.symbol_name))
     if isinstance(v, Maybe):
@@ -28,7 +30,7 @@ def ld(v):
 
 
 def _checked(maybe):
-    """The value where it is bound; the graph raises where it is not."""
+    """Returns the value of a variable. On the paths on which it is unbound, the graph raises an `UnboundLocalError`."""
     if not isinstance(maybe.absent, Undefined):
         return maybe
     staging = current()
@@ -44,6 +46,7 @@ def _checked(maybe):
 
 
 def ldu(load_v, name):
+    """Returns the value that `load_v` reads; `Undefined` if the variable, attribute or element does not exist."""
     try:
         return load_v()
     except (KeyError, AttributeError, NameError, IndexError):
@@ -51,20 +54,20 @@ def ldu(load_v, name):
 
 
 def returned(value):
-    """The return value of a function, given the value that its `return` statements left."""
+    """Returns the return value of a function, given the value that its `return` statements left."""
     if isinstance(value, UndefinedReturnValue):
         return None
     return value
 
 
-def on_every_path(staging, maybe, name):
-    """The return value of a function that returns a value on some paths and None on others. Staged code cannot continue
-    with both, so one is assumed: the result for the usual sizes, or for the arguments of this call."""
+def resolve_return(staging, maybe, name):
+    """Returns the return value of a function that returns a value on some paths and None on others. Staged code cannot
+    continue with both, so one is assumed: the result for the usual sizes, or for the arguments of this call."""
     flag = scalars.lower(staging, maybe.flag)
     has_value = staging.sizes.decided(flag, any_integer=True)
     if has_value is None:
         has_value = staging.probe(flag)
-        if has_value is None:  # below a condition or in a loop: the assumption for the last call of the function
+        if has_value is None:  # below a staged condition or in a loop: the answer for the function's previous call
             has_value = staging.answers.get(name, True)
         if has_value:
             staging.assume(flag, f"`{name}` returns a value")

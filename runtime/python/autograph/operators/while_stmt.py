@@ -6,43 +6,43 @@ from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..record.ops import FOR, WHILE
 from ..record.types import INT
-from . import passages, specs
-from .carry import Carry, peel
-from .regions import condition, decided_if_refused, variables
+from . import outcomes, specs
+from .carry import Carry, require_first_iteration
+from .regions import condition, decided_on_error, variables
 
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
-    staging, passage, count = current(), profile.passed("while"), 0
+    staging, execution, count = current(), profile.execution("while"), 0
     while True:
-        continues = _continues(staging, test, passage, count)
+        continues = _continues(staging, test, execution, count)
         if is_condition(continues):
             limit = opts.get("maximum_iterations")
-            with decided_if_refused(staging):
+            with decided_on_error(staging):
                 return _staged(staging, test, body, get_state, set_state, symbol_names, limit)
         if not continues:
             break
         body()
         count += 1
-    if passage is not None:
-        passage.done(count)
+    if execution is not None:
+        execution.report(count)
     return None
 
 
-def _continues(staging, test, passage, count):
-    """The loop condition after `count` iterations: a staged boolean, or its value: for the
-    arguments of this call (decided), or the profiled one (assumed)."""
+def _continues(staging, test, execution, count):
+    """Returns the loop condition after `count` iterations. It is a staged boolean, unless its value is decided for the
+    arguments of this call or assumed from profiled calls."""
     if staging is not None and spans.current() in staging.decisions:
         return _decided(staging, test)
-    if passage is None or passage.expected is None:
+    if execution is None or execution.expected is None:
         return _condition(test)
     continues = test()
     if not is_condition(continues):
         return continues
-    return passages.followed(passage, condition(staging, continues, "the loop"), count < passage.expected)
+    return outcomes.assumed(execution, condition(staging, continues, "the loop"), count < execution.expected)
 
 
 def _decided(staging, test):
-    """The value of the condition for the arguments of this call, or the staged condition if the value is unknown."""
+    """Returns the value of the condition for the arguments of this call, or the staged condition if the value is unknown."""
     continues = test()
     answer = staging.decided(condition(staging, continues, "the loop")) if is_condition(continues) else None
     return continues if answer is None else answer
@@ -73,7 +73,7 @@ def _staged(staging, test, body, get_state, set_state, names, limit, peeled=Fals
         set_state(init)
         if peeled:
             raise
-        peel(staging, condition(staging, test(), "the loop"), unstable)
+        require_first_iteration(staging, condition(staging, test(), "the loop"), unstable)
         body()
         limit = None if limit is None else limit - 1
         return _staged(staging, test, body, get_state, set_state, names, limit, peeled=True)
@@ -93,6 +93,7 @@ def _staged(staging, test, body, get_state, set_state, names, limit, peeled=Fals
 
 
 def _always(staging, carry):
+    """Returns the region of a loop condition that is always true."""
     with staging.record.new_region() as region:
         carry.install(region)
         region.results = [True]

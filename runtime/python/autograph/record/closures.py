@@ -1,4 +1,4 @@
-"""Closure conversion of the functions of a record: outer values that they use become parameters in the graph."""
+"""Closure conversion of the functions of a record: the outer values that they use become parameters in the graph."""
 
 from .nodes import Value
 from .ops import Call
@@ -31,8 +31,8 @@ class _Body:
 
 
 def closures(region):
-    """The functions called in a region, directly or by each other, and for each the outer values that it or its callees
-    use. A nested function comes before the one that contains it."""
+    """Returns the functions that are called in a region, directly or by each other. Maps each to the outer values that it or
+    its callees use. A nested function comes before the function that contains it."""
     bodies, pending = {}, list(_Body(region).calls)
     while pending:
         function = pending.pop()

@@ -5,13 +5,13 @@ from .ops import FOR, IF, LIST_APPEND, LIST_FILLED, LIST_INSERT, LIST_NEW, LIST_
 
 
 def known(value):
-    """The length of a list; None if it is only known when the graph runs."""
+    """Returns the length of a list; None if it is known only when the graph runs."""
     base, count = _derivation(value, {})
     return count if base is None else None
 
 
 def _derivation(value, found):
-    """The list from which this list was derived, and the number of items added since then. The base is None for a list
+    """Returns the list from which this list was derived, and the number of items added since then. The base is None for a list
     that was created in the graph, and `_UNKNOWN` if it cannot be determined. `found` caches the derivations of results of
     regions: without it, the time would be exponential in the number of consecutive `if`s that extend the list."""
     count = 0
@@ -59,7 +59,7 @@ def _of_region(region, at, found):
 
 
 def _iterations(node):
-    """The number of iterations of a loop; None if it is unknown or the loop may exit early."""
+    """Returns the number of iterations of a loop; None if it is unknown or the loop may exit early."""
     bounds = node.args[:3]
     if len(node.regions) > 1 or any(type(bound) is not int for bound in bounds) or bounds[2] == 0:
         return None

@@ -7,20 +7,21 @@ _MARK_OR_ITS_REPR = re.compile(r"(\ue000|\\ue000)[0-9]+(\ue001|\\ue001)")
 
 
 def mark(index):
-    """The placeholder for the value with this index."""
+    """Returns the placeholder for the value with this index."""
     return f"\ue000{index}\ue001"
 
 
 def exist(text):
+    """Returns whether a text contains a mark."""
     return "\ue000" in text
 
 
 def split(text):
-    """The literal parts of a text, and the indexes of the values between them."""
+    """Splits a text into its literal parts and the indexes of the values between them."""
     parts = _MARK.split(text)
     return parts[::2], [int(index) for index in parts[1::2]]
 
 
 def elided(text):
-    """The text, or its `repr`, with `…` in place of each value."""
+    """Returns the text, or its `repr`, with `…` in place of each value."""
     return _MARK_OR_ITS_REPR.sub("…", text)

@@ -1,7 +1,8 @@
 """The record of a trace: values, nodes and regions in program order.
 
-The record is kept until the whole function has been traced: a branch may need further nodes after the other one is
-traced (`x = 1` in the first, `x = 0.5` in the second), and a loop is traced again when the type of its state changes.
+The graph is built only when the whole function has been traced. Until then, the record can change: a branch may need
+further nodes when the other one has been traced (`x = 1` in the first, `x = 0.5` in the second), and a loop is traced again
+if the type of its state changes.
 """
 
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from typing import Optional
 
 
 class Value:
+    """A result of a node, or a parameter of a region."""
+
     __slots__ = ("type", "region", "name", "node")
 
     def __init__(self, type, region, name="", node=None):
@@ -38,6 +41,9 @@ class Node:
 
 
 class Region:
+    """The nodes of a function, a branch or a loop, with its parameters and results. `memo` caches values that nodes of the
+    region compute; `open` is true while nodes are added to the region or to a region inside it."""
+
     __slots__ = ("parent", "params", "nodes", "results", "open", "depth", "scalars", "memo")
 
     def __init__(self, parent: Optional["Region"]):

@@ -1,8 +1,7 @@
-"""The operations of nodes. Each operation is one object, created when its module is imported, so a wrong name is an
-error at import. The operation for an operator of torch is created from its schema.
+"""The operations of nodes. Each operation is an object that is created when its module is imported, so a wrong name is an
+error at import. The operation for an operator of torch is created from the operator's schema.
 
-Operations whose parameter is a Python object or is known only when the graph is built (`Call`, `Raise`, `Callback`,
-`Gradient`) are classes of this module.
+The classes of this module are operations with a parameter that is a Python object or known only when the graph is built.
 """
 
 from typing import Any, NamedTuple
@@ -44,7 +43,7 @@ class Call(NamedTuple):
 
 
 class Raise(NamedTuple):
-    """Raises an exception of this class."""
+    """Raises an exception. `kind` is its class, or a callable that creates it."""
 
     kind: Any
 
@@ -60,7 +59,7 @@ class Callback(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """`torch.autograd.grad`: outputs, their gradients, and inputs."""
+    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs."""
 
     create_graph: bool
     allow_unused: bool
@@ -70,7 +69,7 @@ _OF_TORCH = {}  # OpOverload -> Op
 
 
 def of_torch(operator):
-    """The operation that calls an operator of torch, such as `torch.ops.aten.add.Tensor`."""
+    """Returns the operation that calls an operator of torch, such as `torch.ops.aten.add.Tensor`."""
     op = _OF_TORCH.get(operator)
     if op is None:
         op = _OF_TORCH[operator] = Op.of_torch(operator)
@@ -78,11 +77,11 @@ def of_torch(operator):
 
 
 def operator_of(op):
-    """The operator of torch that an operation calls; None for other operations."""
+    """Returns the operator of torch that an operation calls; None for other operations."""
     return op.overload if isinstance(op, Op) else None
 
 
 def is_aten(op):
-    """Whether an operation calls an operator of ATen."""
+    """Returns whether an operation calls an operator of ATen."""
     operator = operator_of(op)
     return operator is not None and operator.namespace == "aten"

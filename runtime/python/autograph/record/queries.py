@@ -9,23 +9,23 @@ _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def has_gradient(region):
-    """Whether a region, or a function called in it, computes a gradient."""
+    """Returns whether a region, or a function called in it, computes a gradient."""
     return any(isinstance(node.op, Gradient) for node in _nodes(region, set()))
 
 
 def has_random(region):
-    """Whether a region, or a function called in it, draws random numbers."""
+    """Returns whether a region, or a function called in it, draws random numbers."""
     return any(_is_random(operator_of(node.op)) for node in _nodes(region, set()))
 
 
 def has_effects(region):
-    """Whether a region, or a function called in it, prints or calls Python for an effect."""
+    """Returns whether a region, or a function called in it, prints or calls a Python function that may have effects."""
     return any(map(_is_effect, _nodes(region, set())))
 
 
 def called_for_effects(region):
-    """The numbers of the Python functions that a region, or a function called in it, calls for an effect other than
-    output."""
+    """Returns the indexes of the Python functions with effects other than output that a region, or a function called in it,
+    calls."""
     effects = [node.op for node in _nodes(region, set()) if isinstance(node.op, Callback)]
     return {op.number for op in effects if not (op.is_pure or op.prints)}
 
@@ -35,14 +35,14 @@ def _is_effect(node):
 
 
 def checks_first(region, messages):
-    """Whether the assertions with these messages come before the first effect, so that a run that fails one of them has
-    had no effect."""
+    """Returns whether all assertions with these messages precede the first effect, so that a run that fails one of them has no
+    effect."""
     return not checked_late(region, messages, ())
 
 
 def checked_late(region, messages, undone):
-    """Those of the messages whose assertion follows an effect. Calls of the Python functions in `undone` do not count,
-    because their effects are undone if the run fails."""
+    """Returns those of the messages whose assertions follow an effect. Calls of the Python functions in `undone` are no
+    effects, because they are undone if the run fails."""
     found, has_effect = set(), False
     for node in region.nodes:
         inside = [node, *(n for inner in node.regions for n in _nodes(inner, set()))]
@@ -55,7 +55,7 @@ def checked_late(region, messages, undone):
 
 
 def overwrites(region):
-    """Whether a region, or a function called in it, has a write that autograd does not record."""
+    """Returns whether a region, or a function called in it, has an in-place write that autograd does not record."""
     return any(node.op == OVERWRITTEN for node in _nodes(region, set()))
 
 
@@ -64,12 +64,12 @@ def _is_random(operator):
 
 
 def all_nodes(region):
-    """The nodes of a region and of the functions called in it."""
+    """Returns the nodes of a region and of the functions called in it."""
     return _nodes(region, set())
 
 
 def _nodes(region, seen):
-    """All nodes of a region and of the functions called in it, each once."""
+    """Yields all nodes of a region and of the functions called in it, each once."""
     seen.add(region)
     for node in region.nodes:
         yield node
@@ -79,8 +79,8 @@ def _nodes(region, seen):
 
 
 def solve(found, value, parts, compute):
-    """Adds `found[value] = compute(value)`. The entries for the parts of `value` are added first, each once, and without
-    recursion."""
+    """Computes `found[value] = compute(value)`, after the entries for the parts of `value`. Each entry is computed once.
+    There is no recursion, so parts can be nested deeply. Returns the entry."""
     pending = [value]
     while pending:
         missing = [part for part in parts(pending[-1]) if part not in found]
@@ -94,7 +94,7 @@ def solve(found, value, parts, compute):
 
 
 def is_used(record, value):
-    """Whether a node uses a value."""
+    """Returns whether a node uses a value."""
     region, found = record.region, set()
     while region is not None:
         for node in region.nodes:
@@ -116,13 +116,13 @@ def depend_on(record, inputs, outputs):
 
 
 def earlier_values(value):
-    """The values that a tensor with this value may have had before while autograd regards it as unchanged: on some path
-    through conditions and loops of the graph it is not changed, or autograd has not recorded the change."""
+    """Returns the earlier values of a tensor that may still be its value for autograd: on some path through conditions and
+    loops of the graph the tensor is not changed, or autograd has not recorded the change."""
     return _closure([value], _before) - {value}
 
 
 def sources(values, without):
-    """The values from which others are computed with a gradient, not counting those from which `without` is computed."""
+    """Returns the values on which `values` depend with a gradient. Dependencies through `without` do not count."""
     return _closure(values, lambda value, params: () if value is without else _operands(value, params))
 
 
@@ -152,8 +152,8 @@ def _operands(value, params):
 
 
 def _on_paths(value, params):
-    """The values that a result of a condition or loop, or a parameter of a loop, has on the possible paths; None for
-    other values. Adds the parameters of the loop to `params`."""
+    """Returns the values that a result of a condition or loop, or a parameter of a loop, may have; None for other values. For
+    a result of a loop, adds the parameters of the loop to `params`."""
     node = value.node
     if node is None:
         return params.get(value, ())
@@ -168,7 +168,7 @@ def _on_paths(value, params):
 
 
 def _stops_gradient(node):
-    """Whether gradients do not propagate through a node."""
+    """Returns whether gradients do not propagate through a node."""
     if isinstance(node.op, Gradient):
         return not node.op.create_graph
     return node.op == _DETACH or not node.grad and is_aten(node.op)

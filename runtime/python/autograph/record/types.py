@@ -1,4 +1,4 @@
-"""The types of values: tensors, numbers, lists and tuples. The runtime's graphs have the same types."""
+"""The types of values: tensors, numbers, lists and tuples. They are the types of the runtime's graphs."""
 
 from .._runtime import ListType, TensorType, TupleType, Type, dtype_names
 
@@ -14,12 +14,12 @@ DTYPES = dtype_names()
 
 
 def is_differentiable(dtype):
-    """Whether a tensor of this dtype can have a gradient."""
+    """Returns whether a tensor of this dtype can have a gradient."""
     return dtype.is_floating_point or dtype.is_complex
 
 
 def gradient_type(type):
-    """The type of the gradient of a value; None if it has none."""
+    """Returns the type of the gradient of a value; None if it has none."""
     if isinstance(type, TensorType):
         return type if is_differentiable(type.dtype) else None
     if isinstance(type, ListType):

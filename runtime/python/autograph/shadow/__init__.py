@@ -5,6 +5,6 @@
     comparison   the first difference between two values, with its path
     gradients    the gradients of both results with respect to all tensors that require one
     surroundings random number generators, and printed output
-    lines        the line of the user's code to which a difference belongs
+    lines        the line of the user's code that causes a difference
     check        one call in shadow mode
 """

@@ -13,12 +13,12 @@ from .copies import Copies
 from .surroundings import printing, random_state, set_random_state
 from .tensors import NotCopied
 
-_SAID = set()
+_WARNINGS = set()
 
 
 def call(name, function, run, args, kwargs, eagerly):
-    """Runs eager Python on copies and then the graph, and compares their effects. `run` runs the graph; in the context
-    `eagerly`, staged functions run as ordinary Python."""
+    """Runs eager Python on copies and then the graph, and compares their effects. `run` runs the graph. `eagerly` is a
+    context in which staged functions run as ordinary Python."""
     try:
         copies = Copies()
         on_copies = copies.copy(function)  # a method is bound to the copy of its object
@@ -26,10 +26,10 @@ def call(name, function, run, args, kwargs, eagerly):
         copies.finish()
     except (NotCopied, RecursionError) as error:
         reason = str(error) if isinstance(error, NotCopied) else "objects that are nested too deeply"
-        _say(f"calls of `{name}` are not verified: {reason} cannot be copied")
+        _warn_once(f"calls of `{name}` are not verified: {reason} cannot be copied")
         return run(*args, **kwargs)
     for shared in copies.shared:
-        _say(f"`{name}` is verified, but {shared} cannot be copied: eager Python and the graph use the same object")
+        _warn_once(f"`{name}` is verified, but {shared} cannot be copied: eager Python and the graph use the same object")
     eager = _Eager(on_copies, copied, copies, eagerly)
     with _warnings_after(), printing(True) as printed:
         try:
@@ -47,7 +47,7 @@ def call(name, function, run, args, kwargs, eagerly):
 
 @contextlib.contextmanager
 def _warnings_after():
-    """Shows warnings at the end: they are not part of the printed output."""
+    """Shows the warnings of this block at its end, so that they are not part of the printed output."""
     try:
         with warnings.catch_warnings(record=True) as found:
             yield
@@ -85,6 +85,8 @@ class _Eager:
 
 
 class _Printed(Difference):
+    """A difference of the printed output."""
+
     def __init__(self, path, text, span):
         super().__init__(path, text)
         self.span = span
@@ -101,6 +103,8 @@ def _compare_errors(name, eager, error):
 
 
 def _compare(eager, copies, result, arguments, printed):
+    """Compares the outcome of a run with that of eager Python: results, arguments, state, output, random numbers and
+    gradients."""
     if eager.error is not None:
         kind = type(eager.error).__name__
         raise Difference("the error", f"eager Python raised {kind}: {eager.error}")
@@ -158,7 +162,7 @@ def _compare_output(graph, eager):
         raise _Printed("the printed output", f"{mine.text!r} instead of {theirs.text!r}", None)
 
 
-def _say(message):
-    if message not in _SAID:
-        _SAID.add(message)
+def _warn_once(message):
+    if message not in _WARNINGS:
+        _WARNINGS.add(message)
         warnings.warn(message, stacklevel=6)

@@ -1,4 +1,4 @@
-"""The first difference between the values that a graph and eager Python computed."""
+"""Finds the first difference between the values that a graph and eager Python have computed."""
 
 import collections
 import math
@@ -11,7 +11,8 @@ import torch
 from .._runtime import Callable
 from ..conversion.converter import is_cache
 
-#: Relative and absolute tolerance of Python numbers: as for `float32`, because they are often elements of tensors.
+#: The relative and the absolute tolerance for Python numbers. They are those of `float32`, because such numbers often come from
+#: tensors.
 TOLERANCE = 1.3e-6, 1e-5
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
 _HISTORY = re.compile(r",\s+(grad_fn=<\w*>|requires_grad=True)")
@@ -27,8 +28,8 @@ class Difference(Exception):
 
 
 class Comparison:
-    """Compares values of the graph with values of eager Python. Each object of one side corresponds to one object of
-    the other side. `originals` and their copies in `memo` are the first pairs."""
+    """Compares values of the graph with values of eager Python. Each object of the graph must correspond to one object of
+    eager Python. `originals` correspond to their copies in `memo`."""
 
     def __init__(self, originals, memo):
         self._to_eager = {id(original): id(memo[id(original)]) for original in originals if id(original) in memo}
@@ -91,8 +92,8 @@ class Comparison:
             yield from _attributes(graph, eager, path)
 
     def _same_object(self, graph, eager, path):
-        """Checks that two places hold the same object if and only if they do in eager Python. A tensor may also be a
-        copy, because a staged branch that selects one of two tensors returns a copy."""
+        """Checks that two places hold the same object if and only if they do so in eager Python. Two places may also hold
+        copies of one tensor, because a staged branch that selects one of two tensors returns a copy."""
         known = self._to_eager.setdefault(id(graph), id(eager))
         if known != id(eager):
             raise Difference(path, "one object in two places, where eager Python has two")
@@ -109,6 +110,7 @@ def _waited(value):
 
 
 def _tensors(graph, eager, path):
+    """Compares two tensors. Yields their gradients for comparison."""
     for what in ("dtype", "shape", "device", "layout", "requires_grad"):
         a, b = getattr(graph, what), getattr(eager, what)
         if a != b:
@@ -146,6 +148,7 @@ def _entries(graph, eager, path):
 
 
 def _attributes(graph, eager, path):
+    """Yields the attributes of two objects for comparison."""
     first, second = (getattr(value, "__dict__", None) for value in (graph, eager))
     if isinstance(first, dict):
         for name in [*first, *(name for name in second if name not in first)]:
@@ -164,7 +167,7 @@ def _attributes(graph, eager, path):
 
 
 def _reduced(graph, eager, path):
-    """The state of an object whose class is written in C: an iterator, an array, a generator of random numbers."""
+    """Compares the states of two objects whose class is written in C, such as iterators and arrays."""
     try:
         first, second = graph.__reduce_ex__(4), eager.__reduce_ex__(4)
     except Exception:  # any exception means that the state cannot be read
@@ -190,7 +193,7 @@ def _cells(graph, eager, path):
 
 
 def texts(graph, eager):
-    """Whether two printed texts are equal, except for rounding errors in numbers. The tensors that a graph prints have
+    """Returns whether two printed texts are equal, except for rounding errors in numbers. The tensors that a graph prints have
     no history."""
     eager = _HISTORY.sub("", eager)
     graph = _HISTORY.sub("", graph)
@@ -203,7 +206,7 @@ def texts(graph, eager):
 
 
 def _printed_close(a, b):
-    """Numbers that were rounded for printing may differ by one in the last digit."""
+    """Returns whether two printed numbers differ at most by one in the last digit, because they were rounded for printing."""
     digits = min(len(text.lower().partition("e")[0].partition(".")[2]) for text in (a, b))
     return math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1.01 * 10**-digits)
 

@@ -1,8 +1,8 @@
 """Copies of all Python state that a call can reach: arguments, variables of enclosing functions, globals, attributes of
 classes and modules, and default values.
 
-Functions, classes and modules are not copied, since code compares them by identity. Instead, the variables that they
-hold are *slots*: while eager Python runs, a slot holds the copy, and afterwards the original again."""
+Functions, classes and modules are not copied, because code compares them by identity. Instead, their variables are *slots*:
+while eager Python runs, a slot holds a copy, and afterwards it holds the original again."""
 
 import collections
 import contextlib
@@ -37,7 +37,8 @@ _GROUPS = (torch.distributed.ProcessGroup,) if torch.distributed.is_available() 
 
 
 class Slot:
-    """A variable in a dictionary (globals), a class, a cell or a function, where Python finds it by its name."""
+    """A variable in a dictionary (globals), a class, a cell or a function. `after` is its value after eager Python has
+    run."""
 
     __slots__ = ("owner", "name", "original", "copy", "after")
 
@@ -97,8 +98,8 @@ class Copies:
         self._names = set()
 
     def finish(self):
-        """Copies the attributes of modules that the code names, until the code in these attributes names no further
-        ones."""
+        """Copies the attributes of modules that the code names. The code in these attributes may name further ones, so this
+        is repeated until there are none."""
         done = -1
         while done != len(self._names) + len(self._modules):
             done = len(self._names) + len(self._modules)
@@ -142,6 +143,8 @@ class Copies:
         return result
 
     def _copied(self, value, kind):
+        """Copies a value that is not in the memo yet. Functions, classes and cells are not copied: their variables
+        and attributes are saved as slots instead."""
         if isinstance(value, torch.Tensor):
             return self.tensors.copied(value, self.memo)
         if kind is types.FunctionType:
@@ -181,6 +184,8 @@ class Copies:
         return self._object(value, kind)
 
     def _object(self, value, kind):
+        """Copies an object as `copy.deepcopy` does. An object that cannot be copied is shared with eager Python; an
+        iterator cannot be shared and raises `NotCopied`."""
         for base in kind.__mro__:
             self._class(base)
         if isinstance(value, io.StringIO | io.BytesIO):
@@ -205,6 +210,7 @@ class Copies:
             return value
 
     def _rebuilt(self, value, function, args, state=None, items=None, pairs=None, setter=None):
+        """Creates the copy of an object from the parts that `__reduce_ex__` returns."""
         result = function(*[self.copy(arg) for arg in args])
         self.memo[id(value)] = result
         if state is not None:
@@ -236,6 +242,7 @@ class Copies:
         slot.copy = slot.original if slot.original is MISSING else self.copy(slot.original)
 
     def _function(self, function):
+        """Saves the variables, defaults and attributes of a function as slots."""
         self.memo[id(function)] = function
         self.kept.append(function)
         is_users = is_user_code(function)
@@ -268,14 +275,15 @@ class Copies:
     def _module(self, module):
         if id(module) not in self._seen:
             self._seen.add(id(module))
-            if _is_users_module(module.__name__) and getattr(module, "__file__", None):
+            if _is_user_module(module.__name__) and getattr(module, "__file__", None):
                 self._modules.append(module)
 
     def _class(self, kind):
+        """Saves the attributes of a user's class and of its bases as slots."""
         if id(kind) in self._seen:
             return
         self._seen.add(id(kind))
-        if not _is_users_module(kind.__module__) or not is_heap_type(kind):
+        if not _is_user_module(kind.__module__) or not is_heap_type(kind):
             return
         if isinstance(kind, enum.EnumMeta):
             return
@@ -299,6 +307,6 @@ def _variables(scope):
 
 
 @functools.lru_cache(maxsize=None)
-def _is_users_module(name):
+def _is_user_module(name):
     first = name.partition(".")[0]
     return first not in _LIBRARIES and first not in sys.stdlib_module_names or first == "__main__"

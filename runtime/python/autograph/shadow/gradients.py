@@ -27,7 +27,7 @@ def of_results(graph, eager, leaves):
 
 
 def _by_originals(gradients, edges):
-    """The gradients of eager Python with respect to the caller's tensors. If the caller computed a tensor `b` from a
+    """Returns the gradients of eager Python with respect to the caller's tensors. If the caller computed a tensor `b` from a
     tensor `a`, the gradient of `b` is propagated to `a`, because the copies of both do not depend on each other."""
     if all(isinstance(edge, torch.Tensor) for edge in edges):
         return gradients

@@ -1,10 +1,12 @@
-"""The line of the user's code to which a difference belongs."""
+"""Finds the line of the user's code that causes a difference."""
 
 import dis
 import re
 import sys
 
+
 def of_function(function):
+    """Returns the span of the first line of a function."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
 
@@ -36,8 +38,8 @@ _STORES = ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR")
 
 
 def of_state(path, returns, code):
-    """The line that changes a variable or attribute: the first line that assigns to the last name in its path, or else
-    the first line with that name."""
+    """Returns the line that changes a variable or attribute: the first line that assigns to the last name in its path. If
+    there is none, the first line with that name."""
     names = [name for name in re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'|\.grad\b", " ", path)) if name]
     ran = [known for known in code if known in returns.ran] or code
     for name in reversed(names):

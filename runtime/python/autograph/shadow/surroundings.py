@@ -11,7 +11,7 @@ from ..tracing.tracebacks import line_outside
 
 
 def random_state():
-    """The state of all global random number generators."""
+    """Returns the state of all global random number generators."""
     numpy = sys.modules.get("numpy")
     return {
         "torch": torch.get_rng_state(),
@@ -31,7 +31,7 @@ def set_random_state(state):
 
 
 class Output(io.TextIOBase):
-    """Keeps the written text with the frame that wrote it, and passes it on to another file if there is one."""
+    """Records the written text with the lines that wrote it, and also writes it to another file if there is one."""
 
     def __init__(self, file=None):
         super().__init__()
@@ -58,7 +58,7 @@ class Output(io.TextIOBase):
 
 @contextlib.contextmanager
 def printing(passes_on):
-    """Keeps the printed output, of `sys.stdout` and `sys.stderr`."""
+    """Records the output of this block to `sys.stdout` and `sys.stderr`. If `passes_on`, the output is also written."""
     out, error = (Output(file if passes_on else None) for file in (sys.stdout, sys.stderr))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         yield out, error

@@ -18,6 +18,8 @@ class Tensors:
         self.leaves = []
 
     def copied(self, tensor, memo):
+        """Copies a tensor with its gradient, hooks and attributes. A copy that requires a gradient starts a history
+        of its own."""
         if torch.nn.parameter.is_lazy(tensor):
             memo[id(tensor)] = result = type(tensor)(tensor.requires_grad, tensor.device, tensor.dtype)
             return result

@@ -10,10 +10,10 @@ _NUMBERS = itertools.count()
 
 
 def load(tree, name="loaded", **variables):
-    """A module with the definitions of a tree, which may use the given variables.
+    """Returns a module with the definitions of a tree, which may use the given variables.
 
-    Tracebacks, debuggers and `@ag.function` see the text of the tree. It is the attribute `__text__` of the module, and maps
-    its lines to the user's code."""
+    Tracebacks, debuggers and `@ag.function` find the text of the tree. It is also the attribute `__text__` of the module, a
+    `Text` that maps its lines to the user's code."""
     text = unparse(tree)
     path = f"<{name} {next(_NUMBERS)}>"
     linecache.cache[path] = len(text), None, text.splitlines(keepends=True), path

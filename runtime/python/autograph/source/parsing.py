@@ -1,4 +1,4 @@
-"""From functions, classes and text to trees."""
+"""Parses functions, classes and text: returns their syntax trees."""
 
 import ast
 import functools
@@ -14,7 +14,7 @@ TEXT = "<text>"
 
 
 def parse(entity):
-    """The tree of a function, method, class or text, in an `ast.Module`.
+    """Returns the tree of a function, method, class or text, in an `ast.Module`.
 
     Raises a `ConversionError` if there is no source text, and a `SyntaxError` for an invalid text."""
     if isinstance(entity, str):
@@ -33,8 +33,8 @@ def parse(entity):
 
 
 def _parsed(text, path, first):
-    """The tree of a definition, which may be indented. Removing the indentation would change strings of several lines,
-    so an indented definition is parsed in an `if`."""
+    """Returns the tree of a definition, which may be indented. An indented definition is parsed inside an `if`, because
+    removing the indentation would change strings of several lines."""
     if not text[:1].isspace():
         return mark(ast.parse(text), text, path, first)
     tree = mark(ast.parse("if True:\n" + text), "if True:\n" + text, path, first - 1)
@@ -54,7 +54,7 @@ def _unwrapped(entity):
 
 
 def _lambda(tree, function):
-    """The only lambda of a statement that has the code of a function."""
+    """Returns the lambda in a statement that has the parameters of a function. Raises an error unless there is exactly one."""
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -69,7 +69,7 @@ def _lambda(tree, function):
 
 
 def quote(text):
-    """The tree of a piece of code: an expression, or a list of statements. `return` and the like are allowed.
+    """Returns the tree of a piece of code: an expression, or a list of statements, which may contain `return` and `break`.
 
     >>> ast.dump(quote("a + 1").op)
     'Add()'

@@ -14,12 +14,12 @@ class Place(NamedTuple):
     end_column: int
 
 
-#: The attribute of a node that stores its place. `copy.deepcopy` and `ast.copy_location` of a rewrite keep it.
+#: The attribute of a node that stores its place. `copy.deepcopy` copies it.
 _ATTRIBUTE = "ag_place"
 
 
 def place_of(node):
-    """The place of a node; None if it was created by a rewrite."""
+    """Returns the place of a node; None if it was created by a rewrite."""
     return getattr(node, _ATTRIBUTE, None)
 
 

@@ -9,12 +9,12 @@ from .places import place_of, set_place
 
 
 def template(code, **replacements):
-    """The statements of a text, with code in place of names.
+    """Returns the statements of a text, with code in place of names.
 
-    A replacement is a name as a string, an expression, a statement, or a list or tuple of them. A statement that consists
-    of the name can be any of them. In parameters and arguments, a list stands for several of them; elsewhere in an
-    expression, and as the name of a definition, an attribute or a keyword, there is exactly one. The replacements are
-    copied, so that one can be used several times.
+    A replacement is a name (a string), an expression, a statement, or a list or tuple of these. Any replacement can stand
+    for a statement that consists of the name. A list of names or expressions can stand for parameters or arguments. In all
+    other places (in an expression; as the name of a definition, an attribute or a keyword) the replacement must be one
+    expression or name. Replacements are copied, so a name can occur several times.
 
     Raises a `ValueError` if a name does not occur in the text, or if its replacement does not fit."""
     tree = parse(code) if isinstance(code, str) else copy.deepcopy(code)
@@ -27,7 +27,7 @@ def template(code, **replacements):
 
 
 def _checked(name, value):
-    """The replacement as a list of nodes."""
+    """Returns the replacement as a list of nodes."""
     items = list(value) if isinstance(value, (list, tuple)) else [value]
     if isinstance(value, ast.Module):
         items = value.body
@@ -82,7 +82,7 @@ class _Filler(ast.NodeTransformer):
         return found[0]
 
     def _name(self, name):
-        """The new name of a definition, an attribute or a keyword."""
+        """Returns the new name of a definition, an attribute or a keyword."""
         node = self._one(name, ast.Name, "a name")
         return name if node is None else node.id
 
@@ -150,7 +150,7 @@ _TARGETS = ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Star
 
 
 def _located(node, at):
-    """A node in the place of another one. A node without a place of its own has the place of the name."""
+    """Returns a node that replaces the name `at`. Nodes in it that have no place of their own get the place of the name."""
     for inner in ast.walk(node):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, at)

@@ -7,8 +7,8 @@ from .places import place_of
 
 
 class Text(str):
-    """The text of a tree. `map` has a (line, column, end line, end column, `Place`) for each node that comes from the user's
-    code, in the order of the text; lines count from one, columns from zero, in characters."""
+    """The text of a tree. `map` contains (line, column, end line, end column, `Place`) for each node that comes from the
+    user's code, in the order of the text. Lines count from one, columns from zero, in characters."""
 
     def __new__(cls, text, map):
         self = super().__new__(cls, text)
@@ -16,7 +16,7 @@ class Text(str):
         return self
 
     def place(self, line, column=0):
-        """The place from which the code at a position comes; None if it was created by a rewrite."""
+        """Returns the place from which the code at a position comes; None if it was created by a rewrite."""
         position = line, column
         around = [entry for entry in self.map if entry[:2] <= position < entry[2:4]]
         if not around:
@@ -26,7 +26,7 @@ class Text(str):
 
 
 def unparse(tree):
-    """The text of a tree, a node or a list of statements, with its source map."""
+    """Returns the text of a tree, a node or a list of statements, with its source map."""
     if isinstance(tree, list):
         tree = ast.Module(tree, [])
     text = ast.unparse(ast.fix_missing_locations(tree))
@@ -50,8 +50,8 @@ def _characters(lines, line, offset):
 
 
 def _pairs(tree, again):
-    """Pairs of equal nodes. `again` was parsed from the text of `tree`. A part whose text has another structure, such as
-    adjacent string literals, is left out."""
+    """Pairs of nodes of `tree` and of `again`, which was parsed from the text of `tree`. Parts with different structures,
+    such as adjacent string literals, are omitted."""
     pending = [(tree, again)]
     while pending:
         node, written = pending.pop()

@@ -1,20 +1,20 @@
 """Names that the code of a trace has looked up and not found: attributes that objects, classes and modules do not have, and
 variables that are not defined. The trace is valid as long as they are absent.
 
-A dictionary with as many keys as before, in which no other key is missing, has no new key. So a check compares the lengths
-and looks up the keys that have no guard themselves; only after a difference, it compares the names."""
+A dictionary that has as many keys as before, and all keys that it had before, has no new key. So a check compares the
+lengths, and looks up the keys that have no guard of their own. It compares the names only if one of these differs."""
 
 from operator import contains
 
 
 class Absent:
     def __init__(self):
-        self.scopes = {}  # id -> (dictionary, absent names or None for all, keys that need no look-up or None for all)
+        self.scopes = {}  # id -> (dictionary, absent names, keys with a guard); None in place of a set stands for all names
         self.dictionaries, self.lengths = [], []
         self.held = [], []  # dictionaries, and a key of each
 
     def add(self, scope, names, guarded):
-        """Expects that a dictionary gets none of these names; with None, no name at all."""
+        """Expects that a dictionary gets none of these names as a key. If `names` is None, it must get no key at all."""
         if names is not None and not names:
             return
         if id(scope) in self.scopes:
@@ -23,14 +23,15 @@ class Absent:
         self.scopes[id(scope)] = scope, names, guarded
 
     def done(self):
-        """Ends adding names. Also called when a dictionary has got another key: its length is the expected one then."""
+        """Records the current lengths and keys: when all names have been added, and when a dictionary has got a key that is
+        not one of the names."""
         self.dictionaries = [scope for scope, _, _ in self.scopes.values()]
         self.lengths = list(map(len, self.dictionaries))
         held = [(s, key) for s, _, guarded in self.scopes.values() if guarded is not None for key in s.keys() - guarded]
         self.held = [s for s, _ in held], [key for _, key in held]
 
     def appeared(self):
-        """Whether one of the names exists now."""
+        """Returns whether one of the names exists now."""
         if list(map(len, self.dictionaries)) == self.lengths and all(map(contains, *self.held)):
             return False
         for (scope, names, _), length in zip(self.scopes.values(), self.lengths):
@@ -40,4 +41,5 @@ class Absent:
         return False
 
     def _differs(self, scope, length):
+        """Returns whether a dictionary has got or lost a key."""
         return len(scope) != length or any(held is scope and key not in scope for held, key in zip(*self.held))

@@ -22,7 +22,7 @@ _WORLD = torch.distributed.distributed_c10d._world if torch.distributed.is_avail
 
 
 def key():
-    """The ambient state as part of a key."""
+    """Returns the ambient state as part of a key."""
     found = ambient()
     group = None if _WORLD is None else _WORLD.default_pg
     place = () if group is None else (group.rank(), group.size())
@@ -33,8 +33,8 @@ def key():
 
 @contextmanager
 def kept():
-    """Restores the settings and the random number generator at the end of a block. A trace that leaves a setting changed
-    is refused, because runs of its graph would not change the setting."""
+    """Restores the settings and the random number generator at the end of this block. Raises an error if the block has
+    changed a setting, because runs of its graph would not change it."""
     before, grad, dtype = key(), torch.is_grad_enabled(), torch.get_default_dtype()
     try:
         with torch.random.fork_rng():
@@ -57,7 +57,7 @@ def _casts():
 
 
 def _modes():
-    """The default device. Other modes are refused, because they would intercept the operations of the trace, but not
+    """Yields the default device. Other modes are refused, because they would intercept the operations of the trace, but not
     the operations of the graph."""
     for index in range(torch._C._len_torch_function_stack()):
         mode = torch._C._get_function_stack_at(index)

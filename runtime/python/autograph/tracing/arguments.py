@@ -21,14 +21,14 @@ def flatten(args, kwargs):
 
 
 def unflatten(leaves, structure):
-    """The inverse of `flatten`: (args, kwargs)."""
+    """Returns the inverse of `flatten`: (args, kwargs)."""
     if isinstance(structure, int):
         return tuple(leaves), {}
     return pytree.tree_unflatten(leaves, structure)
 
 
 def names(function, args, kwargs):
-    """The name of each leaf: its parameter and its path in the argument, such as `inputs['x'][0]`."""
+    """Returns the name of each leaf: its parameter and its path in the argument, such as `inputs['x'][0]`."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

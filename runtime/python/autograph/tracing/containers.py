@@ -10,7 +10,7 @@ _KINDS = (List, list, dict, collections.defaultdict, collections.OrderedDict)
 
 
 def containers_in(value):
-    """The lists and dictionaries in a structure, in an order that depends only on its form."""
+    """Yields the lists and dictionaries in a structure. Structures of the same form have the same order."""
     if type(value) in _KINDS:
         yield value
     elif not isinstance(value, tuple) or isinstance(value, StandIn):
@@ -20,7 +20,7 @@ def containers_in(value):
 
 
 def copies(value):
-    """The structure with a `List` in place of each list."""
+    """Returns the structure with a `List` in place of each list. Changes the dictionaries in it in place."""
     if type(value) is list:
         return List(map(copies, value))
     if type(value) in _KINDS:
@@ -32,7 +32,7 @@ def copies(value):
 
 
 class Container:
-    """A list or dictionary among the arguments, represented by its copy."""
+    """A list or dictionary among the arguments: the copy that staged code changes, and its items before the trace."""
 
     def __init__(self, staging, copy):
         staging.objects.watch_argument(copy)

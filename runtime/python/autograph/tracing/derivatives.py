@@ -1,4 +1,4 @@
-"""Derivatives of operators that the runtime has no rule for: torch's own, captured as graphs."""
+"""Derivatives of operators for which the runtime has no rule: torch's derivatives, captured as graphs."""
 
 import re
 
@@ -31,7 +31,7 @@ def derivative(outer, operator, args, types, results):
 
 
 def _not_differentiable(operator, args, message):
-    """The index of the tensor with respect to which torch refuses to differentiate. Torch's message contains the
+    """Returns the index of the tensor with respect to which torch refuses to differentiate. Torch's message contains the
     tensor's name in the schema."""
     found = re.search(r"not differentiable with respect to argument '(\w+)'", message)
     if found is None:
@@ -65,7 +65,7 @@ def _capture(outer, operator, args, types, results, without_derivative):
             types = [views.result_type(output) for output in outputs]
             seeds = [staging.emit(LIST_GET, [seeds[0], i], [type])[0] for i, type in enumerate(types)]
         differentiable = [
-            # Torch's code calls `contiguous` only if a kernel needs it, and never for tensors without data.
+            # Torch's derivatives call `contiguous` only where a kernel needs it. For tensors without data they omit the call.
             (output, contiguous(staging, staging.fresh(seed)))
             for output, seed in zip(outputs, seeds)
             if isinstance(output, torch.Tensor) and output.requires_grad and is_differentiable(output.dtype)
@@ -87,7 +87,7 @@ def _capture(outer, operator, args, types, results, without_derivative):
 
 
 def _with_tensors(arg, tensors):
-    """An argument of an operator, with a tensor in place of each value."""
+    """Returns an argument of an operator, with a tensor in place of each value."""
     if isinstance(arg, list):
         return [_with_tensors(element, tensors) for element in arg]
     return next(tensors) if isinstance(arg, Value) else arg

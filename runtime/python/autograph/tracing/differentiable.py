@@ -1,9 +1,9 @@
 """Staged functions under torch's autograd: `loss.backward()` outside reaches their arguments and captures.
 
-The graph and its gradient are partitioned into a forward graph, which saves what the backward graph needs, and a
-backward graph. A function that computes gradients itself is rarely differentiated again: its backward graph is built on
-demand, and recomputes the forward pass with the same random numbers. Derivatives of higher order (`create_graph=True`)
-recompute it too: each has its own graph, which is again a node of autograd.
+The graph and its gradient are partitioned into a forward graph and a backward graph; the forward graph saves the values
+that the backward graph needs. A function that computes gradients itself is rarely differentiated again: its backward
+graph is built on demand, and recomputes the forward pass with the same random numbers. Derivatives of higher order
+(`create_graph=True`) recompute it too. Each of them has its own graph, whose runs are nodes of autograd.
 """
 
 from contextlib import contextmanager
@@ -20,6 +20,7 @@ from . import graphs
 
 
 def is_needed(tensors):
+    """Returns whether a run with these inputs must be a node of autograd."""
     if torch.is_grad_enabled():
         for tensor in tensors:
             if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
@@ -28,8 +29,8 @@ def is_needed(tensors):
 
 
 def run(trace, tensors):
-    """Runs the graph as one node of autograd. The tensors in lists and tuples are outputs of that node. There is no node if
-    no output keeps a history, as for a step of an optimizer."""
+    """Runs the graph as one node of autograd. The tensors in lists and tuples are outputs of that node. If no output has a
+    history, as for a step of an optimizer, the run has no node."""
     needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
     if not trace.gradient(_have_history, needed):
         with torch.no_grad():
@@ -42,7 +43,7 @@ def run(trace, tensors):
 
 
 def _flat(outputs):
-    """The tensors in the outputs, and their structure; None if there are only tensors."""
+    """Returns the tensors in the outputs, and their structure; None if there are only tensors."""
     if all(isinstance(output, torch.Tensor) for output in outputs):
         return list(outputs), None
     return pytree.tree_flatten(tuple(outputs))
@@ -53,14 +54,16 @@ def _with_structure(leaves, structure):
 
 
 def _without_history(trace, tensors):
-    """The inputs, detached if no output depends on them: a backward pass must not enter their history. They may be
-    results of an earlier call that a list outside of the function holds."""
+    """Returns the inputs; those on which no output depends are detached, because a backward pass must not enter their history.
+    Such an input may be a result of an earlier call, in a list outside of the function."""
     needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
     unused = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
     return [t.detach() if index in unused else t for index, t in enumerate(tensors)]
 
 
 class Differentiable(torch.autograd.Function):
+    """Runs a graph as one node of autograd."""
+
     @staticmethod
     def forward(ctx, trace, structure, *tensors):
         ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
@@ -139,7 +142,7 @@ class MadeLeaf(torch.autograd.Function):
 
 
 def with_history(outputs, indexes):
-    """The outputs, of which those at `indexes` require a gradient even if no input does, as in eager torch."""
+    """Returns the outputs. Those at `indexes` require a gradient even if no input does, as in eager torch."""
     end = torch.empty(0, requires_grad=True)
 
     def of(leaf):
@@ -155,7 +158,8 @@ def with_history(outputs, indexes):
 
 
 def _as_distinct_tensors(leaves):
-    """The outputs, as different tensors. A tensor and its detached copy share memory, but each has its own history."""
+    """Returns the outputs, each as its own tensor object. `x` and `x.detach()` are one value of the graph, but each output
+    must have its own history."""
     seen, found = set(), []
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
@@ -166,8 +170,9 @@ def _as_distinct_tensors(leaves):
 
 
 def _seeds(ctx, seeds):
-    """The gradients of the outputs, in the structure of the outputs, and the inputs that have no gradient: inputs that
-    the run has not used, and inputs on which only outputs without a gradient depend. Missing gradients become zeros."""
+    """Returns the gradients of the outputs, in the structure of the outputs, with zeros for missing gradients; and the indexes
+    of the inputs that have no gradient. These are the inputs that the run has not used, and those on which only outputs
+    without a gradient depend."""
     if all(seed is not None for seed in seeds):
         return _with_structure(seeds, ctx.structure), ctx.unused
     given = _with_structure(seeds, ctx.structure)
@@ -185,21 +190,21 @@ def _leaves_of(part):
 
 
 def _without_seeds(trace, needed):
-    """The inputs on which no output with a gradient depends."""
+    """Returns the inputs on which no output with a gradient depends."""
     needed, seeded = needed
     inputs = [index for index, need in enumerate(needed) if need]
     return [index for index in inputs if not any(map(and_, trace.graph.differentiable_in([index]), seeded))]
 
 
 def _used(gradients, unused):
-    """The gradients, with None for the unused inputs."""
+    """Returns the gradients, with None for the unused inputs."""
     for index in unused:
         gradients[index] = None
     return gradients
 
 
 class _Inputs:
-    """The inputs of a run, for derivatives of higher order."""
+    """The inputs of a run, kept for derivatives of higher order."""
 
     __slots__ = ("_name", "_tensors", "_versions", "random")
 
@@ -214,6 +219,7 @@ class _Inputs:
         self.random = (*_random_state(drawn), python_calls.current_run()) if is_random else None
 
     def unchanged(self):
+        """Returns the tensors. Raises an error if one of them has been changed in place."""
         if self._tensors is None:
             message = f"`{self._name}` changes a tensor in place, so its gradient cannot be differentiated"
             raise StagingError(f"{message}\nhelp: return the new value instead")
@@ -225,7 +231,7 @@ class _Inputs:
 
 
 def _differentiable(ctx, seeds, unused):
-    """The gradients of the inputs, with a history."""
+    """Returns the gradients of the inputs, with a history."""
     level = ctx.trace.gradient(Level, (ctx.needed,))
     seeds = [seeds[index] for index in level.outputs]
     return _used(level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds), unused)
@@ -251,13 +257,13 @@ class Derivative(torch.autograd.Function):
 
 
 def _random_state(drawn):
-    """The state of torch's random number generator, and of those of Python and NumPy that a graph draws from."""
+    """Returns the state of torch's random number generator, and of those of Python and NumPy that a graph draws from."""
     return torch.get_rng_state(), [(generator, generator.state()) for generator in drawn]
 
 
 @contextmanager
 def _random_numbers(state):
-    """Restores the states of random number generators temporarily. Python functions are not called again: their results
+    """In this block, the random number generators have these states. Python functions are not called again: their results
     are those of the run."""
     if state is None:
         yield
@@ -276,8 +282,8 @@ def _random_numbers(state):
 
 
 class _Gradient:
-    """The gradient of a trace with respect to the inputs that need one. `outputs` are the indexes of outputs with a
-    gradient, `inputs` the indexes of inputs with a gradient."""
+    """The gradient of a trace with respect to the inputs that need one. `outputs` contains the indexes of the outputs that
+    have a gradient, and `inputs` those of the inputs that have one."""
 
     def __init__(self, trace, needed, omits_prints):
         self.outputs = [
@@ -309,8 +315,9 @@ class Joint(_Gradient):
 
 
 class Level:
-    """A derivative of a trace. For each order, `steps` contains the inputs of the previous order that need a gradient.
-    A level takes the inputs of the previous order, followed by the gradients of its results."""
+    """A derivative of a trace, of the order `len(steps)`. For each order, `steps` contains a boolean for each input of the
+    previous order: whether it needs a gradient. The inputs of a derivative are the inputs of the previous order, followed
+    by the gradients of its results."""
 
     def __init__(self, trace, steps):
         self.trace, self.steps = trace, steps
@@ -328,7 +335,7 @@ class Level:
 
 
 class Partitioned(_Gradient):
-    """A forward and a backward graph. `kept` are the inputs that the backward graph reads."""
+    """A forward and a backward graph. `kept` contains the indexes of the inputs that the backward graph reads."""
 
     def __init__(self, trace, needed):
         super().__init__(trace, needed, omits_prints=False)
@@ -337,22 +344,21 @@ class Partitioned(_Gradient):
 
 
 def differentiable_outputs(trace, needed):
-    """For each output, whether it has a gradient with respect to these inputs: there must be a path from one of them
-    that does not pass through `detach`, `no_grad` or numbers."""
+    """For each output, whether it has a gradient with respect to an input that needs one: whether it depends on such an
+    input by a path that does not pass through `detach`, `no_grad` or numbers."""
     return trace.graph.differentiable_in([index for index, need in enumerate(needed) if need])
 
 
 def _have_history(trace, needed):
-    """Whether an output has a gradient, not counting the new values of tensors whose writes autograd does not
-    record."""
+    """Returns whether an output has a gradient. New values of tensors do not count if autograd does not record the writes."""
     flags = trace.gradient(differentiable_outputs, needed)
     return any(flag for index, flag in enumerate(flags) if index not in trace.without_history)
 
 
 def partitioned(trace, needed):
-    """The forward and backward graph; None if the backward graph is built on demand: the trace computes gradients
-    itself, saved values would be in returned lists, or a derivative is missing, which is an error only if it is
-    needed."""
+    """Returns the forward and backward graph. Returns None if the backward graph is built on demand. There are three reasons
+    for that: the trace computes gradients itself; saved values would be in returned lists; or a derivative is missing, which
+    is an error only when it is needed."""
     if has_gradient(trace.staging.record.entry):
         return None
     try:

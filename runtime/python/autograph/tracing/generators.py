@@ -4,7 +4,7 @@ import torch
 
 
 class Generators:
-    """`is_random` tells whether the graph draws from torch's default generators."""
+    """The generators of one graph. If `is_random`, it draws from torch's default generators too."""
 
     def __init__(self, staging, is_random):
         self.is_random = is_random

@@ -9,9 +9,9 @@ from .lowering import Lowering, graph_name
 
 
 def graph(staging, results, written):
-    """The graph of a trace, the exceptions that it raises by name, and the indexes of the results that are computed
-    from leaves that the function creates. `written` contains for each result the index of the parameter whose new value
-    it is, or None for a returned result."""
+    """Returns the graph of a trace, the exceptions that it raises (name -> class), and the indexes of the results that are
+    computed from leaves that the function creates. `written` contains for each result: None if it is returned, otherwise the
+    index of the parameter whose new value it is."""
     lowering = _entry(staging)
     lowering.graph.finish([lowering.operand(result) for result in results], written)
     leaves = [lowering.values[leaf] for leaf in staging.made_leaves if leaf in lowering.values]
@@ -20,8 +20,9 @@ def graph(staging, results, written):
 
 
 def gradient_graph(staging, results, outputs, inputs, omits_prints):
-    """The graph whose results are followed by the gradients of the inputs, given the gradients of the outputs; and for
-    each input whether it has a gradient. With `omits_prints` the graph does not print: the forward graph has printed."""
+    """Returns a graph that returns the results and the gradients of the inputs, given the gradients of the outputs. Also
+    returns the exceptions that it raises, and for each input whether it has a gradient. If `omits_prints`, the graph does not
+    print, because the forward graph has already printed."""
     lowering = _entry(staging, omits_prints, seeds=outputs)
     gradients = lowering.differentiate(lowering.operand(outputs), lowering.seeds, lowering.operand(inputs))
     lowered = [*map(lowering.operand, results), *(value for value in gradients if value is not None)]
@@ -30,9 +31,8 @@ def gradient_graph(staging, results, outputs, inputs, omits_prints):
 
 
 def derivative_graph(staging, operands, captures, steps):
-    """The graph that returns a derivative, of the order `len(steps)`. Also returns the exceptions that it raises, the
-    indexes of the operands that the first order differentiates, and for each input of the last order whether it has a
-    gradient."""
+    """Returns the graph of a derivative of the order `len(steps)`. Also returns the exceptions that it raises, the indexes of
+    the operands that the first order differentiates, and for each input of the last order whether it has a gradient."""
     lowering = _entry(staging, omits_prints=True)
     types = [capture.param.type for capture in captures]
     params = [lowering.operand(capture.param) for capture in captures]
@@ -55,7 +55,8 @@ def derivative_graph(staging, operands, captures, steps):
 
 
 def _entry(staging, omits_prints=False, seeds=()):
-    """A lowering that has emitted the whole record; the gradients of `seeds` are additional parameters."""
+    """Returns a lowering that has emitted the whole record. Its graph has an additional parameter for the gradient of each of
+    the `seeds`."""
     graph = Graph(graph_name(staging.name))
     lowering = Lowering(graph, functools.partial(derivative, staging))
     lowering.omits_prints = omits_prints

@@ -1,8 +1,8 @@
 """Guards: the Python state that a trace depends on. A trace is valid as long as its guards hold.
 
 A trace depends on the state that its code names: attributes, globals, variables of enclosing functions, and the contents
-of lists, tuples and dictionaries that these contain. It depends on the whole state of modules of torch. Each run looks up
-the tensors in this state, so replacing a tensor by a similar one does not invalidate the trace."""
+of the lists, tuples and dictionaries in them. Of torch's modules, it depends on the whole state. Each run looks up the
+tensors in this state, so a tensor can be replaced by another of the same dtype, shape, device and `requires_grad`."""
 
 import os
 from contextvars import ContextVar
@@ -37,6 +37,8 @@ from .absent import Absent
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _OF_MODULES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
+
+#: The maximum nesting depth of lists, tuples and dictionaries whose elements have guards of their own.
 DEPTH = 5
 
 #: Attributes that every module or class has.
@@ -44,6 +46,8 @@ _ALWAYS = {*torch.nn.Module().__dict__, *type("Empty", (), {}).__dict__}
 
 
 class Guards:
+    """The guards of one trace, in a list for each way of checking them."""
+
     def __init__(self, staging):
         self.staging = staging
         self.slots = []  # (dictionary, key, expected value, place)
@@ -95,7 +99,7 @@ class Guards:
                 self.take(entry.place(name), state[name])
 
     def _absent(self, entry):
-        """Guards that the object does not get attributes that the code names and has not found."""
+        """Expects that an object does not get attributes that the code names and that it does not have."""
         owner = entry.owner
         if isinstance(owner, type) and is_of_python(owner):
             return
@@ -103,7 +107,7 @@ class Guards:
             for name in self.named & entry.slots.keys() - entry.state.keys():
                 self.take(entry.place(name), MISSING)
             return
-        is_whole = self.staging.objects.is_read_whole(owner)
+        is_whole = self.staging.objects.is_fully_read(owner)
         guarded = {name for name in owner.__dict__ if (id(owner), name) in self._taken or name in entry.hidden}
         names = self.named | LOOKED_UP if isinstance(owner, (type, torch.nn.Module)) else self.named
         names -= {name for name in names if (id(owner), name) in self._taken}
@@ -114,6 +118,7 @@ class Guards:
         )
 
     def _modules(self, modules, kept):
+        """Adds guards for the state of these modules and their submodules."""
         for module in {id(m): m for root in modules for m in root.modules()}.values():
             state = module.__dict__
             if type(module).__module__.startswith("torch.") and id(module) not in kept:
@@ -134,11 +139,13 @@ class Guards:
                     self.take(Element(Held(inside), key), value)
 
     def take(self, place, value, depth=0):
-        """Expects this value at a place. Has no effect if the place already has a guard."""
+        """Expects this value at a place, unless the place already has a guard."""
         if place.key() not in self._taken:
             self.expect(place, value, depth)
 
     def expect(self, place, value, depth=0):
+        """Expects this value at a place. A tensor may be replaced by one of the same kind; of a list, tuple or dictionary,
+        the form and the elements must be the same."""
         key = place.key()
         self._taken.add(key)
         if is_staged(value):
@@ -193,7 +200,7 @@ class Guards:
             self.take(Element(place, key), items[key], depth + 1)
 
     def _inside(self, container):
-        """Guards the items of a container, at whatever place it is."""
+        """Guards the items of this container object, independently of the places that hold it."""
         if (id(container), None) in self._taken:
             return
         self._taken.add((id(container), None))
@@ -227,7 +234,8 @@ class Guards:
     # Checking guards.
 
     def broken(self):
-        """Whether a guard is violated; and the places of single values that have changed."""
+        """Returns whether a guard does not hold, and the places whose values have changed, for those guards that expect one
+        value."""
         if self.is_empty:
             return False, []
         slots = [
@@ -257,6 +265,7 @@ class Guards:
 
 
 def _form(container):
+    """Returns the type of a container, with the keys of a dictionary or the length of a list or tuple."""
     return type(container), list(items_of(container)) if isinstance(container, dict) else len(container)
 
 

@@ -14,7 +14,7 @@ _ZEROS_LIKE = of_torch(torch.ops.aten.zeros_like.default)
 
 
 def plain_graph(staging, results):
-    """The graph of a record that has no captures, functions or gradients."""
+    """Returns the graph of a record that has no captures, functions or gradients."""
     graph = Graph(graph_name(staging.name))
     lowering = Lowering(graph)
     for index, param in enumerate(staging.record.entry.params):
@@ -25,13 +25,13 @@ def plain_graph(staging, results):
 
 
 def graph_name(name):
-    """The name of a function in the text of a graph. Programs may set `__name__` to any string."""
+    """Returns the name of a function in the text of a graph. Programs may set `__name__` to any string."""
     return re.sub(r"[^\w.]", "_", name.replace("<lambda>", "lambda_"))
 
 
 class Lowering:
-    """Emits the nodes of a record into a graph. `derivative` returns the derivative of an operator as a graph, for
-    operators without a rule in the runtime."""
+    """Emits the nodes of a record into a graph. `derivative` returns the derivative of an operator as a graph; it is called
+    for operators for which the runtime has no rule."""
 
     def __init__(self, graph, derivative=None):
         self.graph = graph
@@ -50,7 +50,7 @@ class Lowering:
         return operand
 
     def functions(self, region):
-        """Emits all functions that are called, inner ones first."""
+        """Emits all functions that are called in a region. A function is emitted before its callers."""
         found = closures.closures(region)
         self.calls = {function: (self.graph.declare(), free) for function, free in found.items()}
         for function, (call, free) in self.calls.items():
@@ -89,7 +89,7 @@ class Lowering:
         self.values.update(zip(node.outputs, results))
 
     def exception(self, kind):
-        """The name of an exception's class in the graph."""
+        """Returns the name of an exception's class in the graph."""
         name, number = kind.__name__, 1
         while self.exceptions.setdefault(name, kind) is not kind:
             number += 1
@@ -121,7 +121,7 @@ class Lowering:
             self.values[output] = value
 
     def differentiate(self, outputs, seeds, inputs, *place):
-        """The gradients of the inputs; None for an input that has none. A missing derivative is an error at the span
+        """Returns the gradients of the inputs; None for an input that has none. A missing derivative is an error at the span
         of the operator."""
         try:
             return self.graph.gradient(outputs, seeds, inputs, self.derivative, *place)
@@ -136,7 +136,8 @@ class Lowering:
 
 
 def _encodable(span):
-    """A span whose file name is valid UTF-8, as the text of a graph must be: all other bytes are written as escapes."""
+    """Returns a span whose file name is valid UTF-8, as the text of a graph requires. Bytes that are not valid become
+    escapes."""
     if span is None or span[0].isascii():
         return span
     return (span[0].encode("utf-8", "backslashreplace").decode(), *span[1:])

@@ -10,6 +10,8 @@ from ..operators.values import List
 
 
 class OuterLists:
+    """The lists from outside of one trace, with their replacements."""
+
     def __init__(self, staging):
         objects = staging.objects
         self.lists = {}  # id of a list -> the list
@@ -26,6 +28,7 @@ class OuterLists:
         self.objects = objects
 
     def install(self):
+        """Puts the replacements into all places that hold the lists."""
         for number, container in self.lists.items():
             replacement = self.replacements[number] = List(container)
             self.originals[id(replacement)] = container
@@ -38,7 +41,7 @@ class OuterLists:
             place.restore(self.replacements[id(value)])
 
     def _held(self):
-        """The places that hold these lists, and the lists."""
+        """Yields the places that hold these lists, and the lists."""
         for entry in list(self.objects.entries.values()):
             if isinstance(entry, heap.Variable):
                 places = [(entry.place, entry.place.state())]
@@ -53,7 +56,8 @@ class OuterLists:
             yield from ((place, value) for place, value in places if id(value) in self.replacements)
 
     def original(self, value):
-        """Replaces each `List` by its original, in a value, a list of items or a dictionary of items."""
+        """Returns a state with the original in place of each replacement. The state is a value, a list of items or a
+        dictionary of items."""
         if type(value) is dict:
             return {key: self.original_of(item) for key, item in value.items()}
         if type(value) is list:
@@ -64,8 +68,8 @@ class OuterLists:
         return self.originals.get(id(value), value) if type(value) is List else value
 
     def changes(self, changed):
-        """The changed places with their states before and after the trace. The replacement of a list does not count;
-        changes of its items do."""
+        """Returns the changed places, each with its states before and after the trace. That a list was replaced is not a
+        change; a change of its items is."""
         found = {}
         for place, before in changed.items():
             if place.key()[0] in self.lists and isinstance(place, Items):

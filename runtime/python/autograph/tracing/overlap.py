@@ -35,7 +35,7 @@ def _overlap(a, b):
 
 
 def _range(tensor):
-    """The range of bytes in the storage that a tensor occupies."""
+    """Returns the range of bytes in the storage that a tensor occupies."""
     reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
     start = tensor.storage_offset() * tensor.itemsize
     return start, start + reach * tensor.itemsize

@@ -1,7 +1,7 @@
 """Builds the return value of a staged function, and the values that it assigns outside, from the results of its graph.
 
-All objects that leave the trace are traversed. Each stand-in is replaced by a result of the graph, in new objects of the
-same classes; an object that cannot be recreated is an error.
+All objects that leave the trace are traversed. Each run creates new objects of the same classes, with results of the graph
+in place of the stand-ins. An object that cannot be created again is an error.
 """
 
 import collections
@@ -29,8 +29,11 @@ _LIBRARIES = ("builtins", "torch", "numpy", "autograph")
 
 
 class Result:
-    """The operands that the graph returns, and a function that builds a value from them. Arguments, tensors and other
-    objects from outside are returned unchanged. An object that occurs twice is built once."""
+    """The operands that the graph returns, and a function that builds a value from them. Arguments and other objects from
+    outside are returned unchanged. An object that occurs twice is built once.
+
+    A *builder* is a function `build(values, outside)`. `values` contains the results of the graph. `outside` maps the ids
+    of captures and arguments to the objects of this run, and contains the objects that this run has built."""
 
     def __init__(self, staging, value, containers, outer_lists, span):
         self.operands = []
@@ -176,15 +179,15 @@ class Result:
         return lambda values, outside: value
 
     def _is_new(self, value):
-        """Whether each run must create an object again, because it holds values of the graph, or because the function
-        created it and its class is the user's."""
+        """Returns whether each run must create the object anew: it holds values of the graph, or it is an object of a user's
+        class that the function has created."""
         is_users = str(type(value).__module__).partition(".")[0] not in _LIBRARIES and hasattr(value, "__dict__")
         is_users = is_users and not isinstance(value, (types.FunctionType, enum.Enum))
         is_users = is_users and id(value) not in self._staging.objects.existing
         return is_users or _is_drawn(value) or holds_stand_ins(value, self._staging.outside)
 
     def _leaf(self, value, base):
-        """A tensor that the function has created with `requires_grad=True`."""
+        """Returns a builder for a tensor that the function has created with `requires_grad=True`."""
         staging = self._staging
         self.leaves.append(staging.value_of(value))
         tensor, gradient = self._slot(staging.value_of(value)), staging.gradients.values.get(base)
@@ -202,8 +205,8 @@ class Result:
         return build
 
     def check_leaves(self, staging):
-        """Refuses a leaf that is returned together with values computed from it, because torch could not propagate a
-        gradient from one result to another."""
+        """Raises an error if a leaf is returned together with values that are computed from it: torch could not propagate
+        a gradient from one result to another."""
         for leaf in self.leaves:
             known = {leaf, *self._gradients}
             others = [operand for operand in self.operands if isinstance(operand, Value) and operand not in known]
@@ -214,8 +217,8 @@ class Result:
                 raise StagingError(f"{message}\nhelp: {help}", place)
 
     def _created(self, value, make, fill=None):
-        """A builder that creates an object once in each run. `fill` completes the object after it is registered, so
-        that objects can refer to each other."""
+        """Returns a builder that creates an object once in each run, by `make`. Then `fill` adds its contents, in which the
+        object itself may occur."""
         key = "made", id(value)
 
         def build(values, outside):
@@ -229,7 +232,7 @@ class Result:
         return build
 
     def _items(self, value, kind):
-        """A list, deque or dictionary, with the attributes that an object of a subclass has."""
+        """Returns a builder for a list, deque or dictionary, with the attributes that an object of a subclass has."""
         if kind in (list, dict):
             return self._plain(value, kind)
         parts = []
@@ -288,7 +291,7 @@ class Result:
         return type(name) in (int, float, bool, type(None))
 
     def _keyed(self, value):
-        """A dictionary whose keys may be values of the graph, or contain values of the graph."""
+        """Returns a builder for a dictionary whose keys may be values of the graph, or contain values of the graph."""
         pairs = []
 
         def fill(made, *run):
@@ -299,7 +302,8 @@ class Result:
         return build
 
     def _instance(self, value):
-        """An object of a class that is written in Python: its attributes."""
+        """Returns a builder for an object of a class that is written in Python. The state of such an object is in its
+        attributes."""
         kind, parts = type(value), []
 
         def fill(made, *run):
@@ -326,8 +330,8 @@ class Result:
         return self._created(value, make)
 
     def _function(self, function):
-        """A function with variables of an enclosing function. If two functions share such a variable, the new
-        functions share it too."""
+        """Returns a builder for a function that uses variables of an enclosing function. If two functions share such a
+        variable, the new functions share it too."""
         cells = [self._cell(cell) for cell in function.__closure__]
         defaults = self._of(function.__defaults__)
         keywords = self._of(function.__kwdefaults__)
@@ -366,7 +370,8 @@ class Result:
         return build
 
     def _snapshot(self, value):
-        """The contents of an object from outside. Only the contents of a set may have values of the graph."""
+        """Returns a builder for the contents of an object from outside. Only the contents of a set may have values of the
+        graph."""
         if not isinstance(value.data, set):
             return lambda values, outside: value
         elements = [self._of(element) for element in value.data]
@@ -429,7 +434,7 @@ def _partial(kind, function, args, keywords):
 
 
 def _is_plain_class(kind):
-    """Whether `object.__new__` creates the objects of a class, so that all their state is in attributes."""
+    """Returns whether `object.__new__` creates the objects of a class, so that all their state is in attributes."""
     return kind.__new__ is object.__new__ or kind.__basicsize__ == _Example.__basicsize__
 
 
@@ -438,7 +443,7 @@ class _Example:
 
 
 def _is_drawn(value):
-    """Whether a value is an iterator or a generator, which can be consumed only once."""
+    """Returns whether a value is an iterator or a generator, which can be consumed only once."""
     return contents.kind_of(type(value)) in (contents.ITERATORS, contents.GENERATORS)
 
 

@@ -6,12 +6,13 @@ from ..capture.layouts import layout
 from ..errors import StagingError
 from ..record.types import TensorType
 
-#: Smaller sizes are special (broadcasting, empty tensors), so a trace for an unknown size is not valid for them.
+#: Sizes below this one (empty tensors, broadcast dimensions) are special. A trace for an unknown size is not valid for them.
 SPECIAL_SIZES = 2
 
 
 def kinds(leaves, inputs=()):
-    """The part of a key that does not depend on shapes. `inputs` are the indexes of numbers that are inputs of the graph."""
+    """Returns the part of a key that does not depend on shapes. `inputs` are the indexes of numbers that are inputs of the
+    graph."""
     seen, found = {}, []
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
@@ -37,7 +38,7 @@ def shapes(leaves, unknown=None):
 
 
 def flat(key):
-    """The parts of a key, for a message. The first tuple has the structure, the ambient state and the leaves."""
+    """Returns the parts of a key, for a message. The first tuple has the structure, the ambient state and the leaves."""
     (structure, settings, *leaves), *rest = [element for element in key if isinstance(element, tuple)]
     return [structure, f"the settings of torch {settings}", *leaves, *(part for element in rest for part in element)]
 
@@ -61,7 +62,8 @@ class Identity:
 
 
 class Family:
-    """Calls that differ in shapes only. At the second shape, the dimensions that differ become unknown."""
+    """The traces of calls that differ only in the shapes of tensors. When a second shape occurs, the dimensions in which it
+    differs become unknown."""
 
     def __init__(self):
         self.seen = []
@@ -69,7 +71,7 @@ class Family:
         self.is_fixed = False
 
     def unknown(self, new):
-        """The dimensions that become unknown for a new shape: leaf -> {dimension: group}; None for a static trace."""
+        """Returns the dimensions that become unknown for a new shape: leaf -> {dimension: group}; None for a static trace."""
         if self.is_fixed or not self.seen:
             return None
         old = self.seen[-1]
@@ -86,7 +88,7 @@ class Family:
         self.traces.append((unknown, self.seen[-1], trace))
 
     def relaxed(self, new):
-        """The traces that are valid for these shapes."""
+        """Returns the traces that are valid for these shapes."""
         return [trace for unknown, first, trace in reversed(self.traces) if _fits(unknown, first, new)]
 
 
@@ -104,8 +106,8 @@ def _fits(unknown, first, new):
 
 
 def types_of(signature):
-    """The types of an `input_signature`: each is a text such as `f32[?,3]`, or an object with a dtype and a shape, in
-    which None is an unknown size."""
+    """Returns the types of an `input_signature`. Each element is a string such as `f32[?,3]`, or an object with a dtype and a
+    shape in which None is an unknown size."""
     if isinstance(signature, str):
         raise TypeError("`input_signature` must be a list of tensor types, not a string")
     return [_type_of(entry) for entry in signature]

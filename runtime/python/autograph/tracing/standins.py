@@ -1,4 +1,4 @@
-"""Stand-ins in objects: fake tensors, symbolic sizes, staged numbers, texts and lists, which exist only while tracing."""
+"""Stand-ins: fake tensors, symbolic sizes, and staged numbers, strings and lists, which are valid only while tracing."""
 
 import enum
 import gc
@@ -26,7 +26,7 @@ def is_stand_in(value):
 
 
 def holds_stand_ins(value, outside):
-    """Whether a stand-in can be reached from an object, without passing through objects that exist outside of the
+    """Returns whether a stand-in can be reached from an object, without passing through objects that exist outside of the
     trace."""
     pending, seen = [value], set()
     while pending:

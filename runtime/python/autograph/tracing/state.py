@@ -1,4 +1,4 @@
-"""Changes of Python state by a staged function, which are applied after each run."""
+"""The changes of Python state that a staged function makes. They are applied after each run."""
 
 from ..capture.places import MISSING, Element, Held, Items
 from ..capture.texts import plain
@@ -25,8 +25,8 @@ class Growth(Change):
 
 
 def state_of(staging, changed, guards):
-    """The changes of places. `changed` maps each place to its states before and after the trace. Guards expect the
-    states before the trace."""
+    """Returns the changes of one trace. `changed` maps each place to its states before and after the trace. Adds guards that
+    expect the states before the trace."""
     numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number and capture.place is not None}
 
     def change(place, before, value):
@@ -47,7 +47,7 @@ def state_of(staging, changed, guards):
 
 
 def _items(staging, place, before, value, guards, change):
-    """The changes of a list or dictionary: of single elements if possible, otherwise of the whole container."""
+    """Returns the changes of a list or dictionary: one for each changed element if possible, otherwise one of all items."""
     container = place.container
     guards.skip(place.key())
     if isinstance(value, List) and value.value is not None:

@@ -54,15 +54,15 @@ TRACING = threading.RLock()
 
 
 class Trace:
-    """One graph of a function. It can be run in place of the function."""
+    """One graph of a function, with the guards under which it can run in place of the function."""
 
     def __init__(
         self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None, expected=None, inputs=()
     ):
-        """`python_calls` maps the code of functions that the graph calls to their `PythonCall`. If it is not None, the
-        function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no effects.
-        `expected` are outcomes that the graph may assume (`capture/assumptions.py`), None without speculation, and `inputs`
-        the indexes of Python numbers that are inputs of the graph."""
+        """Traces a call. `python_calls` maps the code of functions that the graph calls to their `PythonCall`. If it is not
+        None, the function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no
+        effects. `expected` contains the outcomes that the graph may assume (`capture/assumptions.py`); None without
+        speculation. `inputs` contains the indexes of the arguments that are Python numbers and inputs of the graph."""
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
@@ -134,7 +134,7 @@ class Trace:
                 if not isinstance(error, AutographError):
                     _raise_caught(staging)
                 if (staging.assumptions or staging.path.made) and not isinstance(error, AutographError):
-                    raise Eager(error) from None  # Python raises it too, unless this call contradicts an assumption
+                    raise Eager(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             _check_draws(staging)
             _raise_caught(staging)
@@ -160,7 +160,7 @@ class Trace:
         self.span = span_of(python_function)
         self._finish(result, self.span)
         self.guards.done()
-        #: The `init_scope` whose code has changed Python state. The trace is then valid for this call only.
+        #: The `init_scope` statements whose code has changed Python state. If there are any, the trace is valid for one call.
         self.lifted = staging.lifted
         self.is_spent = False
 
@@ -188,7 +188,7 @@ class Trace:
                     self.writes.append(capture)
                     operands.append(base.value)
             captures = staging.captures_in_order()
-            #: The inputs that are used on some paths only, and the results that tell whether they are.
+            #: (input that is used on some paths only, index of the result that is true if the run has used it)
             self.uses = []
             for base, used in staging.uses.values.items():
                 if scalars.is_staged(used):
@@ -208,7 +208,7 @@ class Trace:
         self.is_random = has_random(staging.record.entry)
         #: Whether a run that contradicts an assumption has no effects, so that Python can run the call instead.
         self.may_run_in_python = checks_first(staging.record.entry, staging.assumptions)
-        #: The points of the assumptions from profiled calls. A run that fails one of their checks leaves everything as it was.
+        #: Message of a check of an assumption from profiled calls -> its point. A run that fails such a check has no effect.
         self.points = staging.path.made
         self.generators = Generators(staging, self.is_random) if self.points else None
         #: Whether the state of the random number generator must be restored after a run that contradicts an assumption.
@@ -246,7 +246,8 @@ class Trace:
             capture.tensor = None
 
     def gradient(self, kind, needed):
-        """`kind(self, needed)`, cached; `kind` builds gradient graphs with respect to these inputs."""
+        """Returns the cached result of `kind(self, needed)`, which builds gradient graphs. `needed` contains a boolean for
+        each input: whether it needs a gradient."""
         key = kind, needed
         if key not in self._gradients:
             with TRACING:
@@ -255,7 +256,7 @@ class Trace:
         return self._gradients[key]
 
     def without_uses(self):
-        """The graph with only the results of the function."""
+        """Returns the graph without the results for `uses`."""
         operands = self.operands[: len(self.operands) - len(self.uses)]
         return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
 
@@ -265,7 +266,7 @@ class Trace:
         return bool(self.lifted or self.gradient_guards or self.hooks or not self.guards.is_empty)
 
     def broken(self):
-        """Whether the current state of Python violates a guard; and the places whose values have changed."""
+        """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
         if self.is_spent:
             return True, []
         if self.gradient_guards and any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
@@ -275,7 +276,7 @@ class Trace:
         return self.guards.broken()
 
     def inputs(self, leaves):
-        """The inputs of the graph. Raises an error if it cannot run on them."""
+        """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
         tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
         if self.writes:
             overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
@@ -342,13 +343,13 @@ class Trace:
         return result
 
     def _undo(self, leaves, numbers):
-        """Undoes what the beginning of a run has changed."""
+        """Undoes what `run` has changed before the graph failed a check."""
         self.generators.restore(numbers)
         for capture, flag in self.flags:
             self._input(capture, leaves).requires_grad_(not flag)
 
     def _write(self, written):
-        """Writes to tensors outside the graph in place. Autograd records a write if it would record it in eager
+        """Writes to tensors from outside the graph, in place. Autograd records those writes that it would record in eager
         mode."""
         for (tensor, _), is_recorded in zip(written, self.recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
@@ -374,14 +375,14 @@ class Trace:
 
 @contextmanager
 def trial():
-    """In this block, code that changes anything that a trace cannot restore raises an error."""
+    """In this block, a change that a trace cannot undo raises an error."""
     with permanent.refused(), ambient.kept():
         yield
 
 
 def _probed(staging, flag):
-    """A scalar of the trace for the arguments of this call, computed by running the graph recorded so far. None if that is
-    not possible: inside a region, or if the graph has effects. Random numbers are those that the run will draw."""
+    """Computes a scalar of the trace for the arguments of this call, by running the graph that is recorded so far. None if
+    that is impossible: inside a region, or if the graph has effects. Random numbers are those that the run will draw."""
     entry = staging.record.entry
     if staging.record.region is not entry or has_effects(entry):
         return None
@@ -402,22 +403,22 @@ def _probed(staging, flag):
 
 
 def _check_draws(staging):
-    """Compares the random number generators, at the end of a trace. If one has changed and the trace had regions,
-    the trace starts again."""
+    """Compares the random number generators at the end of a trace. If one has changed and the trace has regions, restarts
+    the trace."""
     heap = staging.objects.heap
     if heap.compare_all() and heap.clock > 1:
         raise Drawn
 
 
 def _check_effects(staging):
-    """Starts the trace again without the assumptions whose checks come after an effect."""
+    """If the check of an assumption comes after an effect, restarts the trace without this assumption."""
     late = checked_late(staging.record.entry, staging.path.made.keys(), staging.undone)
     if late:
         raise Late({staging.path.made[message] for message in late})
 
 
 def _raise_caught(staging):
-    """Raises the first error or signal that the user's code has caught: Python would not have raised it."""
+    """Raises the first error or signal of the trace that the user's code has caught. Python would not have raised it."""
     if staging.raised:
         raise staging.raised[0]
 
@@ -432,7 +433,7 @@ def _restore(staging, before):
 
 
 def _unrepeatable(staging, contents):
-    """The reason why a run cannot change these objects as the trace did; None if it can."""
+    """Returns the message for an object that a run cannot change as the trace did; None if runs can change all of them."""
     for place in contents:
         tensors = [*(capture.tensor for capture in staging.captures.values()), *staging.constants]
         tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
@@ -448,7 +449,7 @@ def _unrepeatable(staging, contents):
 
 
 def stage(staging, python_function, args, kwargs, optimizers=()):
-    """Runs the function on fake tensors and records all operations. The state of these optimizers is created first."""
+    """Runs the function on fake tensors and records all operations. Before that, creates the state of these optimizers."""
     try:
         with tracing(staging), profile.observing(staging.path if staging.path.expected else None):
             if staging.grove is not None:
@@ -463,7 +464,7 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
 
 
 def span_of(function):
-    """The span of the first line of a function; None if it has no code."""
+    """Returns the span of the first line of a function; None if it has no code."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
 

@@ -1,4 +1,4 @@
-"""Tracebacks that show the user's code: no frame of this package, of torch or of converted code."""
+"""Tracebacks that show only the user's code, without frames of this package, of torch and of converted code."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ _HIDDEN = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (os.
 
 
 def in_user_code(error):
-    """The error with a traceback of the user's frames only. Frames of converted code become frames of the original
+    """Returns the error with a traceback of the user's frames only. Frames of converted code become frames of the original
     lines; frames of this package and of torch are dropped."""
     entries = []
     traceback = error.__traceback__
@@ -42,7 +42,7 @@ def _rename(error):
 
 
 def line_outside(frame=None):
-    """The line of the user's code that is running, as a span: the innermost one in the stack."""
+    """Returns the span of the running line of the user's code, the innermost one on the stack."""
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -53,7 +53,7 @@ def line_outside(frame=None):
 
 
 def with_source_traceback(error):
-    """An error of a run, with a traceback of the user's lines that led to it."""
+    """Returns an error of a run, with a traceback of the user's lines that led to it."""
     chain = None
     for function, file, line, *_ in getattr(error, "locations", ()):
         entry = _entry_at(file, line, function.partition(".")[0])
@@ -62,12 +62,12 @@ def with_source_traceback(error):
 
 
 def is_caught(error):
-    """Whether a `try` of the user surrounds one of the lines that led to an error of a run."""
+    """Returns whether a `try` of the user surrounds one of the lines that led to an error of a run."""
     return any(spans.is_in_try(file, line) for _, file, line, *_ in getattr(error, "locations", ()))
 
 
 def _entry_at(file, line, name):
-    """A traceback entry that is shown as this line of the user's file."""
+    """Returns a traceback entry that is shown as this line of the user's file."""
     code = compile("\n" * (line - 1) + "raise _Here", file, "exec").replace(co_name=name)
     try:
         exec(code, {"_Here": _Here})
@@ -76,4 +76,4 @@ def _entry_at(file, line, name):
 
 
 class _Here(Exception):
-    """Raised to get a frame."""
+    """Raised only to create a traceback entry."""

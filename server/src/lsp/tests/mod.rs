@@ -11,7 +11,7 @@ mod loading;
 mod programs;
 mod quick_runs;
 mod random_edits;
-mod trust;
+mod robustness;
 mod workspace;
 
 use std::io::{self, Read, Write};

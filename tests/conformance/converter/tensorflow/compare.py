@@ -65,6 +65,7 @@ def main():
 
 
 def judge(case, options, warnings):
+    """Runs a function as plain Python, converted by TensorFlow, and converted by ag-lsp. Returns the verdict."""
     tf_dropin.uninstall()
     reference = Outcome(staged(case.function), case.fresh_arguments(), warnings)
     tf_dropin.install(options.binary)

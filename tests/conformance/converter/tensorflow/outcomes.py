@@ -51,6 +51,7 @@ class Error(collections.namedtuple("Error", ["type", "message", "lines"])):
 
     @classmethod
     def of(cls, error):
+        """Returns the description of an error, with the user's lines only."""
         kind = type(error).__name__
         metadata = getattr(error, "ag_error_metadata", None)
         if metadata is None:

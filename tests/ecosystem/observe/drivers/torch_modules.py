@@ -39,7 +39,7 @@ INPUTS = [lambda shape=shape: (torch.randn(shape),) for shape in SHAPES] + [
     lambda: (torch.randn(2, 8, 16), torch.randn(2, 8, 16), torch.randn(2, 8, 16)),
     lambda: (),
 ]
-MOST_VARIANTS = 3
+MAX_VARIANTS = 3
 
 
 def modules_of(names):
@@ -83,7 +83,7 @@ def try_target(name, target):
         except Exception as error:
             print(name, type(error).__name__, str(error)[:120].replace("\n", " "), flush=True)
         found += 1
-        if found == MOST_VARIANTS:
+        if found == MAX_VARIANTS:
             break
 
 

@@ -1,7 +1,8 @@
-"""    python -m observer --facts FACTS --root FOLDER [--root FOLDER] [--framework NAME] -- program.py ARGUMENTS
-    python -m observer --facts FACTS --root FOLDER -- -m pytest tests
+"""Runs a program as `python` does, and writes what was observed of the Python files below the roots.
 
-Runs a program as `python` does and writes what was observed of the Python files below the roots."""
+    python -m observer --facts FACTS --root FOLDER [--root FOLDER] [--framework NAME] -- program.py ARGUMENTS
+    python -m observer --facts FACTS --root FOLDER -- -m pytest tests
+"""
 import argparse
 import atexit
 import importlib
@@ -22,6 +23,7 @@ FRAMEWORKS = ("jax", "tensorflow", "torch")
 
 
 def inside(roots):
+    """Returns a function that tests whether a file is below one of the roots."""
     roots = tuple(os.path.realpath(root) + os.sep for root in roots)
     known = {}
 

@@ -14,7 +14,7 @@ CALLERS = 3
 
 
 def caller(frame, observed, translate=None):
-    """The nearest function of the program on the stack, and the functions outside the program that it called: (file,
+    """Returns the nearest function of the program on the stack, and the functions outside the program that it called: (file,
     line of the call, first line of the caller, name of the caller, names of the functions between)."""
     between = []
     while frame is not None:
@@ -48,6 +48,7 @@ class Probe:
         return None
 
     def install(self):
+        """Defines the functions that rewritten code calls, as builtins."""
         sites, facts = self.sites.places, self.facts
         active, lines = self.active, self.lines
 

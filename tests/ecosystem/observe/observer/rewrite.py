@@ -105,7 +105,7 @@ class Rewriter(ast.NodeTransformer):
     # Statements
 
     def block(self, statements):
-        """The rewritten statements, each after a call that records that it runs."""
+        """Returns the rewritten statements, each after a call that records that it runs."""
         rewritten = []
         for statement in statements:
             if self.enclosing and not is_docstring(statement) and not isinstance(
@@ -204,13 +204,13 @@ def located(new, old):
 
 
 def python_calls(name, *arguments):
-    """A call of the probe's function, which is a builtin while a program is observed."""
+    """Returns a call of the probe's function, which is a builtin while a program is observed."""
     values = [argument if isinstance(argument, ast.AST) else ast.Constant(argument) for argument in arguments]
     return ast.Call(ast.Name(f"__ag_{name}__", ast.Load()), values, [])
 
 
 def instrumented(source, path, sites):
-    """The rewritten tree of a module."""
+    """Returns the rewritten tree of a module."""
     tree = ast.parse(source, path)
     text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
     lines = text.splitlines()

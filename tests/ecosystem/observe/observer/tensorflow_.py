@@ -24,7 +24,7 @@ def tracing():
 
 
 def verdict(kind, value):
-    """The verdict in code that is not converted, where a symbolic Tensor cannot be a condition."""
+    """Returns the verdict in code that is not converted, where a symbolic Tensor cannot be a condition."""
     symbolic = tensor_util.is_tf_type(value) and not isinstance(value, (ops.EagerTensor, tf.RaggedTensor))
     return "staged" if symbolic and getattr(value, "dtype", None) != tf.resource else "python"
 

@@ -105,7 +105,7 @@ def verdict(value):
 
 
 def sites(module, translator, instruction, kind):
-    """The conditions of a jump. The jump has the position of its test or of the whole statement. In the second case,
+    """Returns the conditions of a jump. The jump has the position of its test or of the whole statement. In the second case,
     the preceding instruction has the position of the test."""
     index = translator.instruction_pointer
     before = translator.instructions[index - 2] if index is not None and index > 1 else instruction

@@ -40,35 +40,35 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "_log_softmax.default" => |r| softmax(r, "_log_softmax_backward_data.default"),
         // y (g - sum(g y))
         "_softmax_backward_data.default" => |r| {
-            let arrived = r.g()?;
+            let incoming = r.g()?;
             let (g, y) = (r.x(0), r.x(1));
             r.set_gradient(
                 0,
                 r.shaped(
                     0,
                     "_softmax_backward_data.default",
-                    arrived.clone(),
+                    incoming.clone(),
                     vec![y.clone(), r.x(2), r.x(3)],
                 ),
             );
             if r.needs_gradient(1) {
                 let weighted = summed(r, g.clone() * y.clone())?;
-                let other = summed(r, arrived.clone() * y)?;
-                r.set_gradient(1, arrived * (g.clone() - weighted) - g * other);
+                let other = summed(r, incoming.clone() * y)?;
+                r.set_gradient(1, incoming * (g.clone() - weighted) - g * other);
             }
             Some(())
         },
         // g - exp(y) sum(g)
         "_log_softmax_backward_data.default" => |r| {
-            let arrived = r.g()?;
+            let incoming = r.g()?;
             let y = r.put(r.x(1).exp());
             if r.needs_gradient(0) {
-                let weighted = summed(r, arrived.clone() * &y)?;
-                r.set_gradient(0, arrived.clone() - weighted);
+                let weighted = summed(r, incoming.clone() * &y)?;
+                r.set_gradient(0, incoming.clone() - weighted);
             }
             if r.needs_gradient(1) {
                 let sum = summed(r, r.x(0))?;
-                r.set_gradient(1, -(arrived * &y * sum));
+                r.set_gradient(1, -(incoming * &y * sum));
             }
             Some(())
         },
@@ -110,8 +110,8 @@ fn summed(r: &mut Rule, tensor: Expr) -> Option<Operand> {
 
 /// `g * sigmoid(beta x)`; `g` above the threshold.
 fn softplus_backward(r: &mut Rule) -> Option<()> {
-    let arrived = r.g()?;
-    let operands = vec![arrived.clone(), r.x(1), r.x(2), r.x(3)];
+    let incoming = r.g()?;
+    let operands = vec![incoming.clone(), r.x(1), r.x(2), r.x(3)];
     r.set_gradient(0, Expr::call("softplus_backward.default", operands, Typing::Like(0)));
     if r.needs_gradient(1) {
         let scaled = r.put(r.x(1) * r.x(2));
@@ -119,7 +119,7 @@ fn softplus_backward(r: &mut Rule) -> Option<()> {
         let slope = Expr::from(&s) * Expr::from(&s).one_minus() * r.x(2);
         r.set_gradient(
             1,
-            (arrived * r.x(0) * slope).where_false(Expr::from(&scaled).gt_number(r.operand(3))),
+            (incoming * r.x(0) * slope).where_false(Expr::from(&scaled).gt_number(r.operand(3))),
         );
     }
     Some(())

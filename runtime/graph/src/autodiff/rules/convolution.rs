@@ -1,4 +1,4 @@
-//! Convolutions and pooling: torch has a backward kernel for each.
+//! Convolutions and pooling. Torch has a backward kernel for each of these operators.
 
 use super::normalization::kernel;
 use super::rule::{Derivative, Rule};

@@ -64,7 +64,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
             Some(())
         },
         "embedding_dense_backward.default" => |r| {
-            // A padding row has no gradient, and scaling by frequency would divide by counts.
+            // Not supported: a padding row, which has no gradient, and scaling by frequency, which divides by counts.
             if r.int(3)? >= 0 || r.truth(4)? {
                 return None;
             }

@@ -71,6 +71,7 @@ fn joined(r: &mut Rule, dim: usize, sizes: Option<Vec<u64>>) -> Option<()> {
     Some(())
 }
 
+/// The rule for `unbind`: stacks the gradients of the results.
 fn unbind(r: &mut Rule) -> Option<()> {
     let (dim, output) = (r.dim(1)?, *r.node.outputs.first()?);
     let ty = r.tensor(0);
@@ -94,6 +95,7 @@ fn unbind(r: &mut Rule) -> Option<()> {
     Some(())
 }
 
+/// The rule for `stack`: selects each operand's part of the gradient.
 fn stack(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);
@@ -117,6 +119,7 @@ fn stack(r: &mut Rule) -> Option<()> {
     Some(())
 }
 
+/// The rule for `cat`: slices each operand's part of the gradient.
 fn cat(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);

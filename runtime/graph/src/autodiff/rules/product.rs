@@ -41,7 +41,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// The operand that the product is added to: `beta * x`.
+/// The gradient of the operand to which the product is added, as `beta * x`.
 fn scaled_first(r: &mut Rule) -> Option<()> {
     let g = r.g()? * r.operand(3);
     r.set_summed_gradient(0, g)

@@ -83,7 +83,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// Means that the reduction is over all dimensions.
+/// The operand index for a reduction over all dimensions, which has no such operand.
 const NO_OPERAND: usize = usize::MAX;
 
 /// Broadcasts the gradient of a full reduction; `scale` gets the number of elements.
@@ -200,7 +200,7 @@ fn selected(r: &mut Rule, dim: usize, keeps: Option<usize>) -> Option<()> {
     Some(())
 }
 
-/// The norm of vectors along some dimensions; the derivative at zero is zero.
+/// The derivative of the norm of vectors along some dimensions. At zero, it is zero.
 fn norm(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let order = if r.is_none(1) { 2.0 } else { r.number(1)? };
     let g = r.g()?;

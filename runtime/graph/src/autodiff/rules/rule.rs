@@ -11,7 +11,7 @@ use crate::ir::types::{Dim, TensorType, Type};
 /// Sets the gradients of the operands. `None` if the rule does not apply.
 pub(super) type Derivative = fn(&mut Rule) -> Option<()>;
 
-/// `f(g, a, b, y)`
+/// The gradient of an operand, given the gradient of the result, both operands and the result.
 type BinaryDerivative = fn(Expr, Expr, Expr, Expr) -> Expr;
 
 /// A node that is being differentiated by a rule.
@@ -42,7 +42,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(self.gradients)
     }
 
-    /// Complex tensors use torch's derivatives.
+    /// Whether an operand or result is complex. For these, torch's derivatives are used.
     pub(super) fn is_complex(&self) -> bool {
         let is_complex = |ty: &Type| {
             ty.tensor().is_some_and(|tensor| tensor.dtype.is_differentiable() && !tensor.dtype.is_floating())
@@ -56,6 +56,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.node.operands.get(index).cloned().unwrap_or(Operand::None)
     }
 
+    /// An operand, for use in a derivative.
     pub(super) fn x(&self, index: usize) -> Expr {
         self.operand(index).into()
     }
@@ -64,6 +65,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.node.outputs.get(index).map_or(Operand::None, |output| (*output).into())
     }
 
+    /// The first result, for use in a derivative.
     pub(super) fn y(&self) -> Expr {
         self.output(0).into()
     }
@@ -78,7 +80,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.result_gradient(0).map(Expr::from)
     }
 
-    /// `None` if a result from `index` on has a gradient.
+    /// Checks that no result from `index` on has a gradient. `None` if one has.
     pub(super) fn no_gradient_from(&mut self, index: usize) -> Option<()> {
         let outputs = self.node.outputs.get(index..).unwrap_or_default();
         (!outputs.iter().any(|output| self.adjoints.has(*output))).then_some(())
@@ -92,7 +94,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.emit.put(expression)
     }
 
-    /// Sets the gradient of an operand, which must have its shape.
+    /// Sets the gradient of an operand. The gradient must have the operand's shape.
     pub(super) fn set_gradient(&mut self, index: usize, gradient: impl Into<Expr>) {
         let operand = self.operand(index);
         self.set_gradient_of(&operand, gradient);
@@ -121,14 +123,15 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(())
     }
 
-    /// `f(g, x, y)`
+    /// Sets the gradient of the first operand. `derivative` computes it from the gradient of the result, the operand and
+    /// the result.
     pub(super) fn unary(&mut self, derivative: fn(Expr, Expr, Expr) -> Expr) -> Option<()> {
         let g = self.g()?;
         self.set_gradient(0, derivative(g, self.x(0), self.y()));
         Some(())
     }
 
-    /// A derivative for each of two operands.
+    /// Sets the gradients of two operands, given a derivative for each.
     pub(super) fn binary(&mut self, derivatives: [BinaryDerivative; 2]) -> Option<()> {
         let g = self.g()?;
         for (index, derivative) in derivatives.into_iter().enumerate() {

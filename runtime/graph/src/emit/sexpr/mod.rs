@@ -13,9 +13,9 @@
 //!       (values x3))))
 //! ```
 //!
-//! A binding of a `let*` has the definitions of its values, an application and, if it has them, its source range and
-//! `nograd`. The regions of an operation are lambdas after its operands. A value is `name.number`, or `xnumber` if the
-//! user has no name for it.
+//! A binding of a `let*` consists of the definitions of its values, an application, an optional source range, and an
+//! optional `nograd`. The regions of an operation are lambdas after its operands. A value is `name.number`, or
+//! `xnumber` if the user has no name for it.
 
 mod print;
 mod read;

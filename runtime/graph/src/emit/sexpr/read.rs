@@ -234,7 +234,7 @@ impl Sexpr {
         }
     }
 
-    /// The items after the head of a list, which must have this number of them.
+    /// The items after the head of a list, which must be `N`.
     fn fields<const N: usize>(&self, head: &str) -> Read<&[Self; N]> {
         let items = self.form(head)?;
         items.try_into().map_err(|_| self.expected(&format!("{N} items after `{head}`")))

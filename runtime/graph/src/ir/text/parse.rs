@@ -13,7 +13,7 @@ use crate::ir::operand::Operand;
 use crate::ir::types::{DType, Device, Dim, Layout, MemoryFormat, TensorType, Type};
 
 /// The maximum nesting depth of regions, lists and types.
-const DEPTH: usize = 200;
+const MAX_DEPTH: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
@@ -395,8 +395,8 @@ impl Parser {
     }
 
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= DEPTH {
-            return Err(self.error(format!("nested deeper than {DEPTH} levels")));
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
         }
         self.depth += 1;
         let parsed = parse(self);

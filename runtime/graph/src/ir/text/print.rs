@@ -151,7 +151,7 @@ pub(crate) fn plain_name(function: &Function, value: Value) -> Option<&str> {
     function.values[value.index()].name.as_deref().filter(is_plain)
 }
 
-/// As a JSON string.
+/// Converts a text to a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,8 +1,8 @@
-"""What common operators return: the dtypes and sizes of their results, for tensors of known sizes on one device.
+"""Rules for the results of common operators: their dtypes and sizes, for tensors of known sizes on one device.
 
-Torch computes the same with Python functions that take a third of a millisecond each, and that need sympy, whose import
-takes half a second. The results of a rule are contiguous. A rule returns None if it is not certain: then torch computes
-the results, or raises the error. Arguments are in the order of the schema, with all defaults.
+Torch computes the same with Python functions. These take a third of a millisecond each and need sympy, whose import takes
+half a second. The results of a rule are contiguous. A rule returns None for operands that it does not cover; then torch
+computes the results or raises the error. Arguments are in the order of the schema, with all defaults.
 """
 
 import torch
@@ -12,8 +12,8 @@ from .operands import any_layout, is_no_image, is_row_major, overloads
 
 RULES = {**elementwise.RULES, **reductions.RULES, **structure.RULES, **networks.RULES, **creation.RULES}
 
-#: Tests for the operands of an operator: which of them have a layout with which its results are contiguous. For all
-#: other operators, the operands must be contiguous.
+#: Operator -> a test of the layout of each operand. The results are contiguous if all operands pass it. The operands of all
+#: other operators must be contiguous.
 _LAYOUTS = {
     **{func: is_row_major for func, rule in elementwise.RULES.items() if elementwise.is_pointwise(rule)},
     **overloads("mm bmm mv dot addmm addmv baddbmm sum mean max min any all embedding index_select gather", any_layout),
@@ -23,8 +23,8 @@ _LAYOUTS = {
 
 
 def results(func, args, tensors):
-    """The results [(dtype, size)] of an operator; None if there is no rule for it or for these operands. `tensors` are all
-    tensors among the arguments."""
+    """Returns the results [(dtype, size)] of an operator; None if there is no rule for it or for these operands. `tensors` are
+    all tensors among the arguments."""
     rule = RULES.get(func)
     if rule is None or not all(map(_LAYOUTS.get(func, torch.Tensor.is_contiguous), tensors)):
         return None

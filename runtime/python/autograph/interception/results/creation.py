@@ -8,6 +8,7 @@ from .operands import overloads
 
 
 def _is_plain(layout, pin):
+    """Returns whether a tensor is strided and not in pinned memory."""
     return layout in (None, torch.strided) and not pin
 
 

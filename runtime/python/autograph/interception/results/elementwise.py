@@ -6,7 +6,7 @@ from .operands import FLOATS, INTEGERS, NUMBERS, broadcast, is_tensor, overloads
 
 
 def _same(dtypes):
-    """`torch.relu(x)`: the type and the sizes of the first operand."""
+    """Returns a rule for operators such as `torch.relu(x)`: the result has the dtype and the sizes of the first operand."""
 
     def rule(x, *_):
         return [(x.dtype, x.shape)] if x.dtype in dtypes else None
@@ -15,14 +15,14 @@ def _same(dtypes):
 
 
 def _to_float(x):
-    """`torch.exp(x)`: integers become floating-point numbers."""
+    """Implements a rule for operators such as `torch.exp(x)`: integers become floating-point numbers."""
     if x.dtype not in (*NUMBERS, torch.bool):
         return None
     return [(x.dtype if x.dtype in FLOATS else torch.get_default_dtype(), x.shape)]
 
 
 def _of_two(x, y, dtypes):
-    """The common type of two operands, of which one may be a number, and their common shape."""
+    """Returns the common dtype and the common shape of two operands, of which one may be a number."""
     if not (is_tensor(x) or is_tensor(y)):
         return None, None
     dtype = torch.result_type(x, y)
@@ -75,7 +75,7 @@ def _masked_fill(x, mask, value):
 
 
 def _of_floats(*operands):
-    """`torch.addcmul(x, y, z)`: all operands have one type."""
+    """Implements a rule for operators such as `torch.addcmul(x, y, z)`, whose operands must have the same dtype."""
     tensors = [operand for operand in operands if is_tensor(operand)]
     dtype = tensors[0].dtype
     if dtype not in FLOATS or any(tensor.dtype != dtype for tensor in tensors):
@@ -123,7 +123,8 @@ RULES = {
     **overloads("lerp.Scalar lerp.Tensor addcmul addcdiv", _of_floats),
 }  # fmt: skip
 
-#: Rules whose results are contiguous if the strides of all operands decrease from dimension to dimension.
+#: The rules, besides those of `_same`, whose results are contiguous if the strides of all operands decrease from dimension to
+#: dimension.
 POINTWISE = {
     _to_float, _arithmetic, _rounded_division, _bits, _division, _power, _comparison, _logic, _where, _of_floats,
     _same_of_floats, _clamped,

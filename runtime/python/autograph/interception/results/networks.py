@@ -2,21 +2,23 @@
 
 import torch
 
-from .operands import FLOATS, are_alike, overloads
+from .operands import FLOATS, have_one_float_dtype, overloads
 
 
 def _is_ambiguous(x):
-    """Whether the strides of an image fit two layouts, of which torch chooses one."""
+    """Returns whether the strides of an image fit two layouts, so that torch chooses the layout of the result."""
     return x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)
 
 
 def _pairs(numbers, count):
+    """Returns the numbers for `count` dimensions: a single number is valid for all of them."""
     return list(numbers) * (count if len(numbers) == 1 else 1)
 
 
 def _convolution(x, weight, bias, stride, padding, dilation, is_transposed, output_padding, groups):
+    """Implements the rule for convolutions, except for transposed ones."""
     count = x.dim() - 2
-    if not are_alike(x, weight) or count not in (1, 2, 3) or weight.dim() != x.dim() or is_transposed or groups < 1:
+    if not have_one_float_dtype(x, weight) or count not in (1, 2, 3) or weight.dim() != x.dim() or is_transposed or groups < 1:
         return None
     if bias is not None and (bias.dtype, tuple(bias.shape)) != (x.dtype, (weight.shape[0],)):
         return None
@@ -56,7 +58,7 @@ def _mean_pooled(x, kernel, stride, padding, ceil, includes_padding, divisor):
 def _layer_norm(x, size, weight, bias, epsilon):
     operands = [operand for operand in (weight, bias) if operand is not None]
     outer = x.dim() - len(size)
-    if not are_alike(x, *operands) or outer < 0 or list(x.shape[outer:]) != list(size) or not size or not x.numel():
+    if not have_one_float_dtype(x, *operands) or outer < 0 or list(x.shape[outer:]) != list(size) or not size or not x.numel():
         return None
     if x.dtype not in (torch.float32, torch.float64) or any(list(operand.shape) != list(size) for operand in operands):
         return None
@@ -71,7 +73,7 @@ def _dropout(x, probability, training):
 def _group_norm(x, weight, bias, batch, channels, rest, groups, epsilon):
     operands = [operand for operand in (weight, bias) if operand is not None]
     fits = x.dim() > 1 and (batch, channels) == tuple(x.shape[:2]) and batch * channels * rest == x.numel() > 0
-    if not are_alike(x, *operands) or not fits or groups < 1 or channels % groups:
+    if not have_one_float_dtype(x, *operands) or not fits or groups < 1 or channels % groups:
         return None
     if x.dtype not in (torch.float32, torch.float64) or any(tuple(operand.shape) != (channels,) for operand in operands):
         return None

@@ -9,7 +9,7 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 NUMBERS = (*FLOATS, *INTEGERS)
 
 #: Reductions refuse tensors with more dimensions.
-MOST_DIMENSIONS = 64
+MAX_DIMENSIONS = 64
 
 
 def any_layout(tensor):
@@ -17,13 +17,15 @@ def any_layout(tensor):
 
 
 def is_row_major(tensor):
-    """Whether the strides decrease from dimension to dimension, possibly with gaps: elementwise results are contiguous."""
+    """Returns whether the strides decrease from dimension to dimension, possibly with gaps. Elementwise results of such
+    operands are contiguous."""
     strides = [stride for size, stride in zip(tensor.shape, tensor.stride()) if size > 1 and stride]
     return all(outer > inner for outer, inner in zip(strides, strides[1:]))
 
 
 def is_no_image(tensor):
-    """Whether a tensor cannot be an image in a layout such as channels-last, which some operators keep."""
+    """Returns whether a tensor is certainly not an image with a layout such as channels-last. Some operators preserve that
+    layout."""
     return tensor.dim() < 4 or tensor.is_contiguous()
 
 
@@ -32,7 +34,7 @@ def is_tensor(value):
 
 
 def broadcast(*shapes):
-    """The common shape; None if there is none."""
+    """Returns the common shape; None if there is none."""
     rank = max(map(len, shapes))
     common = [1] * rank
     for shape in shapes:
@@ -49,17 +51,18 @@ def result(dtype, size):
 
 
 def index_of(tensor, dim):
-    """A dimension as an index from 0; None if there is no such dimension."""
+    """Returns the index of a dimension, counted from 0; None if the tensor has no such dimension."""
     rank = tensor.dim()
     return dim % rank if rank and -rank <= dim < rank else None
 
 
-def are_alike(*tensors):
+def have_one_float_dtype(*tensors):
+    """Returns whether the tensors have the same dtype, and it is a floating-point dtype."""
     return tensors[0].dtype in FLOATS and all(tensor.dtype == tensors[0].dtype for tensor in tensors)
 
 
 def overloads(names, rule):
-    """The rule for each of these operators, named as in `add.Tensor`."""
+    """Returns a dictionary from each of these operators to the rule. `names` is a string such as `add.Tensor mul.Tensor`."""
     found = {}
     for name in names.split():
         packet, _, overload = name.partition(".")

@@ -2,32 +2,32 @@
 
 import torch
 
-from .operands import FLOATS, MOST_DIMENSIONS, NUMBERS, are_alike, broadcast, index_of, is_tensor, overloads, result
+from .operands import FLOATS, MAX_DIMENSIONS, NUMBERS, have_one_float_dtype, broadcast, index_of, is_tensor, overloads, result
 
 
 def _mm(x, y):
-    if not are_alike(x, y) or x.dim() != 2 or y.dim() != 2 or x.shape[1] != y.shape[0]:
+    if not have_one_float_dtype(x, y) or x.dim() != 2 or y.dim() != 2 or x.shape[1] != y.shape[0]:
         return None
     return [(x.dtype, [x.shape[0], y.shape[1]])]
 
 
 def _bmm(x, y):
-    if not are_alike(x, y) or x.dim() != 3 or y.dim() != 3 or x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
+    if not have_one_float_dtype(x, y) or x.dim() != 3 or y.dim() != 3 or x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
         return None
     return [(x.dtype, [x.shape[0], x.shape[1], y.shape[2]])]
 
 
 def _mv(x, y):
-    fits = are_alike(x, y) and x.dim() == 2 and y.dim() == 1 and x.shape[1] == y.shape[0]
+    fits = have_one_float_dtype(x, y) and x.dim() == 2 and y.dim() == 1 and x.shape[1] == y.shape[0]
     return [(x.dtype, [x.shape[0]])] if fits else None
 
 
 def _dot(x, y):
-    return [(x.dtype, [])] if are_alike(x, y) and x.dim() == y.dim() == 1 and x.shape == y.shape else None
+    return [(x.dtype, [])] if have_one_float_dtype(x, y) and x.dim() == y.dim() == 1 and x.shape == y.shape else None
 
 
 def _added(product):
-    """`torch.addmm(bias, x, y)`"""
+    """Returns a rule for operators such as `torch.addmm(bias, x, y)`, which add a bias to a product."""
 
     def rule(bias, x, y, *_):
         found = product(x, y)
@@ -39,7 +39,7 @@ def _added(product):
 
 
 def _distances(x, y, order, mode):
-    if not are_alike(x, y) or min(x.dim(), y.dim()) < 2 or x.shape[-1] != y.shape[-1]:
+    if not have_one_float_dtype(x, y) or min(x.dim(), y.dim()) < 2 or x.shape[-1] != y.shape[-1]:
         return None
     if x.shape[:-2] != y.shape[:-2] or order < 0:
         return None
@@ -47,10 +47,11 @@ def _distances(x, y, order, mode):
 
 
 def _reduced(x, dims, keeps):
-    """The sizes without some dimensions; without all of them if `dims` is None or empty."""
+    """Returns the sizes of `x` without the dimensions `dims`, or without all dimensions if `dims` is None or empty. If
+    `keeps`, these sizes are 1 instead."""
     dims = [dims] if type(dims) is int else dims
     dims = [index_of(x, d) for d in dims] if dims else list(range(x.dim()))
-    if None in dims or len(set(dims)) != len(dims) or x.dim() > MOST_DIMENSIONS:
+    if None in dims or len(set(dims)) != len(dims) or x.dim() > MAX_DIMENSIONS:
         return None
     if keeps:
         return [1 if d in dims else n for d, n in enumerate(x.shape)]
@@ -147,9 +148,10 @@ def _topk(x, k, dim, *_):
 
 
 def _loss(x, y, *rest):
-    """`torch.nn.functional.mse_loss(x, y)`; the last arguments are the reduction and numbers."""
+    """Implements a rule for operators such as `torch.nn.functional.mse_loss(x, y)`. The reduction is the first integer of
+    `rest`."""
     reduction = next((argument for argument in rest if type(argument) is int), None)
-    if not are_alike(x, y, *filter(is_tensor, rest)) or x.shape != y.shape or reduction not in (0, 1, 2):
+    if not have_one_float_dtype(x, y, *filter(is_tensor, rest)) or x.shape != y.shape or reduction not in (0, 1, 2):
         return None
     return [(x.dtype, [] if reduction else x.shape)]
 

@@ -44,7 +44,7 @@ def _index_select(x, dim, index):
 
 
 def _index(x, indices):
-    """`x[i, j]` with tensors of integers for the first dimensions."""
+    """Implements a rule for `x[i, j]`, with tensors of integers as indices of the first dimensions."""
     if any(index is None or index.dtype is not torch.int64 for index in indices) or len(indices) > x.dim():
         return None
     size = broadcast(*(index.shape for index in indices))
@@ -60,7 +60,8 @@ def _gather(x, dim, index, *_):
 
 
 def _fits(index, *others, dim):
-    """Whether an index is within other tensors in all dimensions except for `dim`, or for None in all."""
+    """Returns whether an index is not larger than the other tensors in any dimension except for `dim`. If `dim` is None, all
+    dimensions count."""
     if any(other.dim() != index.dim() for other in others):
         return False
     return all(m <= n for other in others for d, (m, n) in enumerate(zip(index.shape, other.shape)) if d != dim)
@@ -96,7 +97,7 @@ def _index_put(x, indices, values, *_):
 
 
 def _moved(x, dims):
-    """`torch.flip(x, dims)`"""
+    """Implements a rule for `torch.flip(x, dims)`."""
     known = [index_of(x, dim) for dim in dims]
     return [(x.dtype, x.shape)] if None not in known and len(set(known)) == len(known) else None
 
@@ -106,7 +107,7 @@ def _rolled(x, shifts, dims):
 
 
 def _padded(x, padding, number):
-    """`padding` has the last dimension first."""
+    """Implements a rule for `torch.constant_pad_nd`. The first two numbers in `padding` are those of the last dimension."""
     if len(padding) % 2 or len(padding) > 2 * x.dim() or x.dtype not in FLOATS:
         return None
     around = [*zip(padding[::2], padding[1::2])] + [(0, 0)] * (x.dim() - len(padding) // 2)
@@ -114,15 +115,16 @@ def _padded(x, padding, number):
     return [(x.dtype, size)] if all(n > 0 for n in size) and any(padding) else None
 
 
-def _scattered(place):
-    """A rule for operators that replace a part of `x`; `place` tells whether the new part fits, as torch checks."""
+def _scattered(fits):
+    """Returns a rule for operators that replace a part of `x`. `fits` returns whether the new part has the shape of the old
+    one."""
 
     def rule(x, *rest):
         part, dim, *bounds = rest
         dim = index_of(x, dim)
         if dim is None or part.dtype != x.dtype:
             return None
-        return [(x.dtype, x.shape)] if place(x, part, dim, *bounds) else None
+        return [(x.dtype, x.shape)] if fits(x, part, dim, *bounds) else None
 
     return rule
 
