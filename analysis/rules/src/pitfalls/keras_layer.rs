@@ -184,7 +184,9 @@ impl<'a> Class<'_, 'a> {
             Expr::Attribute(attribute) => matches!(attribute.attr.as_str(), "__init__" | "__dict__"),
             _ => false,
         });
-        if calls || is_abstract {
+        // Keras notices the missing call in its own `__call__`, which the class replaces: `def __call__(self, x)`.
+        let replaces_call = self.base == Base::Layer && self.method("__call__").is_some();
+        if calls || is_abstract || replaces_call {
             return;
         }
         let uses = match self.base {
