@@ -50,7 +50,10 @@ pub fn keras_methods(
 ) -> impl Iterator<Item = RootSite> + '_ {
     let own = index.definitions.classes.get(class).filter(|_| !runs_eagerly(index, class));
     let own = own.into_iter().flat_map(|class| &class.methods);
-    let traced = own.filter(move |method| methods.contains(&index.short_name(**method)));
+    let traced = own.filter(move |method| {
+        let name = index.short_name(**method);
+        methods.contains(&name) && !is_replaced(index, class, name)
+    });
     traced.filter_map(move |method| {
         let entry = index.definitions.functions.get(*method)?;
         Some(RootSite {
@@ -76,6 +79,22 @@ fn runs_eagerly(index: &FileIndex, class: ClassIndex) -> bool {
         .filter_map(|method| index.signatures.get(*method))
         .flat_map(|signature| &signature.parameters)
         .any(|parameter| parameter.name == "dynamic" && parameter.default == DefaultValue::Bool(true))
+}
+
+/// Whether `__new__` replaces a method in each instance, so that Keras calls the replacement:
+///
+/// ```python
+/// def __new__(cls):
+///     metric = super().__new__(cls)
+///     metric.update_state = on_the_host(metric.update_state)
+///     return metric
+/// ```
+fn is_replaced(index: &FileIndex, class: ClassIndex, name: &str) -> bool {
+    let methods = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
+    methods
+        .filter(|method| index.short_name(**method) == "__new__")
+        .filter_map(|method| index.signatures.get(*method))
+        .any(|signature| signature.stores.iter().any(|stored| stored == name))
 }
 
 /// The Keras class that a file's class derives from.

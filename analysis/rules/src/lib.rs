@@ -27,6 +27,7 @@ pub mod registry;
 pub mod run;
 pub mod selection;
 pub mod suppress;
+mod test_certainty;
 mod torch;
 mod tracing;
 

@@ -1,7 +1,7 @@
 //! How a function uses a parameter that is assumed to be a Tensor only because nothing else is known about it.
 
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{self as ast, Expr, Operator};
+use ruff_python_ast::{self as ast, CmpOp, Expr, Operator};
 
 use super::FunctionContext;
 use super::callers::MAX_CALLERS;
@@ -103,7 +103,42 @@ pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &
             .iter()
             .filter(assumed)
             .any(|parameter| !is_used_as_tensor(ctx, &parameter.name));
-    unconfirmed || depends_on_flag(ctx, diagnostic)
+    unconfirmed || depends_on_flag(ctx, diagnostic) || depends_on_annotated_flag(ctx, diagnostic)
+}
+
+/// Whether a diagnostic depends on a parameter that is used as a flag although it is annotated as a Tensor: the second
+/// or a later argument of a Keras method, or a parameter whose default is a `bool`.
+///
+/// ```python
+/// def call(self, x: tf.Tensor, mask: tf.Tensor, return_weights: tf.Tensor = False):
+///     if return_weights: …
+/// ```
+fn depends_on_annotated_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    let parameters = ctx.stage.parameters.iter().enumerate();
+    let mut annotated = parameters.filter(|(_, parameter)| {
+        parameter.source == Source::Annotation
+            && parameter.why.iter().any(|step| diagnostic.why.contains(step))
+    });
+    let is_later = |position: usize| position >= 2 && ctx.stage.root == Some(RootKind::KerasMethod);
+    annotated.any(|(position, parameter)| {
+        (is_later(position) || has_bool_default(ctx, &parameter.name))
+            && !is_used_as_tensor(ctx, &parameter.name)
+            && !is_compared(ctx, &parameter.name)
+    })
+}
+
+fn has_bool_default(ctx: &FunctionContext, parameter: &Name) -> bool {
+    let declared = ctx.def().parameters.iter().find(|declared| declared.name().id == *parameter);
+    declared.and_then(|declared| declared.default()).is_some_and(Expr::is_boolean_literal_expr)
+}
+
+/// Whether the body compares the parameter, or a value computed from it, with another value: `if step > 0:`.
+fn is_compared(ctx: &FunctionContext, parameter: &Name) -> bool {
+    ctx.expressions().into_iter().any(|expression| {
+        let Expr::Compare(compare) = expression else { return false };
+        let is_identity = compare.ops.iter().all(|op| matches!(op, CmpOp::Is | CmpOp::IsNot));
+        !is_identity && computes(expression, parameter)
+    })
 }
 
 /// Whether a diagnostic depends on a parameter that is tested as a flag and that receives the second or a later

@@ -11,29 +11,44 @@ use ag_db::Db;
 use ag_index::answers::Target;
 use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::{Dialect, RootKind};
+use ag_index::facts::Binding;
 use ag_index::index::FunctionId;
+use ag_staging::construct::Construct;
 use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::functions::FunctionAst;
 
 /// Whether no `if` guards `range`, neither in this function nor at the calls that lead to it from a root. A condition
 /// such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a
-/// finding under one of them applies to the callers that satisfy it. In AutoGraph and TorchScript both branches
-/// are always traced.
+/// finding under one of them applies to the callers that satisfy it. In TorchScript both branches are always
+/// compiled; in AutoGraph both branches of a staged `if` are traced.
 pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> bool {
     if ctx.stage.mode == RootKind::TorchScript {
         return !is_called_uncompiled(ctx);
     }
-    let traces = matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch);
-    if !traces || is_called_by_users(ctx.stage) {
+    if is_called_by_users(ctx.stage) {
         return true;
     }
-    if is_guarded(ctx.ast, range) {
-        return false;
+    let mut calls =
+        callers::of(ctx).take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)));
+    if matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch) {
+        return !is_guarded(ctx.ast, range) && calls.all(|call| !is_guarded(call.ast, call.range));
     }
-    callers::of(ctx)
-        .take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)))
-        .all(|call| !is_guarded(call.ast, call.range))
+    !is_under_python_test(ctx.ast, ctx.constructs, range)
+        && calls.all(|call| {
+            !is_under_python_test(call.ast, queries::constructs(ctx.db, call.function), call.range)
+        })
+}
+
+/// Whether `range` is under an `if` that Python decides while the graph is built, which may be false in every call:
+/// `if seed is None: seed = random.randint(0, 9)`.
+fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range: TextRange) -> bool {
+    let is_python = |test: &Expr| {
+        let construct = constructs.iter().find(|construct| construct.test_range == test.range());
+        construct.is_some_and(|construct| construct.binding != Binding::Staged)
+            && !is_filled(function, test, range)
+    };
+    guards::is_under(&function.def().body, range, &is_python, &|_| false)
 }
 
 /// Whether a call that leads here is under a test that TorchScript may decide while it compiles, such as

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
-use super::{Check, Rule, parameter_use, path_certainty};
+use super::{Check, Rule, parameter_use, path_certainty, test_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, with_text};
@@ -47,6 +47,8 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
         {
             diagnostic.severity = Severity::Info;
+        } else if test_certainty::depends_on_partly_unknown_test(&context, diagnostic) {
+            diagnostic.severity = diagnostic.severity.min(Severity::Warning);
         }
     }
     if let Some(root) = reached_from::step(db, stage) {

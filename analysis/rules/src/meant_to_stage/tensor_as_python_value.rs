@@ -8,6 +8,7 @@ use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use ag_flow::DefKind;
+use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Alternative, Binding, TensorKind};
 use ag_staging::construct::{ConstructKind, ConstructNode};
@@ -286,7 +287,7 @@ impl<'a> Checker<'_, 'a> {
                     "a Tensor",
                     "`tf.reduce_any(x == values)`",
                 );
-            } else if self.is_tensor(right) {
+            } else if self.is_tensor(right) && !(self.is_key(&compare.left) && self.is_assumed(right)) {
                 self.report(
                     right,
                     compare.range(),
@@ -364,6 +365,20 @@ impl<'a> Checker<'_, 'a> {
 
     fn is_tensor(&self, expression: &Expr) -> bool {
         self.ctx.binding(expression) == Binding::Staged && !self.ctx.fact(expression).unknown
+    }
+
+    /// Whether the value is a parameter without an annotation, or does not come from an operation. If it is searched for
+    /// a string, it is a dictionary: `if "mask" in inputs:`.
+    fn is_assumed(&self, expression: &Expr) -> bool {
+        let parameter = expression.as_name_expr().and_then(|name| self.ctx.parameter(&name.id));
+        parameter.is_some_and(|parameter| parameter.source != Source::Annotation)
+            || !is_library_result(self.ctx, expression)
+    }
+
+    fn is_key(&self, expression: &Expr) -> bool {
+        let fact = self.ctx.python_fact(expression);
+        let is_text = |alternative: &Alternative| matches!(alternative, Alternative::Str(_));
+        !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_text)
     }
 
     fn is_container(&self, expression: &Expr) -> bool {

@@ -23,7 +23,7 @@ declare_rule! {
     /// version of Keras is unknown:
     ///
     /// - `call` creates a layer and keeps it in `self`, or adds a weight
-    /// - calls of `add_weight` and `add_metric` with arguments of Keras 2
+    /// - calls of `add_weight`, `add_metric` and `super().__init__` with arguments of Keras 2
     /// - several parameters of `build` that are not named after the parameters of `call`
     /// - a number or bool as a positional argument of a layer
     ///
@@ -152,6 +152,7 @@ impl<'a> Class<'_, 'a> {
             "batch_size",
             "batch_input_shape",
         ];
+        const KERAS2_ARGUMENTS: [&str; 3] = ["dynamic", "weights", "implementation"];
         for call in expressions::of_function(init).into_iter().filter_map(Expr::as_call_expr) {
             let Expr::Attribute(method) = call.func.as_ref() else { continue };
             let is_super = method
@@ -163,8 +164,10 @@ impl<'a> Class<'_, 'a> {
             }
             let names = call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref());
             if let Some(name) = names.into_iter().find(|name| !LAYER_ARGUMENTS.contains(&name.as_str())) {
+                let in_keras2 = KERAS2_ARGUMENTS.contains(&name.as_str());
                 self.report(name, format!("`Layer.__init__` of Keras 3 has no argument `{name}`"))
                     .help("keep the value in an attribute")
+                    .severity(if in_keras2 { self.of_keras3() } else { Severity::Error })
                     .emit();
             }
         }
@@ -184,7 +187,9 @@ impl<'a> Class<'_, 'a> {
             Expr::Attribute(attribute) => matches!(attribute.attr.as_str(), "__init__" | "__dict__"),
             _ => false,
         });
-        if calls || is_abstract {
+        // Keras notices the missing call in its own `__call__`, which the class replaces: `def __call__(self, x)`.
+        let replaces_call = self.base == Base::Layer && self.method("__call__").is_some();
+        if calls || is_abstract || replaces_call {
             return;
         }
         let uses = match self.base {

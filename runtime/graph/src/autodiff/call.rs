@@ -214,7 +214,8 @@ fn passed_on(function: &Function, key: &DerivativeKey) -> Vec<bool> {
     params
         .map(|(index, (param, has_gradient))| {
             let is_tensor = function.ty(*param).tensor().is_some();
-            let is_same = |operands: &&[Operand]| operands.get(index).and_then(Operand::value) == Some(*param);
+            let is_same =
+                |operands: &&[Operand]| operands.get(index).and_then(Operand::value) == Some(*param);
             *has_gradient && is_tensor && !found.is_empty() && found.iter().all(is_same)
         })
         .collect()

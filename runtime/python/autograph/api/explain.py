@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 
 from ..capture.staging import current
 from ..conversion import spans
-from ..errors import Eager, StagingError
+from ..errors import StagingError
 from ..record.ops import ASSERT, FOR, IF, WHILE, Callback
 from ..record.queries import all_nodes
 from .function import Function

@@ -20,12 +20,11 @@ from torch.utils import _pytree as pytree
 from ..capture import heap, permanent
 from ..capture.objects import Objects, attributes_of
 from ..capture.places import Contents
-from ..capture.staging import current, is_staged
+from ..capture.staging import is_staged
 from ..conversion import spans
 from ..errors import Misfit, StagingError
 from ..record.queries import called_for_effects
 from ..record.types import TensorType, is_differentiable
-from . import tape
 from .py_function import py_function
 
 _LOCAL = threading.local()
