@@ -78,6 +78,7 @@ def test_retraces_are_reported():
         for k in range(8):
             f(t(1), k)
     assert len(caught) == 1 and "4" in str(caught[0].message) and "`f`" in str(caught[0].message)
+    assert caught[0].filename == __file__
 
 
 def test_structures_in_and_out():

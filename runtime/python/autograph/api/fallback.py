@@ -2,11 +2,11 @@
 
 import threading
 import traceback
-import warnings
 from contextlib import contextmanager
 
 from ..errors import AutographError, FallbackWarning, StagingError, located
 from ..operators.python_calls import PythonCall
+from ..tracing.tracebacks import warn
 
 #: After this many signatures in a row that cannot be staged, a function is no longer traced for new signatures.
 MAX_REFUSALS = 5
@@ -104,12 +104,12 @@ class Fallbacks:
     def count(self, reason):
         self.counts[reason] = self.counts.get(reason, 0) + 1
 
-    def note(self, name, reason, stacklevel):
+    def note(self, name, reason):
         """Counts a call, and warns about each reason once."""
         self.count(reason)
         if reason not in self._reported:
             self._reported.add(reason)
-            warnings.warn(f"a call of `{name}` runs in Python, which is slow: {reason}", FallbackWarning, stacklevel + 1)
+            warn(f"a call of `{name}` runs in Python, which is slow: {reason}", FallbackWarning)
 
 
 def reason_of(reason, place):

@@ -6,7 +6,6 @@ import inspect
 import os
 import sys
 import types
-import warnings
 
 import torch
 from torch.utils import _pytree as pytree
@@ -33,7 +32,7 @@ from ..shadow import check
 from ..tracing import ambient, differentiable, signatures
 from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, Trace, name_of, span_of
-from ..tracing.tracebacks import in_user_code
+from ..tracing.tracebacks import in_user_code, warn
 from ..trees.classes import observe, occur_in
 from ..trees.encoding import Forest
 from . import fallback as fallbacks
@@ -227,7 +226,7 @@ class Function(Callable):
             raise
         kinds = ", ".join(sorted(f"`{kind.__name__}`" for kind in excluded))
         message = f"`{self.__name__}` is traced again for each object of the class {kinds}, which is slow: {unencoded.message}"
-        warnings.warn(message if unencoded.span is None else f"{message}\n{located(unencoded.span)}", stacklevel=4)
+        warn(message if unencoded.span is None else f"{message}\n{located(unencoded.span)}")
         return result
 
     def _trace_of_trees(self, encoded):
@@ -249,7 +248,7 @@ class Function(Callable):
         with eagerly():
             result = self.python_function(*args, **kwargs)
         if reason is not None:
-            self._fallbacks.note(self.__name__, str(reason), stacklevel=3)
+            self._fallbacks.note(self.__name__, str(reason))
         return result
 
     def _profiled(self, leaves, structure, args, kwargs):
@@ -312,7 +311,7 @@ class Function(Callable):
         text = fallbacks.reason_of(reason, span_of(self.python_function))
         is_certain = isinstance(reason, (str, AutographError, Assumed, Misfit))
         if is_certain:
-            self._fallbacks.note(self.__name__, text, stacklevel=3)
+            self._fallbacks.note(self.__name__, text)
         candidates = self._fallbacks.candidates(refused)
         with fallbacks.inherited(), python_calls.observed(candidates) as kinds:
             if isinstance(reason, Misfit):
@@ -323,7 +322,7 @@ class Function(Callable):
         if refused is not None and not self._fallbacks.select_python_call(text, candidates, kinds):
             self._fallbacks.refuse(refused.key, text)
         if reason is not None and not is_certain:  # the trace raised an exception, and Python did not
-            self._fallbacks.note(self.__name__, text, stacklevel=3)
+            self._fallbacks.note(self.__name__, text)
         return result
 
     def _without(self, code):
@@ -555,10 +554,9 @@ class Function(Callable):
             f"{old} changed to {new}" for old, new in zip(signatures.flat(last), signatures.flat(key)) if old != new
         ]
         reason = "; ".join(changes[:3]) or "state outside of it changed"
-        warnings.warn(
+        warn(
             f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}\n"
-            "help: pass numbers that change as tensors",
-            stacklevel=9,
+            "help: pass numbers that change as tensors"
         )
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 import types
+import warnings
 
 import torch
 
@@ -24,7 +25,7 @@ def in_user_code(error):
             if entries and entries[-1][3] == code.co_filename:  # the enclosing function of this block
                 entries.pop()
             entries.append((span[0], span[1], name, code.co_filename))
-        elif not spans.is_converted_text(code.co_filename) and not code.co_filename.startswith(_HIDDEN):
+        elif _is_users(code):
             entries.append((traceback, None, None, None))
         traceback = traceback.tb_next
     chain = None
@@ -45,11 +46,22 @@ def line_outside(frame=None):
     """Returns the span of the running line of the user's code, the innermost one on the stack."""
     frame = frame or sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        if not spans.is_converted_text(code.co_filename) and not code.co_filename.startswith(_HIDDEN):
-            return code.co_filename, frame.f_lineno, 0, frame.f_lineno, 0
+        if _is_users(frame.f_code):
+            return frame.f_code.co_filename, frame.f_lineno, 0, frame.f_lineno, 0
         frame = frame.f_back
     return None
+
+
+def warn(message, category=UserWarning):
+    """Warns at the running line of the user's code, the innermost one on the stack."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and not _is_users(frame.f_code):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_users(code):
+    return not spans.is_converted_text(code.co_filename) and not code.co_filename.startswith(_HIDDEN)
 
 
 def with_source_traceback(error):
