@@ -10,7 +10,7 @@ import types
 import torch
 from torch.utils import _pytree as pytree
 
-from .._runtime import CachedCall, Callable
+from .._runtime import CachedCall
 from ..capture import profile
 from ..capture.staging import current
 from ..errors import (
@@ -20,7 +20,6 @@ from ..errors import (
     Misfit,
     Observed,
     OtherInput,
-    Restart,
     StagingError,
     Unencoded,
     Unread,
@@ -31,27 +30,17 @@ from ..operators import python_calls
 from ..shadow import check
 from ..tracing import ambient, differentiable, signatures
 from ..tracing.arguments import flatten, flatten_plain, names
-from ..tracing.trace import TRACING, Trace, name_of, span_of
-from ..tracing.tracebacks import in_user_code, warn
-from ..trees.classes import observe, occur_in
+from ..tracing.trace import TRACING, name_of, span_of
+from ..tracing.tracebacks import warn
+from ..trees.classes import occur_in
 from ..trees.encoding import Forest
 from . import fallback as fallbacks
-from . import progress, saved
+from . import saved
 from .eager import eagerly, functions_run_eagerly
-from .speculation import Speculation, contradicted
+from .lookup import SIGNALS, Lookup
+from .speculation import Speculation
 
 _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-#: The number of traces of a function after which a warning is given. It is given again after each multiple of it.
-WARN_AFTER = 5
-
-
-class Again(Exception):
-    """Looks up the trace of a call again: numbers that could not be inputs of the graph are now part of the key."""
-
-
-#: Exceptions that are no errors of a trace. Handlers of such errors must not catch them.
-_SIGNALS = (fallbacks.Refused, Assumed, Again)
 
 
 def _runs_graphs(settings):
@@ -60,13 +49,14 @@ def _runs_graphs(settings):
     return not is_other and ambient.key() == settings
 
 
-class Function(Callable):
+class Function(Lookup):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
 
     #: Whether calls that are like the last calls run without `_call`.
     caches_calls = True
 
     def __init__(self, python_function, input_signature=None, fallback=None, speculate=False):
+        super().__init__()
         if not callable(python_function) or isinstance(python_function, type):
             raise TypeError(f"{python_function!r} is not a function or method and cannot be staged")
         code = getattr(inspect.unwrap(python_function), "__code__", None)
@@ -85,13 +75,7 @@ class Function(Callable):
         self.fallback = fallbacks.checked(fallback)
         self._fallbacks = fallbacks.Fallbacks(error)
         self._speculation = Speculation() if speculate and error is None else None
-        self._traces = {}
-        self._families = {}
-        self._refused = {}  # key -> why Python runs all calls with such arguments
-        self._changing = {}  # key -> place of a number that changes between calls
         self._trees = Forest()
-        self._lifted = set()  # spans of the `init_scope` whose code has changed Python state
-        self._fixed = set()  # keys of places whose numbers must be known during tracing
         self._recent = None  # the trace of the last call
 
     def __get__(self, instance, owner=None):
@@ -233,7 +217,7 @@ class Function(Callable):
         leaves, structure = flatten(encoded.args, encoded.kwargs)
         try:
             return leaves, self._traced(leaves, structure, encoded.args, encoded.kwargs, rows=encoded.sizes(leaves))
-        except _SIGNALS:
+        except SIGNALS:
             raise
         except Eager as eager:
             if eager.reason is None:
@@ -370,194 +354,6 @@ class Function(Callable):
         """All traces, oldest first for each kind of arguments."""
         found = [trace for known in self._traces.values() for trace in known]
         return found + [trace for family in self._families.values() for *_, trace in family.traces]
-
-    def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
-        """The trace for a call. `rows` are the dimensions of leaves that are numbers of rows of trees."""
-        try:
-            with TRACING:
-                return self._trace_for(leaves, structure, args, kwargs, is_trial, rows)
-        except _SIGNALS:
-            raise
-        except Exception as error:
-            raise self._in_user_code(error) from error.__cause__
-
-    def _in_user_code(self, error):
-        """Returns an error of a trace as the user sees it."""
-        if isinstance(error, RecursionError):
-            message = "a function calls itself, and no condition ends the recursion"
-            return StagingError(f"tracing `{self.__name__}` does not terminate: {message}")
-        return in_user_code(error)
-
-    def _trace_for(self, leaves, structure, args, kwargs, is_trial, rows):
-        try:
-            return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
-        except Again:
-            return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
-
-    def _found_or_refused(self, leaves, structure, args, kwargs, is_trial, rows):
-        sizes = None
-        if self.input_signature is not None:
-            sizes = signatures.checked(self.__name__, self.input_signature, leaves)
-        if not is_trial:
-            return self._known_or_new(leaves, structure, args, kwargs, sizes, self._new_trace, rows)
-        key = None
-
-        def new_trace(args, kwargs, unknown=None):
-            nonlocal key
-            key = structure, *signatures.kinds(leaves), signatures.shapes(leaves)
-            if (reason := self._fallbacks.reason(key)) is not None:
-                raise fallbacks.Refused(key, reason)
-            return self._new_trace(args, kwargs, unknown, is_trial=True)
-
-        try:
-            trace = self._known_or_new(leaves, structure, args, kwargs, sizes, new_trace)
-        except _SIGNALS:
-            raise
-        except (Exception, SystemExit) as error:
-            raise fallbacks.Refused(key, self._in_user_code(error)) from None
-        if key is not None:
-            self._fallbacks.in_a_row = 0
-        return trace
-
-    def _known_or_new(self, leaves, structure, args, kwargs, sizes, new_trace, rows=None):
-        inputs = () if self._speculation is None else self._speculation.arguments.inputs(structure, leaves)
-        kind = (structure, ambient.key(), *signatures.kinds(leaves, inputs))
-        if sizes is not None:
-            return self._find_or_create(("signature", kind), lambda: new_trace(args, kwargs, sizes))
-        shapes = signatures.shapes(leaves, rows)
-        known = self._live((kind, shapes))
-        if known is not None:
-            return known
-        family = self._families.setdefault(kind, signatures.Family())
-        if self._speculation is not None and not family.seen:
-            family.seen = self._speculation.arguments.shapes(structure, leaves)
-        for trace in family.relaxed(shapes):
-            if not trace.broken()[0]:
-                return trace
-        sizes = family.unknown(shapes)
-        if sizes is not None:
-            try:
-                trace = new_trace(args, kwargs, {**(rows or {}), **sizes})
-            except _SIGNALS:
-                raise
-            except Exception:  # this code needs known shapes
-                family.is_fixed = True
-            else:
-                family.add(sizes, trace)
-                return trace
-        if rows is None and self._takes_trees() and observe(leaves):
-            raise Observed
-        family.seen.append(shapes)
-        return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs, rows))
-
-    def _live(self, key):
-        """Returns a trace for this key whose guards hold."""
-        changed = []
-        for trace in reversed(self._traces.get(key, ())):
-            broken, places = trace.broken()
-            if not broken:
-                return trace
-            changed += places
-        self._note_changes(changed)
-        return None
-
-    def _note_changes(self, places):
-        """Records that numbers in these places have changed. They become inputs of the next graph."""
-        new = [place for place in places if place.key() not in self._changing]
-        self._changing.update((place.key(), place) for place in new)
-        if new and self._speculation is not None:
-            raise contradicted(new[0])
-
-    def _find_or_create(self, key, create):
-        known = self._live(key)
-        if known is None:
-            if key in self._refused:
-                raise Eager(self._refused[key])
-            self._warn(key)
-            known = self._created(key, create)
-            self._traces.setdefault(key, []).append(known)
-        return known
-
-    def _created(self, key, create):
-        try:
-            return create()
-        except Eager as eager:
-            if eager.lasts:
-                self._refused[key] = eager.reason
-            raise
-
-    def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
-        """Returns a new trace. Numbers that change between calls become parameters of its graph if the code can be staged with
-        them."""
-        known = self._changing if self._speculation is None else {**self._speculation.attributes.varying, **self._changing}
-        changing = [place for key, place in known.items() if key not in self._fixed]
-        try:
-            return self._staged(args, kwargs, changing, unknown, is_trial)
-        except (Assumed, Again):
-            raise
-        except Exception:
-            if not changing:
-                raise
-        trace = self._staged(args, kwargs, (), unknown, is_trial)
-        self._fixed.update(place.key() for place in changing)
-        return trace
-
-    def _staged(self, args, kwargs, changing, unknown, is_trial):
-        """Returns a new trace. With speculation, it makes assumptions if the code can be staged with them."""
-        if self._speculation is None:
-            return self._trace(args, kwargs, changing, unknown, is_trial)
-        leaves, structure = flatten(args, kwargs)
-        arguments = self._speculation.arguments
-        arguments.check(structure, leaves, names(self.python_function, args, kwargs))
-        inputs = arguments.inputs(structure, leaves)
-        try:
-            trace = self._assuming(args, kwargs, changing, unknown, is_trial, inputs)
-            if not (inputs and trace.staging.assumptions):  # one could fix the value of an input
-                return trace
-        except Exception:
-            if not inputs:
-                raise
-        arguments.fix(structure, inputs)
-        raise Again
-
-    def _assuming(self, args, kwargs, changing, unknown, is_trial, inputs):
-        expected = self._speculation.expected
-        try:
-            return self._trace(args, kwargs, changing, unknown, is_trial, expected, inputs)
-        except (Exception, Eager):
-            if not expected:
-                raise
-        return self._trace(args, kwargs, changing, unknown, is_trial, {}, inputs)
-
-    def _trace(self, args, kwargs, changing, unknown, is_trial, expected=None, inputs=()):
-        optimizers, calls = [], self._fallbacks.python_calls if is_trial else None
-        while True:
-            try:
-                with progress.staging(self.__name__):
-                    trace = Trace(self.python_function, args, kwargs, changing, unknown, optimizers, calls, expected, inputs)
-            except Restart as restart:
-                optimizers.append(restart.optimizer)
-                continue
-            # A trace that creates state is valid for one call. As in TensorFlow, the next trace uses that state, and is
-            # kept even if the same `init_scope` changes state again.
-            trace.is_spent = bool(trace.lifted - self._lifted)
-            self._lifted |= trace.lifted
-            return trace
-
-    def _warn(self, key):
-        """Warns about repeated tracing, with the difference to the previous trace."""
-        count = sum(map(len, self._traces.values()))
-        if not count or count % WARN_AFTER:
-            return
-        last = next(reversed(self._traces))
-        changes = [
-            f"{old} changed to {new}" for old, new in zip(signatures.flat(last), signatures.flat(key)) if old != new
-        ]
-        reason = "; ".join(changes[:3]) or "state outside of it changed"
-        warn(
-            f"`{self.__name__}` is traced for the {count + 1}th time, which is slow: {reason}\n"
-            "help: pass numbers that change as tensors"
-        )
 
 
 class VerifiedFunction(Function):
