@@ -13,10 +13,10 @@ These operators get all tensors that their functions read as operands, and retur
 or with each other. Shapes and dtypes are the same in each iteration. Numbers are tensors.
 """
 
+import importlib
 from contextlib import contextmanager
 
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from ...errors import AutographError
 from ..graph import BOOL, FLOAT, INT, STR, List, Tensor, Value, values
@@ -338,7 +338,8 @@ def _exception(region):
 def _has_same_shape(before, after):
     if before.dim() != after.dim():
         return False
-    return all(statically_known_true(one == other) for one, other in zip(before.shape, after.shape))
+    shapes = importlib.import_module("torch.fx.experimental.symbolic_shapes")  # imports sympy, which takes long
+    return all(shapes.statically_known_true(one == other) for one, other in zip(before.shape, after.shape))
 
 
 def _values(operands):
