@@ -386,3 +386,19 @@ def test_an_attribute_that_the_code_does_not_name_keeps_the_graph():
     del o.one
     o.rate = 5
     assert staged(t(1, 2)).tolist() == [5, 10]
+
+
+def test_objects_without_a_dictionary_of_attributes():
+    counts = collections.defaultdict(int)
+    config = Plain()
+    config.kind = int | None
+
+    def f(x):
+        counts["calls"] += 1
+        return x * len(vars(config)) + len(str(config.kind))
+
+    staged, x = ag.function(f), t(1, 2)
+    for n in range(1, 4):
+        config.__dict__[f"attribute{n}"] = n
+        assert staged(x).tolist() == [n + 1 + len("int | None"), 2 * (n + 1) + len("int | None")]
+        assert counts["calls"] == n

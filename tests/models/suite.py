@@ -177,6 +177,7 @@ def main(name, cases):
     parser.add_argument("--part", default="0/1", help="I/N: every Nth case from the Ith on, for N processes")
     parser.add_argument("--peers", action="store_true", help="run torch.compile, torch.export and torch.jit.script too")
     parser.add_argument("--verbose", action="store_true", help="print each case that does not agree")
+    parser.add_argument("--strict", action="store_true", help="fail if a case ends with an error, too")
     parser.add_argument("--json", type=Path, help="write the outcome of each case to this file")
     options = parser.parse_args()
     signal.signal(signal.SIGPROF, _time_out)
@@ -201,8 +202,11 @@ def main(name, cases):
     if options.json:
         data = {c: {n: dataclasses.asdict(o) for n, o in r.items()} for c, r in found.items()}
         options.json.write_text(json.dumps(data, indent=1))
-    silent = sum(o.kind == DIFFERENT for o in found["autograph"].values())
-    sys.exit(1 if silent else 0)
+    failures = (DIFFERENT, ERROR) if options.strict else (DIFFERENT,)
+    failed = [(case, o) for case, o in found["autograph"].items() if o.kind in failures]
+    for case, result in failed if not options.verbose else ():
+        print(f"{case}: {result.kind}: {result.message} [{result.line}]")
+    sys.exit(1 if failed else 0)
 
 
 def sample(cases, options):

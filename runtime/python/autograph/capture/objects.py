@@ -209,7 +209,9 @@ class Objects:
         named = self.names.union(*(reads_of(code).names for code in called_by_python(kind)))
         if isinstance(owner, type):
             return named if is_of_python(owner) else named | implicit(owner)
-        return named | owner.__dict__.keys() if self.is_fully_read(owner) else named
+        if not self.is_fully_read(owner):
+            return named
+        return {*named, *getattr(owner, "__dict__", ()), *_slots(kind)}
 
     def all_names(self):
         """Returns the names of all attributes that the code may read."""
