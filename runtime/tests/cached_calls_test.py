@@ -281,6 +281,21 @@ def test_methods_depend_on_their_object():
     assert other.add(torch.ones(2)) == 40
 
 
+def test_arguments_that_cannot_be_compared_are_considered_once(monkeypatch):
+    considered = []
+
+    class CachedCall:
+        @staticmethod
+        def of(trace, *args, **kwargs):
+            considered.append(trace)
+
+    monkeypatch.setattr("autograph.api.function.CachedCall", CachedCall)
+    staged = ag.function(lambda tensors: sum(tensors))
+    for _ in range(6):
+        staged([torch.ones(1)] * 2)
+    assert len(considered) == 1
+
+
 def test_functions_run_eagerly():
     calls = []
 

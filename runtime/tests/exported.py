@@ -42,6 +42,15 @@ class Table:
         return f"{self.same} same, {len(self.differences)} differ, refused: {dict(self.refusals)}"
 
 
+def refusal(export, function, *args):
+    """Returns the message with which an export refuses a function."""
+    try:
+        export(function, *args)
+    except ag.ExportError as error:
+        return str(error)
+    raise AssertionError("the export has not refused the function")
+
+
 #: How a format writes a program to a folder for the other process, and its text for messages.
 FORMATS = {
     "torchscript": (lambda program, folder: program.save_source(folder / "program.py"), lambda program: program.source),

@@ -297,17 +297,7 @@ def test_structure_of_results():
 
 
 def refusal(function, *args):
-    with pytest.raises(ag.ExportError) as error:
-        ag.export.exported_program(function, *args)
-    return str(error.value)
-
-
-def test_recursion_is_refused_at_its_line():
-    def power(x, n):
-        return x * power(x, n - 1) if n > 0 else x
-
-    message = refusal(power, t(2.0), torch.tensor(3))
-    assert "calls itself" in message and "return x * power(x, n - 1)" in message
+    return exported.refusal(ag.export.exported_program, function, *args)
 
 
 def test_a_list_that_grows_in_a_loop_is_refused_at_its_line():
@@ -338,14 +328,6 @@ def test_output_is_refused_at_its_line():
         return x
 
     assert "print(x.sum())" in refusal(program, t(1.0))
-
-
-def test_calls_of_python_are_refused_at_their_line():
-    def program(x):
-        y = ag.py_function(lambda v: v, [x], torch.float32)
-        return y
-
-    assert "y = ag.py_function(" in refusal(program, t(1.0))
 
 
 def test_none_on_one_path_is_refused():

@@ -257,25 +257,7 @@ def test_none_on_one_path():
 
 
 def refusal(function, *args):
-    with pytest.raises(ag.ExportError) as error:
-        ag.export.torchscript(function, *args)
-    return str(error.value)
-
-
-def test_recursion_is_refused_at_its_line():
-    def power(x, n):
-        return x * power(x, n - 1) if n > 0 else x
-
-    message = refusal(power, t(2.0), torch.tensor(3))
-    assert "calls itself" in message and "return x * power(x, n - 1)" in message
-
-
-def test_calls_of_python_are_refused_at_their_line():
-    def program(x):
-        y = ag.py_function(lambda v: v, [x], torch.float32)
-        return y
-
-    assert "y = ag.py_function(" in refusal(program, t(1.0))
+    return exported.refusal(ag.export.torchscript, function, *args)
 
 
 def test_state_that_is_not_an_attribute_of_a_module_is_refused():

@@ -77,6 +77,7 @@ class Function(Lookup):
         self._speculation = Speculation() if speculate and error is None else None
         self._trees = Forest()
         self._recent = None  # the trace of the last call
+        self._considered = None  # the trace for which a cached call was considered last
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -155,9 +156,11 @@ class Function(Lookup):
         return self._in_python(reason, args, kwargs)
 
     def _cache(self, trace, leaves, args, kwargs):
-        """Lets calls like this one run the trace without `_call`."""
-        cached = self.cached_call
-        if cached is not None and cached.trace is trace or trace.lifted or self._speculation is not None:
+        """Lets calls like this one run the trace without `_call`, if their arguments can be compared in Rust."""
+        if trace is self._considered:
+            return
+        self._considered = trace
+        if trace.lifted or self._speculation is not None:
             return
         direct = trace.direct
         if direct is not None and differentiable.is_needed(trace.inputs(leaves)):

@@ -165,7 +165,7 @@ class Staging:
         self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
         self.probes = 0  # the number of calls of `probe` for conditions that Python needs
-        self.grove = None  # the trees among the arguments (`operators/nodes.py`)
+        self.trees = None  # the trees among the arguments (`operators/nodes.py`)
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
         self.reached = []  # for each call in `python_calls`: (function, the objects that it can reach, span)
         self.repeatable = set()  # the indexes of these calls in `callbacks`

@@ -10,7 +10,7 @@ from .objects import OMITTED, Omitted, Ref, joined
 _VALUES = (TENSOR, ARRAY, STATE)
 
 #: A message lists at most this many places.
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 
 
 def unused(saved, matches):
@@ -203,5 +203,5 @@ def _report(restoring):
 def _listed(title, paths):
     if not paths:
         return ""
-    rest = f", and {len(paths) - _MOST_SHOWN} more" if len(paths) > _MOST_SHOWN else ""
-    return f"\n  {title}: {', '.join(paths[:_MOST_SHOWN])}{rest}"
+    rest = f", and {len(paths) - _MAX_SHOWN} more" if len(paths) > _MAX_SHOWN else ""
+    return f"\n  {title}: {', '.join(paths[:_MAX_SHOWN])}{rest}"

@@ -15,7 +15,7 @@ from .matching import KEEP, REMOVE, UNMATCHED, Make, Put, Rebuild
 from .objects import OMITTED, Ref
 
 #: An error lists at most this many tensors.
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 
 
 def check(matching, saved):
@@ -32,11 +32,11 @@ def check(matching, saved):
             targets.setdefault(memory, []).append((theirs, ours))
     for group in targets.values():
         if len(group) > 1 and not _is_consistent(saved, group):
-            names = ", ".join(f"`{ours.path}`" for _, ours in group[:_MOST_SHOWN])
+            names = ", ".join(f"`{ours.path}`" for _, ours in group[:_MAX_SHOWN])
             problems.append(f"{names} share memory in the program, and have different values in the checkpoint")
     if problems:
-        rest = f"\nand {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
-        text = "\n".join(problems[:_MOST_SHOWN])
+        rest = f"\nand {len(problems) - _MAX_SHOWN} more" if len(problems) > _MAX_SHOWN else ""
+        text = "\n".join(problems[:_MAX_SHOWN])
         help = "help: make the program's tensors like those of the checkpoint; nothing was restored"
         raise CheckpointError(f"the checkpoint does not fit the program:\n{text}{rest}\n{help}")
 

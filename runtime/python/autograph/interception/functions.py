@@ -27,7 +27,7 @@ class Interception(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         self.staging.called = func
-        if self.staging.grove is not None:
+        if self.staging.trees is not None:
             args, kwargs = resolved((tuple(args), kwargs))
         if kwargs.get("requires_grad") is True and func is not T.requires_grad_:  # torch.zeros(2, requires_grad=True)
             kwargs = {name: value for name, value in kwargs.items() if name != "requires_grad"}

@@ -66,7 +66,7 @@ def call(f, args, keywords):
         overload = None
     staging = current()
     if overload is not None:
-        if staging is not None and staging.grove is not None and f not in _TESTS:
+        if staging is not None and staging.trees is not None and f not in _TESTS:
             args, keywords = resolved((tuple(args), keywords))
         return overload(*args, **keywords)
     if current() is not None and draws.is_draw(f):
@@ -111,7 +111,7 @@ def _called(f, args, keywords):
     """Calls code that is not converted. Python's numbers replace staged numbers for code of NumPy, and for code written in C
     that raises a `TypeError` for a staged number."""
     staging = current()
-    if staging is not None and staging.grove is not None:
+    if staging is not None and staging.trees is not None:
         args, keywords = resolved((tuple(args), keywords))
         _refuse_nodes(f, args, keywords)
     args, keywords = _with_plain_strings(f, args, keywords)
@@ -200,7 +200,7 @@ def _enter(f, args, keywords):
     if staging is not None and (is_watched or converter.is_excluded(f)):
         staging.objects.entered(f)
     is_as_it_is = converted is None and not spans.is_converted_text(f.__code__.co_filename)
-    if is_as_it_is and staging is not None and staging.grove is not None:
+    if is_as_it_is and staging is not None and staging.trees is not None:
         args, keywords = resolved((tuple(args), keywords))
         if not converter.is_of_this_package(f):
             _refuse_nodes(f, args, keywords)

@@ -29,7 +29,7 @@ _SELECT = of_torch(torch.ops.aten.select.int)
 _NUMBERS = {int: INT, float: FLOAT, bool: BOOL}
 
 
-class Grove:
+class Trees:
     """The trees of one trace: the columns of each class, and the stand-ins of the roots."""
 
     def __init__(self, staging, root):
@@ -259,7 +259,7 @@ def _check_present(node, message):
 def _value(node, name):
     """The value of a column in the row of a node."""
     staging, kind, row = current(), node._ag_kind, node._ag_row
-    found = staging.grove.columns.get(kind, {}).get(name)
+    found = staging.trees.columns.get(kind, {}).get(name)
     if found is None:
         raise Unread(kind, name)
     column, tensors = found

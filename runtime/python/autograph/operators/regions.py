@@ -186,9 +186,9 @@ def record_raise(staging, error):
     check_not_caught(staging)
     for held in stand_ins_in(error.args):
         refuse(held._ag_kinds(), "this raises an exception that holds a node", span)
-    if staging.grove is not None and isinstance(error, (AttributeError, TypeError)):
+    if staging.trees is not None and isinstance(error, (AttributeError, TypeError)):
         message = f"this raises a `{type(error).__name__}`, perhaps because the stand-in of a node lacks an operation"
-        refuse(staging.grove.columns, message, span)
+        refuse(staging.trees.columns, message, span)
     kind, parts = type(error), error.args
     if not all(isinstance(part, (str, int, float, bool, torch.Tensor)) or is_staged(part) for part in parts):
         kind = WithParts(error)

@@ -393,7 +393,7 @@ def build(staging, spec, values):
     if isinstance(spec, (specs.Tensor, specs.Number)):
         return staging.wrap(next(values))
     if isinstance(spec, specs.Row):
-        return staging.grove.node(spec.kind, staging.scalar(next(values)))
+        return staging.trees.node(spec.kind, staging.scalar(next(values)))
     if isinstance(spec, specs.Growing):
         return List.staged(next(values), spec)
     if isinstance(spec, specs.Packed):

@@ -7,6 +7,7 @@ import torch
 
 from ..capture.objects import MISSING
 from ..errors import AutographError, VerificationError
+from ..tracing.tracebacks import warn
 from . import comparison, gradients, lines
 from .comparison import Comparison, Difference
 from .copies import Copies
@@ -165,4 +166,4 @@ def _compare_output(graph, eager):
 def _warn_once(message):
     if message not in _WARNINGS:
         _WARNINGS.add(message)
-        warnings.warn(message, stacklevel=6)
+        warn(message)

@@ -140,7 +140,7 @@ class Result:
                 return lambda values, outside: original
             if value.value is not None:
                 if specs.holds_rows(value.spec):
-                    refuse(self._staging.grove.columns, "a list of nodes leaves the function", self._span)
+                    refuse(self._staging.trees.columns, "a list of nodes leaves the function", self._span)
                 slot, spec = self._slot(value.value), value.spec
                 return self._created(value, lambda *run: unpacked(spec, list(slot(*run))))
             return self._items(value, list)

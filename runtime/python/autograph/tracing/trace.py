@@ -452,8 +452,8 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
     """Runs the function on fake tensors and records all operations. Before that, creates the state of these optimizers."""
     try:
         with tracing(staging), profile.observing(staging.path if staging.path.expected else None):
-            if staging.grove is not None:
-                staging.grove.begin()
+            if staging.trees is not None:
+                staging.trees.begin()
             for optimizer in optimizers:
                 prepare(staging, optimizer)
             return trees_.returned(staging, calls.call(python_function, args, kwargs))

@@ -3,7 +3,7 @@
 from torch.utils import _pytree as pytree
 
 from ..capture.rows import MaybeNone, refuse
-from ..operators.nodes import Grove
+from ..operators.nodes import Trees
 from ..record.queries import has_gradient
 from ..trees.encoding import Root
 
@@ -14,8 +14,8 @@ def stand_ins(staging, arguments):
     first = next((leaf for leaf in leaves if _is_root(leaf)), None)
     if first is None:
         return arguments
-    staging.grove = grove = Grove(staging, first)
-    return pytree.tree_map(lambda leaf: grove.stand_in(leaf) if _is_root(leaf) else leaf, arguments, is_leaf=_is_root)
+    staging.trees = trees = Trees(staging, first)
+    return pytree.tree_map(lambda leaf: trees.stand_in(leaf) if _is_root(leaf) else leaf, arguments, is_leaf=_is_root)
 
 
 def _is_root(value):
@@ -24,17 +24,17 @@ def _is_root(value):
 
 def returned(staging, result):
     """The result of a trace, in which a number or tensor of a node may be None."""
-    if staging.grove is None:
+    if staging.trees is None:
         return result
     return pytree.tree_map(lambda leaf: leaf._ag_maybe() if isinstance(leaf, MaybeNone) else leaf, result)
 
 
 def check(staging, trace, span):
     """Refuses a trace that changes tensors of nodes, or gives them gradients: a run would change the columns instead."""
-    if staging.grove is None:
+    if staging.trees is None:
         return
-    columns = {id(fake) for fake in staging.grove.fakes}
-    kinds = staging.grove.columns.keys()
+    columns = {id(fake) for fake in staging.trees.fakes}
+    kinds = staging.trees.columns.keys()
     captures = {id(capture): capture for capture in staging.captures.values() if id(capture.fake) in columns}
     if any(id(capture) in captures for capture in trace.writes):
         refuse(kinds, "a tensor of a node is changed in place", span)

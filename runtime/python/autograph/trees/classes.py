@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _OTHER_CLASSES = {
     torch.Tensor, torch.nn.Parameter, int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device,
 }  # fmt: skip
-_MOST_CLASSES = 4096
+_MAX_CLASSES = 4096
 
 _OBSERVED = set()  # classes of which an object has been seen to hold another one
 
@@ -65,7 +65,7 @@ def occur_in(values):
         elif is_plain(kind):
             if is_node_class(kind) or is_record(kind) and _is_observed(value, kind):
                 return True
-        elif len(_OTHER_CLASSES) < _MOST_CLASSES:
+        elif len(_OTHER_CLASSES) < _MAX_CLASSES:
             _OTHER_CLASSES.add(kind)
     return False
 

@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 from . import classes
 from .columns import MISSING, NUMBER, TENSOR, described, parts, tensors
 
+
 class Table(NamedTuple):
     """The class of rows, and its columns."""
 
