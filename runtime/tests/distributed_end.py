@@ -32,3 +32,6 @@ for count in range(1_000_000):
         if sys.argv[1] == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         break
+
+# Without this, a thread of gloo may release a tensor while the interpreter ends, which aborts the process, in eager torch too.
+dist.destroy_process_group()
