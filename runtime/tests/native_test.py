@@ -17,7 +17,7 @@ import autograph as ag
 from autograph import _runtime
 from ops_test import compare, compare_non_contiguous, quiet  # noqa: F401
 from oracle import assert_equal
-from samples import name_of, operators, samples
+from samples import COUNTS, name_of, operators, samples
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -53,7 +53,7 @@ def test_every_native_operator():
         name = name_of(info)
         if name not in NATIVE:
             continue
-        for sample in samples(info):
+        for sample in samples(info, COUNTS | {torch.int32: 1}):
             if sample.dtype.is_complex:
                 continue
             try:
@@ -263,6 +263,44 @@ def test_selected_elements_are_those_of_torch(x):
         assert torch.equal(torch.nan_to_num(found), torch.nan_to_num(expected))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 10, 15, 32])
+def test_equal_elements_are_selected_in_the_order_of_torch(dtype, count):
+    generator = torch.Generator().manual_seed(count)
+    staged = ag.function(lambda x: (torch.topk(x, count), torch.topk(x, count, largest=False)))
+    for columns in (64 * count, 2100, 2500):
+        for different in (1, 2, 7, 100):
+            x = torch.randint(-different, different, (3, columns), generator=generator).to(dtype)
+            for found, expected in zip(pytree.tree_leaves(staged(x)), pytree.tree_leaves(staged.python_function(x))):
+                assert torch.equal(found, expected), (columns, different)
+
+
+def test_integers_of_32_bits():
+    @ag.function
+    def program(x, y, n: int):
+        inside = (x > n) & (x.to(torch.int64) < 7) | (x == y)
+        return inside, x * n + y, torch.where(inside, x, y).to(torch.float32) / 2, x.sum(), -x // 3, (x + (2**31 - 1))[0]
+
+    x, y = torch.arange(-4, 12, dtype=torch.int32), torch.full((16,), 3, dtype=torch.int32)
+    for n in (2, -1, 2**31 - 1, 2**31, -(2**40)):
+        for found, expected in zip(program(x, y, n), program.python_function(x, y, n), strict=True):
+            assert found.dtype == expected.dtype and torch.equal(found, expected)
+
+
+def test_threads_decide_which_tensors_are_large():
+    """With one thread, libtorch is not faster for large tensors."""
+    x, w = torch.randn(40, 300) / 300, torch.randn(300, 500)
+    before = torch.get_num_threads()
+    try:
+        for threads, is_native in [(1, True), (4, False)]:
+            torch.set_num_threads(threads)
+            staged = ag.function(lambda x, w: torch.tanh(x @ w) * 2)
+            torch.testing.assert_close(staged(x, w), staged.python_function(x, w))
+            assert ("0  native" in native_listing(staged, x, w)) == is_native  # of which the product is the first step
+    finally:
+        torch.set_num_threads(before)
+
+
 @ag.function
 def lookups(table, indices):
     return table[indices] * 2, torch.nn.functional.embedding(indices.abs(), table), table.index_select(0, indices.abs())
@@ -278,8 +316,8 @@ def test_indices_may_be_negative_but_not_out_of_range():
             lookups(table, torch.tensor([0, wrong]))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 5, 7, 8, 9, 16, 17, 30])
-def test_products_with_few_rows_or_columns(rows):
+@pytest.mark.parametrize("rows", [1, 2, 5, 7, 8, 9, 12, 13, 16, 17, 23, 30, 100])
+def test_products_without_packed_operands(rows):
     """The error is within the bound for a sum in any order, also if the last vector of columns is masked."""
     staged = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b), a @ b + 1.0))
     transposed = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))

@@ -53,9 +53,9 @@ class Sample:
         return [t.detach().clone().requires_grad_(requires_grad and t.requires_grad) for t in self.tensors]
 
 
-def samples(info):
+def samples(info, counts=COUNTS):
     """Yields a few calls of an operator for each element type."""
-    for dtype, count in COUNTS.items():
+    for dtype, count in counts.items():
         if dtype not in info.supported_dtypes("cpu"):
             continue
         torch.manual_seed(0)

@@ -33,6 +33,13 @@ pub fn threads() -> i32 {
     tch::get_num_threads()
 }
 
+/// The limits of native programs for this number of threads. If the user has selected a kernel, it computes the large
+/// products.
+pub fn limits() -> ag_native::Limits {
+    let limits = ag_native::Limits::for_threads(threads().unsigned_abs() as usize);
+    if product_kernels() == ProductKernels::Measured { limits } else { limits.without_large_products() }
+}
+
 /// Sets the number of threads that one operator may use. For operators below about 50 µs, one thread is fastest.
 pub fn set_threads(count: i32) {
     tch::set_num_threads(count.max(1));

@@ -7,6 +7,7 @@ use ag_graph::ir::arithmetic::Kind;
 pub enum Element {
     F32,
     F64,
+    I32,
     I64,
     Bool,
 }
@@ -16,6 +17,7 @@ impl Element {
         Some(match dtype {
             DType::F32 => Self::F32,
             DType::F64 => Self::F64,
+            DType::I32 => Self::I32,
             DType::I64 => Self::I64,
             DType::Bool => Self::Bool,
             _ => return None,
@@ -26,6 +28,7 @@ impl Element {
         match self {
             Self::F32 => DType::F32,
             Self::F64 => DType::F64,
+            Self::I32 => DType::I32,
             Self::I64 => DType::I64,
             Self::Bool => DType::Bool,
         }
@@ -44,7 +47,7 @@ impl Element {
     pub fn kind(self) -> Kind {
         match self {
             Self::F32 | Self::F64 => Kind::Float,
-            Self::I64 => Kind::Int,
+            Self::I32 | Self::I64 => Kind::Int,
             Self::Bool => Kind::Bool,
         }
     }

@@ -1,10 +1,10 @@
-//! The native tier: runs parts of a graph on small tensors in memory of its own, without a tensor object and
-//! without an allocation inside loops.
+//! The native tier: runs parts of a graph in memory of its own, without a tensor object and without an allocation
+//! inside loops.
 //!
 //! A libtorch operator costs about a microsecond even on small tensors; a step of a native program costs a few
 //! nanoseconds. [`lower::segment`] finds the longest part of a region that can run natively: this crate supports its
-//! operators, its dtypes are `f32`, `f64`, `i64` or `bool`, and its shapes are known and small. The other nodes run on
-//! libtorch. A segment may contain whole loops, branches and lists.
+//! operators, its dtypes are `f32`, `f64`, `i32`, `i64` or `bool`, and its shapes are known and within the limits. The
+//! other nodes run on libtorch. A segment may contain whole loops, branches and lists.
 //!
 //! A segment has no effects before it ends. If a run stops early, for example at a division by zero, nothing has
 //! changed; the same nodes then run on libtorch, which raises the exception.
@@ -15,6 +15,7 @@ mod dtype;
 mod kernels;
 mod listing;
 pub mod lower;
+mod options;
 mod pass;
 mod program;
 mod run;
@@ -24,6 +25,7 @@ mod view;
 pub use dtype::Element;
 pub use listing::listing;
 pub use lower::MIN_OPERATORS;
+pub use options::{Limits, Options};
 pub use pass::{Fired, Pass, Passes};
 pub use run::{Memory, Stopped};
 pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment};

@@ -6,18 +6,25 @@ use ag_graph::ir::{Function, Graph, Node, Span};
 use ag_graph::liveness::{NodeLife, liveness};
 
 use crate::lower::{MIN_OPERATORS, segment};
+use crate::options::{Limits, Options};
 use crate::pass::Passes;
 use crate::program::{ARENA, CONSTANTS, Elementwise, Step};
 use crate::segment::{Layouts, Output, Segment};
 use crate::view::Place;
 
-/// The native programs of a graph after these passes. `source` returns a line of a file, counted from one.
-pub fn listing(graph: &Graph, passes: Passes, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
+/// The native programs of a graph after these passes, within these limits. `source` returns a line of a file, counted from one.
+pub fn listing(
+    graph: &Graph,
+    passes: Passes,
+    limits: Limits,
+    source: &dyn Fn(&str, u32) -> Option<String>,
+) -> String {
+    let options = Options { fewest: MIN_OPERATORS, passes, limits };
     let mut text = String::new();
     for function in &graph.functions {
         let mut found = Vec::new();
         let life = liveness(function);
-        segments(function, &function.body.nodes, &life.nodes, passes, &mut Layouts::default(), &mut found);
+        segments(function, &function.body.nodes, &life.nodes, options, &mut Layouts::default(), &mut found);
         for segment in found {
             let fired = segment.fired.to_string();
             let fired = if fired.is_empty() { fired } else { format!(": {fired}") };
@@ -33,12 +40,12 @@ fn segments(
     function: &Function,
     mut nodes: &[Node],
     mut lives: &[NodeLife],
-    passes: Passes,
+    options: Options,
     layouts: &mut Layouts,
     found: &mut Vec<Segment>,
 ) {
     while let (Some(node), Some(life)) = (nodes.first(), lives.first()) {
-        let length = match segment(function, nodes, lives, layouts, MIN_OPERATORS, passes) {
+        let length = match segment(function, nodes, lives, layouts, options) {
             Some(segment) => {
                 layouts.extend(segment.strides().map(|(value, strides)| (value, strides.to_vec())));
                 found.push(segment);
@@ -46,7 +53,7 @@ fn segments(
             }
             None => {
                 for (region, life) in node.regions.iter().zip(&life.regions) {
-                    segments(function, &region.nodes, &life.nodes, passes, layouts, found);
+                    segments(function, &region.nodes, &life.nodes, options, layouts, found);
                 }
                 1
             }

@@ -92,15 +92,19 @@ impl List {
     /// `from` must be valid for `bytes` bytes outside of this list.
     unsafe fn push(&mut self, from: *const u8, bytes: usize) {
         let end = self.bytes + bytes;
-        let words = end.div_ceil(8);
-        if words > self.data.len() {
-            if words > self.data.capacity() {
-                self.data.reserve(words);
-            }
-            self.data.resize(words, 0);
+        let (length, words) = (self.data.len(), end.div_ceil(8));
+        if words > self.data.capacity() {
+            self.data.reserve(words);
         }
-        // SAFETY: the data is long enough; the caller guarantees the source.
-        unsafe { from.copy_to_nonoverlapping(self.address().add(self.bytes), bytes) };
+        // SAFETY: the data has the capacity; its last word is initialized, and the tensor the others. The caller
+        // guarantees the source.
+        unsafe {
+            if words > length {
+                self.data.as_mut_ptr().add(words - 1).write(0);
+            }
+            from.copy_to_nonoverlapping(self.address().add(self.bytes), bytes);
+            self.data.set_len(words.max(length));
+        }
         self.bytes = end;
     }
 }
@@ -258,6 +262,11 @@ impl Memory {
                         match element {
                             Element::F32 => out.cast::<f32>().write(real as f32),
                             Element::F64 => out.cast::<f64>().write(real),
+                            // Libtorch wraps other numbers.
+                            Element::I32 => {
+                                let number = i32::try_from(bits.cast_signed()).map_err(|_| Stopped)?;
+                                out.cast::<i32>().write(number);
+                            }
                             Element::I64 => out.cast::<u64>().write(bits),
                             Element::Bool => out.write(u8::from(real != 0.0)),
                         }
@@ -266,6 +275,7 @@ impl Memory {
                         let a = self.at(*a);
                         *self.register(*out) = match element {
                             Element::F32 => f64::from(a.cast::<f32>().read()).to_bits(),
+                            Element::I32 => i64::from(a.cast::<i32>().read()).cast_unsigned(),
                             Element::F64 | Element::I64 => a.cast::<u64>().read(),
                             Element::Bool => u64::from(a.read()),
                         };

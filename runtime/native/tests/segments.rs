@@ -6,7 +6,7 @@
 use ag_graph::ir::Graph;
 use ag_graph::ir::text::parse;
 use ag_graph::liveness::liveness;
-use ag_native::{Layouts, Memory, Output, Pass, Passes, Segment, lower};
+use ag_native::{Layouts, Limits, Memory, Options, Output, Pass, Passes, Segment, lower};
 
 fn graph(function: &str) -> Graph {
     parse(&format!("graph 1\nfile 0 \"model.py\"\n{function}"))
@@ -18,7 +18,8 @@ fn segment(function: &str) -> Option<Segment> {
     let graph = graph(function);
     let entry = graph.entry().unwrap();
     let life = liveness(entry);
-    lower::segment(entry, &entry.body.nodes, &life.nodes, &Layouts::default(), 1, Passes::ALL)
+    let options = Options { fewest: 1, passes: Passes::ALL, limits: Limits::for_threads(2) };
+    lower::segment(entry, &entry.body.nodes, &life.nodes, &Layouts::default(), options)
 }
 
 /// Runs a segment whose inputs and results are tensors of `f32`.
@@ -53,7 +54,7 @@ func @main(%x.0: f32[3] = argument "x") -> (f32[3]) {
 
 #[test]
 fn unknown_sizes_large_tensors_and_other_dtypes_are_left_to_libtorch() {
-    for ty in ["f32[?]", "f32[1000,1000]", "f16[3]", "f32[3]@cuda:0"] {
+    for ty in ["f32[?]", "f32[1000,1000]", "f16[3]", "i8[3]", "f32[3]@cuda:0"] {
         let function = format!(
             "func @main(%x.0: {ty} = argument \"x\") -> ({ty}) {{\n  %1: {ty} = aten.mul.Tensor(%x.0, 2.0)\n  return %1\n}}"
         );
@@ -103,6 +104,23 @@ func @main(%x.0: f32[] = argument "x") -> (f32[]) {
     );
     // 48 - 24 - 12 - 6 - 3
     assert_eq!(found, [[3.0]]);
+}
+
+/// `torch.topk(x, 2).indices` of `(7 * i) % 5` is `[7, 2]`, although many elements are equal.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn equal_elements_do_not_stop_a_selection_from_many() {
+    let x: Vec<f32> = (0..128).map(|i| (7 * i % 5) as f32).collect();
+    let found = run(
+        r#"
+func @main(%x.0: f32[128] = argument "x") -> (f32[2], f32[2]) {
+  %1: f32[2], %2: i64[2] = aten.topk.default(%x.0, 2, -1, true, true)
+  %3: f32[2] = aten._to_copy.default(%2, dtype:f32, none, none, none, false, none)
+  return %1, %3
+}"#,
+        &[&x],
+    );
+    assert_eq!(found, [[4.0, 4.0], [7.0, 2.0]]);
 }
 
 #[test]

@@ -264,7 +264,9 @@ impl PyGraph {
     /// The native programs of the graph after these passes over their steps, one step a line.
     fn native_programs(&self, py: Python<'_>, passes: Vec<String>) -> PyResult<String> {
         let passes = ag_native::Passes::new(named(&passes, native_pass)?);
-        Ok(ag_native::listing(&*self.finished()?, passes, &|file, line| source_line(py, file, line)))
+        Ok(ag_native::listing(&*self.finished()?, passes, ag_exec::limits(), &|file, line| {
+            source_line(py, file, line)
+        }))
     }
 
     /// For each result, whether it has a gradient with respect to these parameters.

@@ -3,7 +3,7 @@
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};
-use ag_native::{Input, Segment};
+use ag_native::{Input, Options, Segment};
 
 use super::{Compiled, Compiler};
 use crate::backoff::Backoff;
@@ -26,8 +26,8 @@ impl Compiler<'_> {
             return None;
         }
         let fewest = if self.tier == Tier::Always { 0 } else { ag_native::MIN_OPERATORS };
-        let passes = crate::tier::native_passes();
-        let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, fewest, passes)?;
+        let options = Options { fewest, passes: crate::tier::native_passes(), limits: crate::limits() };
+        let segment = ag_native::lower::segment(self.function, nodes, lives, &self.layouts, options)?;
         let register = |value: &Value| self.assigned[value.index()];
         let inputs = segment.inputs.iter().map(|(value, _)| register(value)).collect::<Option<Box<_>>>()?;
         let mut dying = Vec::new();

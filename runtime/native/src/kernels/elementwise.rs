@@ -39,17 +39,23 @@ pub(crate) fn copy(element: Element) -> Kernel {
 /// Converts between dtypes, as `Tensor.to` does. `None` for a conversion from floats to integers: torch's result for
 /// numbers out of range depends on the processor.
 pub(crate) fn convert(from: Element, to: Element) -> Option<Kernel> {
-    use Element::{Bool, F32, F64, I64};
+    use Element::{Bool, F32, F64, I32, I64};
     Some(match (from, to) {
         (F32, F64) => unary!(f32 => f64, |x| f64::from(x)),
         (F32, Bool) => unary!(f32 => u8, |x| u8::from(x != 0.0)),
         (F64, F32) => unary!(f64 => f32, |x| x as f32),
         (F64, Bool) => unary!(f64 => u8, |x| u8::from(x != 0.0)),
+        (I32, F32) => unary!(i32 => f32, |x| x as f32),
+        (I32, F64) => unary!(i32 => f64, |x| f64::from(x)),
+        (I32, I64) => unary!(i32 => i64, |x| i64::from(x)),
+        (I32, Bool) => unary!(i32 => u8, |x| u8::from(x != 0)),
+        (I64, I32) => unary!(i64 => i32, |x| x as i32),
         (I64, F32) => unary!(i64 => f32, |x| x as f32),
         (I64, F64) => unary!(i64 => f64, |x| x as f64),
         (I64, Bool) => unary!(i64 => u8, |x| u8::from(x != 0)),
         (Bool, F32) => unary!(u8 => f32, |x| f32::from(x)),
         (Bool, F64) => unary!(u8 => f64, |x| f64::from(x)),
+        (Bool, I32) => unary!(u8 => i32, |x| i32::from(x)),
         (Bool, I64) => unary!(u8 => i64, |x| i64::from(x)),
         _ => return None,
     })
@@ -81,6 +87,7 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
         "tan.default" => real!(element, f64::tan),
         "atan.default" => real!(element, f64::atan),
         "bitwise_not.default" => match element {
+            Element::I32 => Some(unary!(i32 => i32, |x| !x)),
             Element::I64 => Some(unary!(i64 => i64, |x| !x)),
             Element::Bool => Some(unary!(u8 => u8, |x| x ^ 1)),
             _ => None,
@@ -103,6 +110,7 @@ pub(crate) fn logical_not(element: Element) -> Kernel {
     match element {
         Element::F32 => unary!(f32 => u8, |x| u8::from(!x.truth())),
         Element::F64 => unary!(f64 => u8, |x| u8::from(!x.truth())),
+        Element::I32 => unary!(i32 => u8, |x| u8::from(!x.truth())),
         Element::I64 => unary!(i64 => u8, |x| u8::from(!x.truth())),
         Element::Bool => unary!(u8 => u8, |x| u8::from(!x.truth())),
     }
@@ -148,6 +156,7 @@ pub(crate) fn test(name: &str, element: Element) -> Option<Kernel> {
             Some(match element {
                 Element::F32 => binary!(f32 => u8, |$x, $y| u8::from($value)),
                 Element::F64 => binary!(f64 => u8, |$x, $y| u8::from($value)),
+                Element::I32 => binary!(i32 => u8, |$x, $y| u8::from($value)),
                 Element::I64 => binary!(i64 => u8, |$x, $y| u8::from($value)),
                 Element::Bool => binary!(u8 => u8, |$x, $y| u8::from($value)),
             })

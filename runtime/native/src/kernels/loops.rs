@@ -204,7 +204,7 @@ macro_rules! floats {
     };
 }
 
-/// Expands an expression for floating dtypes and `i64`.
+/// Expands an expression for floating dtypes and integers.
 macro_rules! numbers {
     ($element:expr, $T:ident => $kernel:expr) => {
         match $element {
@@ -214,6 +214,10 @@ macro_rules! numbers {
             }
             Element::F64 => {
                 type $T = f64;
+                Some($kernel)
+            }
+            Element::I32 => {
+                type $T = i32;
                 Some($kernel)
             }
             Element::I64 => {

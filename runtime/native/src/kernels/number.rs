@@ -19,6 +19,13 @@ impl Truth for f64 {
     }
 }
 
+impl Truth for i32 {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        self != 0
+    }
+}
+
 impl Truth for i64 {
     #[inline(always)]
     fn truth(self) -> bool {
@@ -113,47 +120,54 @@ macro_rules! float_number {
 float_number!(f32);
 float_number!(f64);
 
-impl Number for i64 {
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        self.wrapping_sub(other)
-    }
-    #[inline(always)]
-    fn times(self, other: Self) -> Self {
-        self.wrapping_mul(other)
-    }
-    #[inline(always)]
-    fn negated(self) -> Self {
-        self.wrapping_neg()
-    }
-    #[inline(always)]
-    fn size(self) -> Self {
-        self.wrapping_abs()
-    }
-    #[inline(always)]
-    fn larger(self, other: Self) -> Self {
-        self.max(other)
-    }
-    #[inline(always)]
-    fn smaller(self, other: Self) -> Self {
-        self.min(other)
-    }
-    #[inline(always)]
-    fn floor_div(self, other: Self) -> Self {
-        let (quotient, rest) = (self.wrapping_div(other), self.wrapping_rem(other));
-        quotient - Self::from(rest != 0 && (rest < 0) != (other < 0))
-    }
-    #[inline(always)]
-    fn modulo(self, other: Self) -> Self {
-        let rest = self.wrapping_rem(other);
-        if rest != 0 && (rest < 0) != (other < 0) { rest + other } else { rest }
-    }
-    #[inline(always)]
-    fn relu(self) -> Self {
-        self.max(0)
-    }
+macro_rules! integer_number {
+    ($T:ty) => {
+        impl Number for $T {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[inline(always)]
+            fn negated(self) -> Self {
+                self.wrapping_neg()
+            }
+            #[inline(always)]
+            fn size(self) -> Self {
+                self.wrapping_abs()
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                self.max(other)
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                self.min(other)
+            }
+            #[inline(always)]
+            fn floor_div(self, other: Self) -> Self {
+                let (quotient, rest) = (self.wrapping_div(other), self.wrapping_rem(other));
+                quotient - Self::from(rest != 0 && (rest < 0) != (other < 0))
+            }
+            #[inline(always)]
+            fn modulo(self, other: Self) -> Self {
+                let rest = self.wrapping_rem(other);
+                if rest != 0 && (rest < 0) != (other < 0) { rest + other } else { rest }
+            }
+            #[inline(always)]
+            fn relu(self) -> Self {
+                self.max(0)
+            }
+        }
+    };
 }
+
+integer_number!(i32);
+integer_number!(i64);

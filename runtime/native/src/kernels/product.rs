@@ -29,9 +29,10 @@ pub(crate) type Kernel = unsafe fn(&Product, c: *mut u8, a: *const u8, b: *const
 
 pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
-    if element == Element::F32 && has_unpacked_kernel(product) {
-        let is_avx512 = instructions() == Instructions::Avx512;
-        return Some(if is_avx512 { product_512::f32 } else { product_256::f32 });
+    match unpacked(element, product) {
+        Some(Unpacked::Avx512) => return Some(product_512::f32),
+        Some(Unpacked::Avx2) => return Some(product_256::f32),
+        None => {}
     }
     match (element, is_wide()) {
         #[cfg(target_arch = "x86_64")]
@@ -44,21 +45,29 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     }
 }
 
-/// Whether a kernel that packs no operand computes this product of `f32`. For few rows or few columns, it is faster
-/// than libtorch's kernels, even with many multiplications.
-pub(crate) fn has_unpacked_kernel(product: &Product) -> bool {
+/// The instructions of a kernel that packs no operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unpacked {
+    Avx512,
+    /// Faster than libtorch's kernels for few rows or few columns.
+    Avx2,
+}
+
+/// The kernel that computes this product without packing an operand.
+pub(crate) fn unpacked(element: Element, product: &Product) -> Option<Unpacked> {
     #[cfg(target_arch = "x86_64")]
     {
-        match instructions() {
-            Instructions::Avx512 => product_512::is_suitable(product),
-            Instructions::Avx2 => product_256::is_suitable(product),
-            Instructions::Portable => false,
-        }
+        let (kernel, is_suitable) = match instructions() {
+            Instructions::Avx512 => (Unpacked::Avx512, product_512::is_suitable(product)),
+            Instructions::Avx2 => (Unpacked::Avx2, product_256::is_suitable(product)),
+            Instructions::Portable => return None,
+        };
+        (element == Element::F32 && is_suitable).then_some(kernel)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = product;
-        false
+        let _ = (element, product);
+        None
     }
 }
 

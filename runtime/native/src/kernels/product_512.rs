@@ -3,17 +3,20 @@
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::arch::x86_64::{
-    __m512, __mmask16, _mm512_add_ps, _mm512_fmadd_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps,
-    _mm512_set1_ps, _mm512_setzero_ps,
+    __m512, __mmask16, _MM_HINT_T0, _mm_prefetch, _mm512_add_ps, _mm512_fmadd_ps, _mm512_mask_storeu_ps,
+    _mm512_maskz_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
 };
 
 use super::product::Product;
 
 const LANES: usize = 16;
 /// The maximum number of rows of a tile whose rows have two vectors.
-const HEIGHT: usize = 8;
+const HEIGHT: usize = 12;
 /// The maximum number of rows of a tile whose rows have one vector.
 const HEIGHT_OF_NARROW: usize = 16;
+
+/// How many rows of `b` are prefetched. Processors do not prefetch them themselves if each row is in another page.
+const AHEAD: usize = 12;
 
 /// Whether the rows of `b` are contiguous, and wide enough.
 pub(crate) fn is_suitable(product: &Product) -> bool {
@@ -28,13 +31,15 @@ pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const 
     let mut column = 0;
     // SAFETY: the tiles cover the result.
     unsafe {
+        // Tiles of nearly equal height.
+        let height = product.rows.div_ceil(product.rows.div_ceil(HEIGHT).max(1));
         while column < product.columns {
             let left = product.columns - column;
             let mut row = 0;
             if left > LANES {
                 let masks = [!0, mask(left - LANES)];
                 while row < product.rows {
-                    row += rows::<2>(product, c, a, b, (row, column), HEIGHT, masks);
+                    row += rows::<2>(product, c, a, b, (row, column), height, masks);
                 }
                 column += 2 * LANES;
             } else {
@@ -81,6 +86,10 @@ unsafe fn rows<const VECTORS: usize>(
             6 => tile::<VECTORS, 6>(product, c, a, b, at, masks),
             7 => tile::<VECTORS, 7>(product, c, a, b, at, masks),
             8 => tile::<VECTORS, 8>(product, c, a, b, at, masks),
+            9 => tile::<VECTORS, 9>(product, c, a, b, at, masks),
+            10 => tile::<VECTORS, 10>(product, c, a, b, at, masks),
+            11 => tile::<VECTORS, 11>(product, c, a, b, at, masks),
+            12 => tile::<VECTORS, 12>(product, c, a, b, at, masks),
             _ => tile::<VECTORS, HEIGHT_OF_NARROW>(product, c, a, b, at, masks),
         }
     }
@@ -109,6 +118,11 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize>(
         let first = b.add(column);
         for p in 0..product.inner {
             let mut y: [__m512; VECTORS] = [_mm512_setzero_ps(); VECTORS];
+            for v in 0..VECTORS {
+                // A prefetch of an address outside of the matrix has no effect.
+                let ahead = first.wrapping_add((p + AHEAD) * product.b[0] + v * LANES);
+                _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+            }
             for (v, y) in y.iter_mut().enumerate() {
                 *y = _mm512_maskz_loadu_ps(masks[v], first.add(p * product.b[0] + v * LANES));
             }

@@ -66,6 +66,7 @@ impl Reduce {
             // SAFETY: the caller guarantees the shapes.
             unsafe {
                 match self.from {
+                    Element::I32 => unreachable!("see `is_supported`"),
                     Element::I64 => self.ints(out, place, a.cast::<i64>().add(start)),
                     Element::Bool => self.bools(out, place, a.add(start)),
                     Element::F32 => {
@@ -249,6 +250,7 @@ impl Reduce {
                 Reduction::Sum => self.to == Element::I64,
                 _ => false,
             },
+            Element::I32 => false,
             Element::I64 => {
                 self.to == Element::I64
                     && (self.reduction == Reduction::Sum

@@ -1,5 +1,10 @@
 //! The largest or smallest elements of contiguous rows and their indices, and rows at indices.
+//!
+//! `torch.topk` does not define the order of equal elements. On Linux, its result is that of `std::partial_sort` in
+//! libstdc++ if there are many more elements than selected ones (`ATen/native/TopKImpl.h`), which is computed here too.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
+
+use std::ops::Range;
 
 use super::is_wide;
 use crate::dtype::Element;
@@ -14,13 +19,30 @@ pub(crate) struct Selection {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) selected: usize,
-    /// Whether equal elements are an error, because `torch.topk` does not define their order. Otherwise, the element
-    /// with the lower index comes first.
-    pub(crate) is_unique: bool,
+    pub(crate) ties: Ties,
+}
+
+/// Which of equal elements comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ties {
+    /// The one with the lower index.
+    LowerIndex,
+    /// The one that libtorch's heap selects.
+    Heap,
+    /// Equal elements are an error.
+    Error,
+}
+
+impl Ties {
+    /// As in `torch.topk`.
+    pub(crate) fn of_topk(columns: usize, selected: usize) -> Self {
+        let is_libstdcxx = cfg!(all(target_os = "linux", target_env = "gnu"));
+        if is_libstdcxx && selected * 64 <= columns { Self::Heap } else { Self::Error }
+    }
 }
 
 /// Writes the elements and their indices. Returns an error if the order of the elements does not define the result: for
-/// NaN, and for equal elements if `is_unique`.
+/// NaN, and for equal elements with [`Ties::Error`].
 ///
 /// # Safety
 /// The addresses must be aligned and valid: `a` for `rows` times `columns` elements, the results for `rows` times
@@ -34,6 +56,8 @@ pub(crate) fn kernel(element: Element, is_largest: bool) -> Option<Kernel> {
         (Element::F32, false) => Some(version::<f32, false>()),
         (Element::F64, true) => Some(version::<f64, true>()),
         (Element::F64, false) => Some(version::<f64, false>()),
+        (Element::I32, true) => Some(version::<i32, true>()),
+        (Element::I32, false) => Some(version::<i32, false>()),
         (Element::I64, true) => Some(version::<i64, true>()),
         (Element::I64, false) => Some(version::<i64, false>()),
         (Element::Bool, _) => None,
@@ -95,13 +119,21 @@ impl Selection {
         a: *const T,
     ) -> Result<(), ()> {
         // One element more shows whether the last selected element is unique.
+        let is_unique = self.ties == Ties::Error;
         let mut first = [(T::default(), 0); MAX_SELECTED + 1];
-        let wanted = (self.selected + usize::from(self.is_unique)).min(self.columns).min(first.len());
+        let wanted = (self.selected + usize::from(is_unique)).min(self.columns).min(first.len());
         let first = &mut first[..wanted];
         for row in 0..self.rows {
             // SAFETY: the row is a part of `a`.
-            unsafe { select::<T, LARGEST>(a.add(row * self.columns), self.columns, first)? };
-            if self.is_unique && first.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            unsafe {
+                let row = a.add(row * self.columns);
+                if self.ties == Ties::Heap {
+                    partial_sort::<T, LARGEST>(row, self.columns, first)?;
+                } else {
+                    select::<T, LARGEST>(row, self.columns, first)?;
+                }
+            }
+            if is_unique && first.windows(2).any(|pair| pair[0].0 == pair[1].0) {
                 return Err(());
             }
             for (rank, (value, index)) in first.iter().take(self.selected).enumerate() {
@@ -131,28 +163,11 @@ unsafe fn select<T: Copy + PartialOrd, const LARGEST: bool>(
     let mut start = 0;
     while start < count {
         let end = (start + BLOCK).min(count);
-        let is_filled = start > last;
-        // Skips a block if none of its elements precedes the last selected element, which is usual. The test is also
-        // true for NaN.
-        let limit = first[last].0;
-        let has_candidate = if is_filled && end - start == BLOCK {
-            let mut has_candidate = false;
-            for at in start..start + BLOCK {
-                // SAFETY: the caller guarantees the length.
-                let x = unsafe { a.add(at).read() };
-                has_candidate |= !(x == limit || precedes::<T, LARGEST>(limit, x));
-            }
-            has_candidate
-        } else {
-            true
-        };
-        if has_candidate {
+        // SAFETY: the caller guarantees the length.
+        if start <= last || unsafe { has_candidate::<T, LARGEST>(a, start..end, first[last].0) } {
             for at in start..end {
                 // SAFETY: the caller guarantees the length.
-                let x = unsafe { a.add(at).read() };
-                if x.partial_cmp(&x).is_none() {
-                    return Err(());
-                }
+                let x = unsafe { ordered(a.add(at))? };
                 let filled = at.min(first.len());
                 if filled < first.len() || precedes::<T, LARGEST>(x, first[last].0) {
                     let mut rank = filled.min(last);
@@ -167,6 +182,99 @@ unsafe fn select<T: Copy + PartialOrd, const LARGEST: bool>(
         start = end;
     }
     Ok(())
+}
+
+/// As [`select`], with equal elements in the order of `std::partial_sort` in libstdc++: a heap, whose root is the last
+/// of the selected elements.
+///
+/// # Safety
+/// See [`select`].
+#[inline(always)]
+unsafe fn partial_sort<T: Copy + PartialOrd, const LARGEST: bool>(
+    a: *const T,
+    count: usize,
+    heap: &mut [(T, usize)],
+) -> Result<(), ()> {
+    for (at, place) in heap.iter_mut().enumerate() {
+        // SAFETY: the caller guarantees the length.
+        *place = (unsafe { ordered(a.add(at))? }, at);
+    }
+    for root in (0..heap.len() / 2).rev() {
+        sift::<T, LARGEST>(heap, root, heap[root]);
+    }
+    let mut start = heap.len();
+    while start < count {
+        let end = (start + BLOCK).min(count);
+        // SAFETY: the caller guarantees the length.
+        if unsafe { has_candidate::<T, LARGEST>(a, start..end, heap[0].0) } {
+            for at in start..end {
+                // SAFETY: the caller guarantees the length.
+                let x = unsafe { ordered(a.add(at))? };
+                if precedes::<T, LARGEST>(x, heap[0].0) {
+                    sift::<T, LARGEST>(heap, 0, (x, at));
+                }
+            }
+        }
+        start = end;
+    }
+    for end in (1..heap.len()).rev() {
+        let last = heap[end];
+        heap[end] = heap[0];
+        sift::<T, LARGEST>(&mut heap[..end], 0, last);
+    }
+    Ok(())
+}
+
+/// Puts an item in the place of a root: moves the hole down to a leaf, and then the item up from there. This is
+/// `std::__adjust_heap`, which decides the order of equal elements.
+#[inline(always)]
+fn sift<T: Copy + PartialOrd, const LARGEST: bool>(heap: &mut [(T, usize)], root: usize, item: (T, usize)) {
+    let mut hole = root;
+    while 2 * hole + 1 < heap.len() {
+        let (left, right) = (2 * hole + 1, 2 * hole + 2);
+        let is_left = right == heap.len() || precedes::<T, LARGEST>(heap[right].0, heap[left].0);
+        let child = if is_left { left } else { right };
+        heap[hole] = heap[child];
+        hole = child;
+    }
+    while hole > root && precedes::<T, LARGEST>(heap[(hole - 1) / 2].0, item.0) {
+        heap[hole] = heap[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    heap[hole] = item;
+}
+
+/// An element; an error if it is NaN.
+///
+/// # Safety
+/// The address must be valid.
+#[inline(always)]
+unsafe fn ordered<T: Copy + PartialOrd>(a: *const T) -> Result<T, ()> {
+    // SAFETY: the caller guarantees the address.
+    let x = unsafe { a.read() };
+    if x.partial_cmp(&x).is_none() { Err(()) } else { Ok(x) }
+}
+
+/// Whether an element of a block may precede the last selected element, or is NaN. Usually, no element of a block does.
+///
+/// # Safety
+/// The address must be valid for these indices.
+#[inline(always)]
+unsafe fn has_candidate<T: Copy + PartialOrd, const LARGEST: bool>(
+    a: *const T,
+    block: Range<usize>,
+    last: T,
+) -> bool {
+    if block.len() != BLOCK {
+        return true;
+    }
+    let mut has_candidate = false;
+    for at in block.start..block.start + BLOCK {
+        // SAFETY: the caller guarantees the length.
+        let x = unsafe { a.add(at).read() };
+        has_candidate |= !(x == last || precedes::<T, LARGEST>(last, x));
+    }
+    has_candidate
 }
 
 /// Copies the rows `a[indices]`.

@@ -23,7 +23,7 @@ pub(super) struct Addition {
 impl Lowering<'_> {
     /// Records that the last step is a product.
     pub(super) fn note_product(&mut self, out: &View) {
-        if let Some(buffer) = out.buffer.filter(|_| self.passes.has(Pass::AddedProducts)) {
+        if let Some(buffer) = out.buffer.filter(|_| self.options.passes.has(Pass::AddedProducts)) {
             self.products.push((self.next() - 1, buffer));
         }
     }

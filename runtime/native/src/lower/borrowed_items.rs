@@ -19,7 +19,7 @@ impl Lowering<'_> {
     /// Borrows an item of a list of tensors. `None` outside of loops and branches, where values may leave the segment,
     /// so they must be copied.
     pub(super) fn borrow_item(&mut self, list: ListRegister, item: &ListItem, index: Number) -> Option<View> {
-        self.passes.has(Pass::BorrowedItems).then_some(())?;
+        self.options.passes.has(Pass::BorrowedItems).then_some(())?;
         let bytes = item.bytes().filter(|bytes| *bytes >= MIN_BYTES && self.depth > 0)?;
         let ListItem::Tensor(element, sizes) = item else { return None };
         let base = self.new_base();

@@ -195,6 +195,7 @@ impl Lowering<'_> {
     fn integer_division(&mut self, name: &str, node: &Node, a: &Operand, b: &Operand) -> Option<()> {
         let (element, _) = self.result(node)?;
         let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
+        (element != Element::I32).then_some(())?;
         if element == Element::I64 {
             b.is_contiguous().then_some(())?;
             self.step(Step::CheckDivisors { a: b.place, count: b.count() as u32, stride: 1 });

@@ -2,7 +2,7 @@
 
 use ag_graph::ir::Node;
 
-use super::{Item, Lowering, MAX_ELEMENTS, known};
+use super::{Item, Lowering, known};
 use crate::dtype::Element;
 use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Outer, Register, Step};
@@ -55,7 +55,7 @@ impl Lowering<'_> {
     /// Allocates a contiguous tensor in the arena. The caller must release it.
     pub(super) fn reserve(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
         let count: usize = sizes.iter().product();
-        if count == 0 || count > MAX_ELEMENTS {
+        if count == 0 || count > self.options.limits.elements {
             return None;
         }
         let (buffer, offset) = self.arena.allocate(count * element.size());

@@ -19,7 +19,7 @@ impl Lowering<'_> {
             && self.arena.extent(old).1 == self.arena.extent(new).1
             && from.is_contiguous()
             && to.is_contiguous();
-        if !self.passes.has(Pass::InPlaceResults) || !is_whole || !self.arena.has_one_user(old) {
+        if !self.options.passes.has(Pass::InPlaceResults) || !is_whole || !self.arena.has_one_user(old) {
             return false;
         }
         let first = self.last_jump as usize;

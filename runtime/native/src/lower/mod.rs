@@ -30,17 +30,14 @@ use self::added_products::Addition;
 use self::arena::Arena;
 use self::lists::ListItem;
 use crate::dtype::Element;
-use crate::pass::{Fired, Passes};
+use crate::options::Options;
+use crate::pass::Fired;
 use crate::program::{CONSTANTS, ListRegister, Number, Operation, Program, Register};
 use crate::segment::{Input, Layouts, Segment};
 use crate::view::{BufferId, View};
 
 /// The maximum number of nodes of a segment.
 const MAX_NODES: usize = 1_000;
-
-/// The maximum number of elements of a tensor that a step computes. For larger tensors, the cost of calling libtorch
-/// is small compared with the work.
-const MAX_ELEMENTS: usize = 8_192;
 
 /// The maximum number of elements for functions such as `log`, which a kernel here calls for each element. For more
 /// elements, libtorch is faster.
@@ -49,17 +46,15 @@ const MAX_FUNCTION_CALLS: usize = 1_024;
 /// The minimum number of operators for which a segment is worth its overhead.
 pub const MIN_OPERATORS: usize = 2;
 
-/// The longest segment that starts at the first of these nodes of a region and has at least `fewest` operators, after
-/// these passes.
+/// The longest segment that starts at the first of these nodes of a region.
 pub fn segment(
     function: &Function,
     nodes: &[Node],
     lives: &[NodeLife],
     layouts: &Layouts,
-    fewest: usize,
-    passes: Passes,
+    options: Options,
 ) -> Option<Segment> {
-    let mut lowering = Lowering::new(function, layouts, passes);
+    let mut lowering = Lowering::new(function, layouts, options);
     // The values of the nodes so far that are used later and cannot leave the segment.
     let mut held: FxHashSet<Value> = FxHashSet::default();
     let (mut length, mut operators) = (0, 0);
@@ -75,10 +70,10 @@ pub fn segment(
             (length, operators) = (index + 1, lowering.operators);
         }
     }
-    (length > 0 && operators >= fewest).then_some(())?;
+    (length > 0 && operators >= options.fewest).then_some(())?;
     // Lowers the nodes of the segment again: the first lowering has also lowered nodes after its end.
     let (nodes, lives) = (&nodes[..length], &lives[..length]);
-    let mut lowering = Lowering::new(function, layouts, passes);
+    let mut lowering = Lowering::new(function, layouts, options);
     nodes.iter().zip(lives).try_for_each(|(node, life)| lowering.node(node, life))?;
     lowering.finish(nodes, lives)
 }
@@ -108,8 +103,7 @@ struct Lowering<'a> {
     dead: Vec<FxHashSet<Value>>,
     /// The number of operators that emitted steps. Operators in loops count twice.
     operators: usize,
-    /// The passes that run.
-    passes: Passes,
+    options: Options,
     fired: Fired,
     /// The number of open loops and branches.
     depth: usize,
@@ -128,7 +122,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(function: &'a Function, layouts: &'a Layouts, passes: Passes) -> Self {
+    fn new(function: &'a Function, layouts: &'a Layouts, options: Options) -> Self {
         let program = Program { bases: CONSTANTS + 1, ..Program::default() };
         Self {
             function,
@@ -142,7 +136,7 @@ impl<'a> Lowering<'a> {
             temporaries: Vec::new(),
             dead: Vec::new(),
             operators: 0,
-            passes,
+            options,
             fired: Fired::default(),
             depth: 0,
             borrowed: FxHashMap::default(),

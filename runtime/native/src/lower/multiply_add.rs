@@ -20,7 +20,7 @@ const MAX_BETWEEN: usize = 4;
 impl Lowering<'_> {
     /// Records that the last step multiplies two tensors.
     pub(super) fn note_multiplication(&mut self, out: &View) {
-        if let Some(buffer) = out.buffer.filter(|_| self.passes.has(Pass::MultiplyAdd)) {
+        if let Some(buffer) = out.buffer.filter(|_| self.options.passes.has(Pass::MultiplyAdd)) {
             self.multiplications.push((self.next() - 1, buffer));
         }
     }

@@ -71,6 +71,7 @@ impl Lowering<'_> {
         let bits = match element {
             Element::F32 => u64::from((number as f32).to_bits()),
             Element::F64 => number.to_bits(),
+            Element::I32 => bits & u64::from(u32::MAX),
             Element::I64 => bits,
             Element::Bool => u64::from(number != 0.0),
         };
@@ -94,6 +95,8 @@ impl Lowering<'_> {
         }
         match number {
             Number::Const(bits) => {
+                // Libtorch wraps other numbers.
+                (element != Element::I32 || i32::try_from(bits.cast_signed()).is_ok()).then_some(())?;
                 let value =
                     if kind == Kind::Float { f64::from_bits(bits) } else { bits.cast_signed() as f64 };
                 // The table of constants is little-endian, like the processors with kernels.

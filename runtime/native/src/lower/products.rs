@@ -3,9 +3,8 @@
 use ag_graph::ir::{Node, Operand};
 
 use super::Lowering;
-use crate::dtype::Element;
 use crate::kernels::elementwise as kernels;
-use crate::kernels::product::{self, Product};
+use crate::kernels::product::{self, Product, Unpacked};
 use crate::program::Step;
 use crate::view::View;
 
@@ -15,7 +14,7 @@ const MAX_MULTIPLICATIONS: usize = 262_144;
 /// The limit for results with few rows or columns.
 const MAX_WITH_FEW_ROWS: usize = 65_536;
 const FEW_ROWS: usize = 8;
-/// The limit for the kernels that pack no operand.
+/// The limit with AVX2 for the kernels that pack no operand.
 const MAX_UNPACKED: usize = 2_097_152;
 const FEW_COLUMNS: usize = 16;
 
@@ -86,13 +85,12 @@ impl Lowering<'_> {
             b: [b.strides[0], b.strides[1]],
             adds,
         };
-        let is_unpacked = out.element == Element::F32 && product::has_unpacked_kernel(&product);
-        let most = if is_unpacked && (rows <= FEW_ROWS || columns <= FEW_COLUMNS) {
-            MAX_UNPACKED
-        } else if rows.min(columns) < FEW_ROWS {
-            MAX_WITH_FEW_ROWS
-        } else {
-            MAX_MULTIPLICATIONS
+        let unpacked = product::unpacked(out.element, &product);
+        let most = match unpacked {
+            Some(Unpacked::Avx512) => self.options.limits.multiplications,
+            Some(Unpacked::Avx2) if rows <= FEW_ROWS || columns <= FEW_COLUMNS => MAX_UNPACKED,
+            _ if rows.min(columns) < FEW_ROWS => MAX_WITH_FEW_ROWS,
+            _ => MAX_MULTIPLICATIONS,
         };
         (rows * inner * columns <= most).then_some(())?;
         let kernel = product::kernel(out.element, &product)?;

@@ -4,7 +4,7 @@ use ag_graph::ir::{Node, Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
-use crate::kernels::selection::{self, Gather, MAX_SELECTED, Selection};
+use crate::kernels::selection::{self, Gather, MAX_SELECTED, Selection, Ties};
 use crate::program::Step;
 use crate::view::{View, dimension};
 
@@ -52,7 +52,7 @@ impl Lowering<'_> {
         dim: Option<i64>,
         is_largest: bool,
         selected: usize,
-        is_unique: bool,
+        is_topk: bool,
         values: Option<Value>,
         indices: Value,
     ) -> Option<()> {
@@ -76,7 +76,8 @@ impl Lowering<'_> {
             self.result_of(values, a.element, rows * selected)?,
             self.result_of(Some(indices), Element::I64, rows * selected)?,
         );
-        let selection = Selection { kernel, rows, columns, selected, is_unique };
+        let ties = if is_topk { Ties::of_topk(columns, selected) } else { Ties::LowerIndex };
+        let selection = Selection { kernel, rows, columns, selected, ties };
         self.program.selections.push(selection);
         let selection = (self.program.selections.len() - 1) as u32;
         let outs = [value_places.place, index_places.place];

@@ -1,4 +1,4 @@
-"""Selects the kernels of staged functions: libtorch's, native ones for small tensors, or oneDNN's for products."""
+"""Selects the kernels of staged functions: libtorch's, native ones, or oneDNN's for products."""
 
 import os
 
@@ -14,7 +14,7 @@ def use_deterministic_kernels(mode=True):
     """Runs every operator of staged functions with the kernels of libtorch, so that results equal those of eager torch to
     the last bit.
 
-    Otherwise loops and operators on small tensors run natively, which is many times faster, and products of matrices run
+    Otherwise loops and operators run natively if the shapes are known, which is many times faster, and products of matrices run
     with the kernel that is fastest on this processor. Their results differ from those of libtorch by rounding: products
     and sums are accumulated in another order, and functions such as `tanh` are rounded correctly in more cases. The
     setting applies to all functions, including those that are already traced.
@@ -40,7 +40,7 @@ def use_product_kernels(name):
 
 def show_config():
     """Prints the kernels that staged functions run, and the table of measured products."""
-    kernels = {"torch": "libtorch", "native": "native for small tensors", "always": "native"}
+    kernels = {"torch": "libtorch", "native": "native where they are faster", "always": "native"}
     print(f"autograph {_runtime.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"kernels: {kernels[_runtime.tier()]}")
     print(_runtime.products_description(), end="")

@@ -1,0 +1,41 @@
+//! Which parts of a graph become native programs.
+
+use crate::pass::Passes;
+
+/// How programs are made.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The minimum number of operators of a program.
+    pub fewest: usize,
+    /// The passes that run.
+    pub passes: Passes,
+    pub limits: Limits,
+}
+
+/// How large the work of a step may be. Beyond these limits, libtorch's operators are at least as fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The maximum number of elements of a tensor that a step computes.
+    pub(crate) elements: usize,
+    /// The maximum number of multiplications of a product with AVX-512.
+    pub(crate) multiplications: usize,
+}
+
+impl Limits {
+    /// The limits if an operator of libtorch may use this number of threads. A program runs on one thread.
+    pub fn for_threads(threads: usize) -> Self {
+        if threads <= 1 {
+            Self { elements: 1 << 23, multiplications: 1 << 26 }
+        } else {
+            // The grain size of libtorch's elementwise operators (`at::internal::GRAIN_SIZE`), and products of about
+            // 20 us, which gain little from several threads.
+            Self { elements: 1 << 15, multiplications: 1 << 21 }
+        }
+    }
+
+    /// Leaves large products to libtorch.
+    pub fn without_large_products(self) -> Self {
+        let most = Self::for_threads(usize::MAX).multiplications;
+        Self { multiplications: self.multiplications.min(most), ..self }
+    }
+}
