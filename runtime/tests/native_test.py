@@ -287,6 +287,28 @@ def test_integers_of_32_bits():
             assert found.dtype == expected.dtype and torch.equal(found, expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64], ids=str)
+def test_sums_with_alpha_are_rounded_as_in_torch(dtype):
+    alpha = 0.3 if dtype.is_floating_point else -3
+    staged = ag.function(lambda x, y: (torch.add(x, y, alpha=alpha), torch.sub(x, y, alpha=alpha), x.add(2, alpha=alpha) + y))
+    for count in (1, 5, 64, 1001):
+        x, y = ((torch.randn(count) * 10).to(dtype) for _ in range(2))
+        for found, expected in zip(staged(x, y), staged.python_function(x, y)):
+            assert torch.equal(found, expected)
+
+
+def test_a_scaled_sum_is_not_fused_with_a_product():
+    @ag.function
+    def program(x, total, n: int):
+        for _ in range(n):
+            total = torch.add(total, x.t() @ x, alpha=0.5)
+            x = torch.sub(x, x * 0.25, alpha=2.0)
+        return x, total
+
+    args = torch.randn(5, 12), torch.randn(12, 12), torch.tensor(4)
+    torch.testing.assert_close(program(*args), program.python_function(*args))
+
+
 def test_threads_decide_which_tensors_are_large():
     """With one thread, libtorch is not faster for large tensors."""
     x, w = torch.randn(40, 300) / 300, torch.randn(300, 500)

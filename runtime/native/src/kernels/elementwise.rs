@@ -195,6 +195,28 @@ pub(crate) fn multiply_add(element: Element, is_difference: bool, is_first: bool
     }
 }
 
+/// `torch.add` and, with `is_difference`, `torch.sub`. The operands are both tensors and `alpha`. Torch rounds once if
+/// the processor has instructions for it.
+pub(crate) fn scaled(element: Element, is_difference: bool) -> Option<Kernel> {
+    macro_rules! float {
+        ($T:ty) => {
+            if is_difference {
+                ternary!($T, $T, $T => $T, |x, y, z| if WIDE { y.mul_add(-z, x) } else { x - y * z })
+            } else {
+                ternary!($T, $T, $T => $T, |x, y, z| if WIDE { y.mul_add(z, x) } else { x + y * z })
+            }
+        };
+    }
+    match element {
+        Element::F32 => Some(float!(f32)),
+        Element::F64 => Some(float!(f64)),
+        integer if is_difference => {
+            numbers!(integer, T => ternary!(T, T, T => T, |x, y, z| x.minus(y.times(z))))
+        }
+        integer => numbers!(integer, T => ternary!(T, T, T => T, |x, y, z| x.plus(y.times(z)))),
+    }
+}
+
 /// `threshold_backward`. The operands are the gradient, the input and the threshold.
 pub(crate) fn threshold_backward(element: Element) -> Option<Kernel> {
     floats!(element, T => ternary!(T, T, T => T, |x, y, z| if y <= z { 0.0 } else { x }))

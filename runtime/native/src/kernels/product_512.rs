@@ -118,10 +118,12 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize>(
         let first = b.add(column);
         for p in 0..product.inner {
             let mut y: [__m512; VECTORS] = [_mm512_setzero_ps(); VECTORS];
-            for v in 0..VECTORS {
-                // A prefetch of an address outside of the matrix has no effect.
-                let ahead = first.wrapping_add((p + AHEAD) * product.b[0] + v * LANES);
-                _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+            if p + AHEAD < product.inner {
+                for v in 0..VECTORS {
+                    // A prefetch of an address outside of the matrix has no effect.
+                    let ahead = first.wrapping_add((p + AHEAD) * product.b[0] + v * LANES);
+                    _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+                }
             }
             for (v, y) in y.iter_mut().enumerate() {
                 *y = _mm512_maskz_loadu_ps(masks[v], first.add(p * product.b[0] + v * LANES));

@@ -18,17 +18,14 @@ impl Lowering<'_> {
         let operands = &node.operands[..];
         let (element, _) = self.result(node)?;
         match (base, operands) {
-            ("add" | "sub" | "rsub", [a, b, alpha]) => {
-                let a = self.operand_as(a, element)?;
-                let mut b = self.operand_as(b, element)?;
-                if !matches!(alpha, Operand::Int(1)) {
-                    // `torch.rsub(a, b, alpha=alpha)` is `b - alpha * a`.
-                    (base != "rsub").then_some(())?;
-                    let alpha = self.number_as(alpha, element)?;
-                    b = self.map(kernels::binary("mul", element)?, element, &[&b, &alpha])?;
-                    self.note_multiplication(&b);
-                }
+            ("add" | "sub" | "rsub", [a, b, Operand::Int(1)]) => {
+                let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
                 self.mapped(node, kernels::binary(base, element)?, &[&a, &b])
+            }
+            ("add" | "sub", [a, b, alpha]) => {
+                let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);
+                let alpha = self.number_as(alpha, element)?;
+                self.mapped(node, kernels::scaled(element, base == "sub")?, &[&a, &b, &alpha])
             }
             ("div", [a, b, Operand::Str(mode)]) if &**mode == "floor" => {
                 self.integer_division("floor_divide", node, a, b)

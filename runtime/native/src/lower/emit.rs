@@ -8,6 +8,9 @@ use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Outer, Register, Step};
 use crate::view::{Place, View, contiguous};
 
+/// The maximum number of elements of a tensor that joins the items of a list: 32 MiB of `f32`.
+const MAX_COPIED: usize = 1 << 23;
+
 impl Lowering<'_> {
     pub(super) fn new_base(&mut self) -> u32 {
         self.program.bases += 1;
@@ -52,10 +55,21 @@ impl Lowering<'_> {
         Some(view)
     }
 
+    /// As `allocate`, for the items of a list, which are copied only.
+    pub(super) fn allocate_copy(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
+        let view = self.reserve_up_to(MAX_COPIED, element, sizes)?;
+        self.temporaries.extend(view.buffer);
+        Some(view)
+    }
+
     /// Allocates a contiguous tensor in the arena. The caller must release it.
     pub(super) fn reserve(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
+        self.reserve_up_to(self.options.limits.elements, element, sizes)
+    }
+
+    fn reserve_up_to(&mut self, most: usize, element: Element, sizes: &[usize]) -> Option<View> {
         let count: usize = sizes.iter().product();
-        if count == 0 || count > self.options.limits.elements {
+        if count == 0 || count > most {
             return None;
         }
         let (buffer, offset) = self.arena.allocate(count * element.size());

@@ -37,7 +37,7 @@ use crate::segment::{Input, Layouts, Segment};
 use crate::view::{BufferId, View};
 
 /// The maximum number of nodes of a segment.
-const MAX_NODES: usize = 1_000;
+const MAX_NODES: usize = 20_000;
 
 /// The maximum number of elements for functions such as `log`, which a kernel here calls for each element. For more
 /// elements, libtorch is faster.
@@ -190,7 +190,10 @@ impl<'a> Lowering<'a> {
         self.drop_values(&life.after);
         if let Op::Operator(operator) = &node.op {
             let name = operator.in_aten()?;
-            if !self.fuse_multiplication(name, node) {
+            // `torch.add(a, b, alpha=2)` has a kernel with three operands, which the passes do not fuse.
+            let is_scaled = matches!(name, "add.Tensor" | "sub.Tensor" | "add.Scalar" | "sub.Scalar")
+                && node.operands.get(2) != Some(&Operand::Int(1));
+            if !is_scaled && !self.fuse_multiplication(name, node) {
                 self.note_addition(name, node);
             }
         }

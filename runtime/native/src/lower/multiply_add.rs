@@ -1,7 +1,7 @@
 //! Pass: fuses a multiplication with the addition or subtraction of its result.
 //!
-//! The fused step for `q - a * x` or `torch.sub(w, g, alpha=rate)` reads each operand once and writes no temporary. It
-//! rounds the product as the multiplication did, so the results are the same.
+//! The fused step for `q - a * x` reads each operand once and writes no temporary. It rounds the product as the
+//! multiplication did, so the results are the same.
 
 use std::ops::Range;
 

@@ -5,6 +5,7 @@ use ag_graph::ir::{Node, Operand};
 use super::Lowering;
 use crate::kernels::elementwise as kernels;
 use crate::kernels::product::{self, Product, Unpacked};
+use crate::options::MAX_RIGHT_OPERAND;
 use crate::program::Step;
 use crate::view::View;
 
@@ -87,7 +88,9 @@ impl Lowering<'_> {
         };
         let unpacked = product::unpacked(out.element, &product);
         let most = match unpacked {
-            Some(Unpacked::Avx512) => self.options.limits.multiplications,
+            Some(Unpacked::Avx512) if inner * columns <= MAX_RIGHT_OPERAND => {
+                self.options.limits.multiplications
+            }
             Some(Unpacked::Avx2) if rows <= FEW_ROWS || columns <= FEW_COLUMNS => MAX_UNPACKED,
             _ if rows.min(columns) < FEW_ROWS => MAX_WITH_FEW_ROWS,
             _ => MAX_MULTIPLICATIONS,

@@ -204,7 +204,7 @@ impl Lowering<'_> {
         let (result, sizes) = self.result(node)?;
         let rest = if name == "stack.default" { &item[..] } else { item.get(1..)? };
         (element == result && sizes.get(1..)? == rest).then_some(())?;
-        let out = self.allocate(element, &sizes)?;
+        let out = self.allocate_copy(element, &sizes)?;
         let bytes = (out.count() * element.size()) as u32;
         self.step(Step::Concat { out: out.place, list, bytes });
         Some(out)
