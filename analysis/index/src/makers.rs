@@ -274,3 +274,19 @@ pub(crate) fn traces_some_arguments(name: &str) -> bool {
     .iter()
     .any(|start| name.starts_with(start))
 }
+
+/// Whether a maker replaces all arguments of the function that are not static by tracers, also Python numbers. A flag
+/// that `flax.linen.scan` broadcasts, for example, stays a flag.
+pub(crate) fn traces_all_arguments(name: &str) -> bool {
+    matches!(
+        name,
+        "jax.jit"
+            | "jax.pmap"
+            | "jax.checkpoint"
+            | "jax.remat"
+            | "jax.make_jaxpr"
+            | "jax.eval_shape"
+            | "jax.experimental.pjit.pjit"
+            | "flax.nnx.jit"
+    )
+}
