@@ -112,6 +112,7 @@ pub(crate) static MAKERS: &[RootMaker] = &[
     torch("torch.compiler.nested_compile_region", RootKind::TorchCompile),
     torch("torch.jit.script", RootKind::TorchScript),
     torch("torch.jit.script_method", RootKind::TorchScript),
+    torch("torch.jit.export", RootKind::TorchScript),
     torch("torch.jit.script_if_tracing", RootKind::TorchScript),
     torch("torch.jit._script_if_tracing", RootKind::TorchScript),
     torch("torch.jit.trace", RootKind::TorchTrace),

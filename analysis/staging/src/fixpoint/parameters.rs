@@ -229,8 +229,7 @@ impl Fixpoint {
                         let number = parameter.annotation.is_some_and(|annotation| annotation.number);
                         number && self.receives_tracer(staged, position, &contributions)
                     };
-                    let is_replaced =
-                        is_variable || is_vague && is_known() || is_flag() || receives_tracer();
+                    let is_replaced = is_variable || is_vague && is_known() || is_flag() || receives_tracer();
                     if parameter.annotated && !is_replaced {
                         return ParameterAssumption {
                             source: Some(Source::Annotation),

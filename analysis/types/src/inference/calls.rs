@@ -136,6 +136,10 @@ impl Inference<'_> {
         site.open |= open;
         site.on_self = on_self(&call.func);
         calls.push(site);
+        let setup = self.setup_before(&call.func);
+        if !setup.is_empty() {
+            calls.push(CallSite { open: true, implicit: true, ..CallSite::of(setup, Some(expression)) });
+        }
     }
 
     /// The call that `f.defvjp(forward, backward)` implies: `forward` is called with the arguments of `f`.
