@@ -22,6 +22,8 @@ pub enum PassedArgument {
     Rest(usize),
     /// One slice of the argument along its first axis: a Tensor for a Tensor, a tuple for a tuple.
     Slice(usize, &'static str),
+    /// One leaf of the argument, a tree of containers: an array for `[(x, y), {"z": z}]`.
+    Leaf(usize, &'static str),
     /// A Tensor of the dialect (an induction variable).
     Tensor,
 }
@@ -43,7 +45,7 @@ pub struct Caller {
     pub kind: RootKind,
 }
 
-use PassedArgument::{Argument, Rest, Slice, Spread, Tensor};
+use PassedArgument::{Argument, Leaf, Rest, Slice, Spread, Tensor};
 
 const fn tf(
     name: &'static str,
@@ -133,8 +135,8 @@ pub static CALLERS: &[Caller] = &[
     jax("jax.scipy.sparse.linalg.gmres", &[(0, "A")], &[Argument(1, "b")]),
     jax("jax.scipy.sparse.linalg.bicgstab", &[(0, "A")], &[Argument(1, "b")]),
     jax("jax.numpy.piecewise", &[(2, "funclist")], &[Argument(0, "x")]),
-    inline(jax("jax.tree.map", &[(0, "f")], &[Slice(1, "tree"), Slice(2, "rest")])),
-    inline(jax("jax.tree_util.tree_map", &[(0, "f")], &[Slice(1, "tree"), Slice(2, "rest")])),
+    inline(jax("jax.tree.map", &[(0, "f")], &[Leaf(1, "tree"), Leaf(2, "rest")])),
+    inline(jax("jax.tree_util.tree_map", &[(0, "f")], &[Leaf(1, "tree"), Leaf(2, "rest")])),
     inline(jax("jax.tree.reduce", &[(0, "function")], &[])),
     inline(jax("jax.tree_util.tree_reduce", &[(0, "function")], &[])),
     jax("flax.jax_utils.scan_in_dim", &[(0, "body_fn")], &[Argument(1, "init"), Slice(2, "xs")]),

@@ -112,6 +112,7 @@ pub(crate) static MAKERS: &[RootMaker] = &[
     torch("torch.compiler.nested_compile_region", RootKind::TorchCompile),
     torch("torch.jit.script", RootKind::TorchScript),
     torch("torch.jit.script_method", RootKind::TorchScript),
+    torch("torch.jit.export", RootKind::TorchScript),
     torch("torch.jit.script_if_tracing", RootKind::TorchScript),
     torch("torch.jit._script_if_tracing", RootKind::TorchScript),
     torch("torch.jit.trace", RootKind::TorchTrace),
@@ -273,4 +274,20 @@ pub(crate) fn traces_some_arguments(name: &str) -> bool {
     ]
     .iter()
     .any(|start| name.starts_with(start))
+}
+
+/// Whether a maker replaces all arguments of the function that are not static by tracers, also Python numbers. A flag
+/// that `flax.linen.scan` broadcasts, for example, stays a flag.
+pub(crate) fn traces_all_arguments(name: &str) -> bool {
+    matches!(
+        name,
+        "jax.jit"
+            | "jax.pmap"
+            | "jax.checkpoint"
+            | "jax.remat"
+            | "jax.make_jaxpr"
+            | "jax.eval_shape"
+            | "jax.experimental.pjit.pjit"
+            | "flax.nnx.jit"
+    )
 }

@@ -30,6 +30,8 @@ pub struct Scope {
 pub struct Assumption {
     /// The assumed types of its parameters; `None` if no annotation is inserted.
     pub parameters: IndexVec<ParameterIndex, Option<AssumedType>>,
+    /// The parameters whose annotations do not hold: `n: int` of a jitted function receives a tracer.
+    pub replaced: Vec<ParameterIndex>,
     pub returns: Option<AssumedType>,
     /// The parameter types of its lambdas.
     pub lambdas: Vec<LambdaTypes>,

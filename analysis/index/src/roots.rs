@@ -273,7 +273,8 @@ fn site(
     range: TextRange,
     scope: Code,
 ) -> Option<RootSite> {
-    let mut options = RootOptions::default();
+    let mut options =
+        RootOptions { all_arguments: makers::traces_all_arguments(maker.name), ..RootOptions::default() };
     let mut static_arguments = StaticArguments::default();
     let mut converts = maker.dialect.converts();
     let mut autograph = None;

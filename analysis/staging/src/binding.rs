@@ -5,7 +5,7 @@
 
 use ruff_python_ast::{self as ast, CmpOp, Expr};
 
-use ag_index::facts::{Binding, Fact};
+use ag_index::facts::{Alternative, Binding, Fact};
 
 /// Looks up the fact of an expression.
 pub type Lookup<'a> = &'a dyn Fn(&Expr) -> Option<&'a Fact>;
@@ -123,7 +123,6 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
 
 /// Whether an operand before the last always ends the evaluation: `None is not None and …`.
 fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
-    use ag_index::facts::Alternative;
     let ends = operation.op == ast::BoolOp::Or;
     let Some((_, tested)) = operation.values.split_last() else { return false };
     tested.iter().any(|value| {
@@ -180,11 +179,31 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     {
         return Binding::Python;
     }
-    let value = |expression: &Expr| of_test(expression, fact);
+    let is_order = matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE);
+    let value = |expression: &Expr| match of_test(expression, fact) {
+        Binding::Mixed if is_order && fact(expression).is_some_and(is_tensor_if_ordered) => Binding::Staged,
+        binding => binding,
+    };
     match (value(left), value(right)) {
         (Binding::Staged, _) | (_, Binding::Staged) => Binding::Staged,
         (left, right) => left.join(right),
     }
+}
+
+/// Whether a value is certainly a Tensor if it has an order: `Tensor | dict[str, Tensor]`, an item of a dictionary of
+/// values and dictionaries. Python raises for `{} < 1` and `None < 1`.
+fn is_tensor_if_ordered(fact: &Fact) -> bool {
+    let has_order = |alternative: &&Alternative| match alternative {
+        Alternative::None => false,
+        Alternative::Container { class, .. } => class != "dict",
+        _ => true,
+    };
+    !fact.unknown
+        && fact
+            .alternatives
+            .iter()
+            .filter(has_order)
+            .all(|alternative| matches!(alternative, Alternative::Tensor { .. }))
 }
 
 /// Whether the comparison is like `t == None`: a Python `False` in every library, not an operation of the graph.

@@ -194,7 +194,8 @@ fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
     let ParameterSyntax { name, kind, annotated, annotation: _, default, used_as_python, name_range: _ } =
         before;
     let shape = |parameter: &ParameterSyntax| {
-        parameter.annotation.map(|annotation| (annotation.quoted, annotation.vague, annotation.variable))
+        let annotation = parameter.annotation?;
+        Some((annotation.quoted, annotation.vague, annotation.variable, annotation.number))
     };
     *name == after.name
         && *kind == after.kind

@@ -519,6 +519,15 @@ impl Fixpoint {
             let assumption = Assumption {
                 lambdas: Vec::new(),
                 parameters: parameters.iter().zip(&signature.parameters).map(assumed).collect(),
+                replaced: parameters
+                    .iter_enumerated()
+                    .zip(&signature.parameters)
+                    .filter(|((_, parameter), syntax)| {
+                        let number = syntax.annotation.is_some_and(|annotation| annotation.number);
+                        number && parameter.source.is_some_and(|source| source != Source::Annotation)
+                    })
+                    .map(|((position, _), _)| position)
+                    .collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.typed_as(*scope).is_some_and(|staged| staged.converts),
             };

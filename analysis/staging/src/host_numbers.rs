@@ -3,6 +3,8 @@
 //! ```python
 //! count = mask.sum().item()
 //! if count > 3: …              # the test has the type `bool`, but depends on the values of `mask`
+//! sizes = mask.sum(1).tolist()
+//! if sizes[0] > 3: …
 //! ```
 
 use ruff_python_ast::{self as ast, Expr};
@@ -46,13 +48,36 @@ impl<'a> HostNumbers<'a, '_> {
             }
             Expr::UnaryOp(operation) => self.within(&operation.operand, steps),
             Expr::Call(call) => self.of_call(expression, call, steps),
+            Expr::Subscript(item) => self.list(&item.value, steps),
             Expr::Name(name) if steps > 0 => {
                 let definitions = self.flow.definitions_of(name.range(), &QName::from(&name.id));
                 let [definition] = definitions.as_slice() else { return None };
                 let value = expressions::at(self.def, definition.value?)?;
-                // The value in `for i in range(n)` is not a number, and neither is the value in `a, b = …`.
-                let assigns = matches!(definition.kind, ag_flow::DefKind::Assign | ag_flow::DefKind::Walrus);
-                self.within(value, steps - 1).filter(|_| assigns)
+                match definition.kind {
+                    ag_flow::DefKind::Assign | ag_flow::DefKind::Walrus => self.within(value, steps - 1),
+                    // `for n in x.tolist()`. The value in `for i in range(n)` is not a number, and neither is the value
+                    // in `a, b = …`.
+                    ag_flow::DefKind::ForTarget => self.list(value, steps - 1),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The conversion of a Tensor to a list of numbers that `expression` is: `x.tolist()`, or a name for it.
+    fn list(&self, expression: &'a Expr, steps: usize) -> Option<&'a Expr> {
+        match expression {
+            Expr::Call(call) => {
+                let method = call.func.as_attribute_expr().filter(|it| it.attr.as_str() == "tolist")?;
+                self.is_tensor(&method.value).then_some(expression)
+            }
+            Expr::Name(name) if steps > 0 => {
+                let definitions = self.flow.definitions_of(name.range(), &QName::from(&name.id));
+                let [definition] = definitions.as_slice() else { return None };
+                let value = expressions::at(self.def, definition.value?)?;
+                let assigns = definition.kind == ag_flow::DefKind::Assign;
+                self.list(value, steps - 1).filter(|_| assigns)
             }
             _ => None,
         }

@@ -8,7 +8,16 @@
 //! ```
 //!
 //! A type checker infers `int` for each use of `count`. This module promotes the facts of such expressions
-//! to Tensors along reaching definitions, until a fixpoint.
+//! to Tensors along reaching definitions, until a fixpoint. A value of unknown type that does not pass through a staged
+//! statement on some path stays partly unknown:
+//!
+//! ```python
+//! for i in tf.range(3):
+//!     count += 1
+//! for layer in layers:
+//!     count = layer(count)        # whatever the function returns
+//! math.sqrt(count)                # `Tensor | Unknown`
+//! ```
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -40,21 +49,29 @@ pub fn apply(def: &ast::StmtFunctionDef, flow: &Flow, facts: &Facts) -> Facts {
         facts,
         tensor: tensor(),
         regions: Vec::new(),
+        partly_unknown: Fact { unknown: true, ..tensor() },
         expressions: FxHashSet::default(),
         values: FxHashSet::default(),
+        uncertain: FxHashSet::default(),
+        uncertain_values: FxHashSet::default(),
     };
     for _ in 0..MAX_ITERATIONS {
         promotion.regions = promotion.find_regions(&nodes);
-        let before = (promotion.expressions.len(), promotion.values.len());
+        let before = promotion.size();
         promotion.visit_body(&def.body);
-        if (promotion.expressions.len(), promotion.values.len()) == before {
+        if promotion.size() == before {
             break;
         }
     }
     if promotion.expressions.is_empty() {
         return facts.clone();
     }
-    facts.with(&promotion.expressions, promotion.tensor)
+    let facts = facts.with(&promotion.expressions, promotion.tensor);
+    if promotion.uncertain.is_empty() {
+        facts
+    } else {
+        facts.with(&promotion.uncertain, promotion.partly_unknown)
+    }
 }
 
 fn tensor() -> Fact {
@@ -80,17 +97,32 @@ struct Promotion<'a> {
     flow: &'a Flow,
     facts: &'a Facts,
     tensor: Fact,
+    partly_unknown: Fact,
     regions: Vec<Region>,
     /// The promoted expressions.
     expressions: FxHashSet<ExprId>,
     /// The ranges of these expressions, and of the targets of `+=` that become Tensors.
     values: FxHashSet<TextRange>,
+    /// The promoted expressions that are Tensors on some paths and of unknown type on others.
+    uncertain: FxHashSet<ExprId>,
+    /// The ranges of these expressions, and of the targets of `+=` with them.
+    uncertain_values: FxHashSet<TextRange>,
 }
 
 impl Promotion<'_> {
     fn fact(&self, expression: &Expr) -> Option<&Fact> {
         let id = expressions::id(expression)?;
-        if self.expressions.contains(&id) { Some(&self.tensor) } else { self.facts.get(id) }
+        if self.uncertain.contains(&id) {
+            Some(&self.partly_unknown)
+        } else if self.expressions.contains(&id) {
+            Some(&self.tensor)
+        } else {
+            self.facts.get(id)
+        }
+    }
+
+    fn size(&self) -> [usize; 4] {
+        [self.expressions.len(), self.values.len(), self.uncertain.len(), self.uncertain_values.len()]
     }
 
     fn find_regions(&self, nodes: &[(ConstructNode, Option<u32>)]) -> Vec<Region> {
@@ -143,12 +175,42 @@ impl Promotion<'_> {
             })
     }
 
+    /// Whether the value of `name` at `range` was carried through a staged statement, or was computed from such a
+    /// value, on all paths.
+    fn is_always_carried(&self, name: &QName, range: TextRange) -> bool {
+        let regions = || self.regions.iter().filter(|region| region.carried.contains(name));
+        let definitions = self.flow.definitions_of(range, name);
+        definitions.iter().filter(|definition| definition.kind != DefKind::Undefined).all(|definition| {
+            let is_outside = definition.node == Cfg::ENTRY;
+            let through = regions().any(|region| {
+                let before = is_outside || definition.range.start() < region.range.start();
+                let within = !is_outside && region.range.contains_range(definition.range);
+                if region.range.contains_range(range) {
+                    // A value that the same iteration computes was not carried.
+                    region.is_loop && (before || within && definition.range.start() > range.start())
+                } else {
+                    region.range.end() <= range.start() && (before || within)
+                }
+            });
+            let is_certain =
+                |value: &TextRange| self.values.contains(value) && !self.uncertain_values.contains(value);
+            through || is_certain(&definition.range) || definition.value.as_ref().is_some_and(is_certain)
+        })
+    }
+
+    /// Whether the expression is promoted and certainly a Tensor.
+    fn is_certain(&self, expression: &Expr) -> bool {
+        expressions::id(expression)
+            .is_some_and(|id| self.expressions.contains(&id) && !self.uncertain.contains(&id))
+    }
+
     fn is_promoted(&self, expression: &Expr) -> bool {
         expressions::id(expression).is_some_and(|id| self.expressions.contains(&id))
     }
 
     /// Promotes Python numbers to Tensors. Tensors keep their dtype, and other objects are not promoted.
-    fn promote(&mut self, expression: &Expr) {
+    /// `certain`: the value is a Tensor on all paths.
+    fn promote(&mut self, expression: &Expr, certain: bool) {
         let Some(id) = expressions::id(expression) else { return };
         let Some(fact) = self.facts.get(id) else { return };
         let is_number = |alternative: &Alternative| {
@@ -159,8 +221,16 @@ impl Promotion<'_> {
             return;
         }
         if !fact.never && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_number) {
+            let uncertain = fact.unknown && !certain;
             self.expressions.insert(id);
             self.values.insert(expression.range());
+            if uncertain {
+                self.uncertain.insert(id);
+                self.uncertain_values.insert(expression.range());
+            } else {
+                self.uncertain.remove(&id);
+                self.uncertain_values.remove(&expression.range());
+            }
         }
     }
 }
@@ -176,38 +246,46 @@ impl<'a> SourceOrderVisitor<'a> for Promotion<'_> {
             && (self.is_promoted(&assign.value) || self.is_carried(&name, assign.target.range()))
         {
             self.values.insert(assign.target.range());
+            if self.is_certain(&assign.value) || self.is_always_carried(&name, assign.target.range()) {
+                self.uncertain_values.remove(&assign.target.range());
+            } else {
+                self.uncertain_values.insert(assign.target.range());
+            }
         }
     }
 
     fn visit_expr(&mut self, expression: &'a Expr) {
         source_order::walk_expr(self, expression);
-        let is_promoted = match expression {
-            Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
-                QName::from_expr(expression).is_some_and(|name| self.is_carried(&name, expression.range()))
-            }
-            Expr::BinOp(operation) => self.is_promoted(&operation.left) || self.is_promoted(&operation.right),
+        let of_operands = |operands: &[&Expr]| {
+            let promoted = operands.iter().any(|operand| self.is_promoted(operand));
+            (promoted, operands.iter().any(|operand| self.is_certain(operand)))
+        };
+        let (is_promoted, certain) = match expression {
+            Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => QName::from_expr(expression)
+                .filter(|name| self.is_carried(name, expression.range()))
+                .map_or((false, false), |name| (true, self.is_always_carried(&name, expression.range()))),
+            Expr::BinOp(operation) => of_operands(&[&operation.left, &operation.right]),
             // AutoGraph's `not_` of a Tensor is a Tensor.
             Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => {
                 let lookup = |expression: &Expr| self.fact(expression);
-                binding::of_test(operand, &lookup) == Binding::Staged
+                (binding::of_test(operand, &lookup) == Binding::Staged, true)
             }
-            Expr::UnaryOp(operation) => self.is_promoted(&operation.operand),
+            Expr::UnaryOp(operation) => of_operands(&[&operation.operand]),
             Expr::Compare(compare) => {
-                compare
+                let operands: Vec<&Expr> =
+                    std::iter::once(&*compare.left).chain(&compare.comparators).collect();
+                let computes = compare
                     .ops
                     .iter()
-                    .all(|op| !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn))
-                    && (self.is_promoted(&compare.left)
-                        || compare.comparators.iter().any(|comparator| self.is_promoted(comparator)))
+                    .all(|op| !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn));
+                if computes { of_operands(&operands) } else { (false, false) }
             }
-            Expr::If(conditional) => {
-                self.is_promoted(&conditional.body) || self.is_promoted(&conditional.orelse)
-            }
-            Expr::Named(named) => self.is_promoted(&named.value),
-            _ => false,
+            Expr::If(conditional) => of_operands(&[&conditional.body, &conditional.orelse]),
+            Expr::Named(named) => of_operands(&[&named.value]),
+            _ => (false, false),
         };
         if is_promoted {
-            self.promote(expression);
+            self.promote(expression, certain);
         }
     }
 

@@ -73,9 +73,10 @@ pub(crate) fn annotated_source(
         if matches!(queried, Queried::Slice(slice) if !slice.has_header(function)) {
             continue;
         }
-        for (parameter, assumed) in signature.parameters.iter().zip(&assumption.parameters) {
+        let parameters = signature.parameters.iter_enumerated().zip(&assumption.parameters);
+        for ((position, parameter), assumed) in parameters {
             if let Some(assumed) = assumed {
-                writer.parameter(parameter, assumed);
+                writer.parameter(parameter, assumed, assumption.replaced.contains(&position));
             }
         }
         if matches!(queried, Queried::Slice(slice) if !slice.has_result(function)) {
@@ -140,14 +141,14 @@ impl Writer<'_> {
         self.edits.push((at, TextSize::default(), text));
     }
 
-    /// Annotates a parameter, or extends the annotation that the user wrote.
-    fn parameter(&mut self, parameter: &ParameterSyntax, assumed: &AssumedType) {
+    /// Annotates a parameter, or extends or replaces the annotation that the user wrote.
+    fn parameter(&mut self, parameter: &ParameterSyntax, assumed: &AssumedType, replaced: bool) {
         let annotation = self.annotation(assumed);
         match (parameter.annotation, annotation) {
             (None, Some(annotation)) if !parameter.annotated => {
                 self.insert(parameter.name_range.end(), format!(": \"{annotation}\""));
             }
-            (Some(written), Some(annotation)) if written.vague || is_flag(parameter, assumed) => {
+            (Some(written), Some(annotation)) if replaced || written.vague || is_flag(parameter, assumed) => {
                 self.edits.push((written.range.start(), written.range.len(), format!("\"{annotation}\"")));
             }
             // The body binds it to something else: `low: float` … `low = torch.tensor(low)`.

@@ -65,6 +65,8 @@ pub struct Annotation {
     pub vague: bool,
     /// A type variable without bound: `def f[T](x: T)`. It does not constrain the argument.
     pub variable: bool,
+    /// A Python number: `int`, `float`, `bool`, `complex`.
+    pub number: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,6 +183,7 @@ impl Annotation {
             quoted: annotation.is_string_literal_expr(),
             vague: variable || is_vague(annotation),
             variable,
+            number: matches!(annotation, Expr::Name(name) if matches!(name.id.as_str(), "int" | "float" | "bool" | "complex")),
         }
     }
 }

@@ -71,6 +71,8 @@ fn has_frozen_classes(index: &FileIndex) -> bool {
 /// Methods that may assign attributes of an immutable object.
 const CONSTRUCTORS: [&str; 6] =
     ["__init__", "__post_init__", "__setattr__", "__setstate__", "__check_init__", "setup"];
+/// Methods whose first parameter is the class, without a decorator; classes are not immutable.
+const OF_CLASSES: [&str; 3] = ["__new__", "__init_subclass__", "__class_getitem__"];
 /// Base classes and decorators that make objects immutable, as a noun phrase for messages.
 const BASES: [(&str, &str); 3] = [
     ("equinox.Module", "a module of equinox"),
@@ -135,7 +137,7 @@ fn check_method(ctx: &FileContext, class: &ast::StmtClassDef, kind: &str, def: &
         _ => false,
     };
     let Some(receiver) = def.parameters.posonlyargs.iter().chain(&def.parameters.args).next() else { return };
-    if !def.decorator_list.iter().all(is_plain) {
+    if OF_CLASSES.contains(&def.name.as_str()) || !def.decorator_list.iter().all(is_plain) {
         return;
     }
     let receiver = receiver.parameter.name.as_str();

@@ -7,6 +7,7 @@ use super::super::declare::declare_rule;
 use super::super::tracing;
 use super::{outlives, snippet};
 use crate::callers;
+use crate::generators::draws_from_generator;
 use ag_index::dialect::RootKind;
 
 declare_rule! {
@@ -162,7 +163,10 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
             "use `jax.debug.print(\"{x}\", x=x)`",
         ));
     }
-    let name = ctx.resolve(&call.func)?;
+    let name = match ctx.resolve(&call.func) {
+        None if draws_from_generator(ctx, call) => return Some(drawn(ctx.text(&*call.func), at_each_call)),
+        name => name?,
+    };
     if CLOCKS.contains(&name.as_str()) {
         return (!at_each_call).then(|| {
             (
@@ -175,7 +179,12 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
     }
     let (module, function) = name.rsplit_once('.')?;
     let draws = matches!(module, "random" | "numpy.random") && DRAWS.contains(&function);
-    draws.then(|| match at_each_call {
+    draws.then(|| drawn(&name, at_each_call))
+}
+
+/// The message and help for a call that draws a random number.
+fn drawn(name: &str, at_each_call: bool) -> (String, &'static str) {
+    match at_each_call {
         true => (
             format!("`{name}` runs once for all rows that `jax.vmap` maps, which share its result"),
             "use `jax.random` with a key for each row",
@@ -184,7 +193,7 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
             format!("`{name}` runs once, while tracing; its result is a constant of the compiled function"),
             "use `jax.random` with a key that the caller passes",
         ),
-    })
+    }
 }
 
 /// The traced array that is printed, alone or in an f-string.

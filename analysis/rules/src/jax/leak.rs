@@ -75,7 +75,8 @@ fn check(ctx: &FunctionContext) {
                 Expr::Name(_) | Expr::Attribute(_) => target,
                 _ => continue,
             };
-            if outlives(ctx, destination, target.is_subscript_expr()) && is_traced(ctx, value) {
+            let is_leaked = is_traced(ctx, value) && !is_python(ctx, target);
+            if outlives(ctx, destination, target.is_subscript_expr()) && is_leaked {
                 report(ctx, target, value, destination);
             }
         }
@@ -113,6 +114,18 @@ fn is_traced(ctx: &FunctionContext, value: &Expr) -> bool {
         && matches!(fact.alternatives.as_slice(), [Alternative::Container { staged: true, .. }])
         && (!value.is_name_expr() || is_variadic(ctx, value));
     holds_tensors || tracing::is_tensor(ctx, value) && tracing::origin(ctx, value) == Origin::Computed
+}
+
+/// Whether the value that an assignment unpacks to a target is a Python value: `steps` in `steps, x = 3, x`.
+fn is_python(ctx: &FunctionContext, target: &Expr) -> bool {
+    let fact = ctx.fact(target);
+    let is_number = |alternative: &Alternative| {
+        matches!(
+            alternative,
+            Alternative::Int(_) | Alternative::Float | Alternative::Bool(_) | Alternative::Str(_)
+        )
+    };
+    !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_number)
 }
 
 /// Whether an expression is a parameter such as `**values`, for which each call creates a new container.

@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::host_arrays::{self, Stored};
 use super::super::tracing::{is_created_before_tracing, is_tensor};
 use super::{kinds, snippet, value_severity};
 use ag_db::diagnostic::{Applicability, Edit};
@@ -12,7 +13,8 @@ use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports NumPy functions called with a traced array, and NumPy arrays indexed by a traced array.
+    /// Reports NumPy functions called with a traced array, NumPy arrays indexed by a traced array, and traced arrays
+    /// stored in an item of a NumPy array that the function creates.
     ///
     /// ## Why is this bad?
     /// NumPy computes immediately and needs the values. A tracer has none, so tracing raises. (Some NumPy
@@ -117,6 +119,13 @@ const ACCEPT_TRACERS: [&str; 54] = [
     "transpose",
 ];
 
+/// Methods of the universal functions of NumPy, which convert all their arguments: `np.add.at(out, i, x)`.
+const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
+
+fn is_ufunc_method(function: &str) -> bool {
+    function.split_once('.').is_some_and(|(_, method)| UFUNC_METHODS.contains(&method))
+}
+
 /// Whether a function converts an argument with `__array__`.
 fn converts(function: &str) -> bool {
     const DTYPES: [&str; 4] = ["float32", "float64", "int32", "int64"];
@@ -151,6 +160,23 @@ fn converts(function: &str) -> bool {
 }
 
 fn check(ctx: &FunctionContext) {
+    for (statement, Stored { array, value }) in host_arrays::stored(ctx) {
+        if is_tensor(ctx, value) && !is_created_before_tracing(ctx, value) {
+            ctx.report(
+                &JAX_NUMPY,
+                statement,
+                format!(
+                    "`{}` is a NumPy array, which cannot hold `{}`: it is traced and has no value yet",
+                    array.id,
+                    snippet(ctx, value)
+                ),
+            )
+            .severity(value_severity(ctx, value))
+            .why(ctx.why(value))
+            .help("create it with `jnp`, and use `x = x.at[i].set(value)`")
+            .emit();
+        }
+    }
     for expression in ctx.expressions() {
         if let Expr::Subscript(subscript) = expression {
             check_index(ctx, expression, subscript);
@@ -158,14 +184,18 @@ fn check(ctx: &FunctionContext) {
         let Expr::Call(call) = expression else { continue };
         let Some(name) = ctx.resolve(&call.func) else { continue };
         let Some(function) = name.strip_prefix("numpy.") else { continue };
-        if !converts(function) {
+        let is_method = is_ufunc_method(function);
+        if !is_method && !converts(function) {
             continue;
         }
-        let values = call.arguments.args.iter().take(2).flat_map(|argument| match argument {
-            Expr::List(list) => list.elts.as_slice(),
-            Expr::Tuple(tuple) => tuple.elts.as_slice(),
-            other => std::slice::from_ref(other),
-        });
+        let values =
+            call.arguments.args.iter().take(if is_method { 3 } else { 2 }).flat_map(
+                |argument| match argument {
+                    Expr::List(list) => list.elts.as_slice(),
+                    Expr::Tuple(tuple) => tuple.elts.as_slice(),
+                    other => std::slice::from_ref(other),
+                },
+            );
         let Some(value) = values.into_iter().find(|value| is_tensor(ctx, value)) else { continue };
         if is_created_before_tracing(ctx, value) {
             continue;
@@ -179,6 +209,7 @@ fn check(ctx: &FunctionContext) {
             .severity(value_severity(ctx, value))
             .why(ctx.why(value));
         match ctx.imports.local_name_of("jax.numpy") {
+            _ if function.ends_with(".at") => report.help("use `x = x.at[i].add(value)`").emit(),
             Some(jnp) => {
                 let edit = Edit::replace(call.func.range(), format!("{jnp}.{function}"));
                 report.fix(Applicability::Unsafe, "Use `jax.numpy`", vec![edit]).emit();

@@ -8,6 +8,7 @@ use ruff_text_size::Ranged;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
+use crate::host_arrays::{self, Stored};
 use crate::tracing;
 use crate::tracing::Origin;
 use ag_flow::DefKind;
@@ -20,7 +21,8 @@ declare_rule! {
     /// ## What it does
     /// Reports in staged code:
     ///
-    /// - Tensors, and lists into which the function puts Tensors, passed to functions of NumPy or `math`
+    /// - Tensors, and lists into which the function puts Tensors, passed to functions of NumPy or `math`, and Tensors
+    ///   stored in an item of a NumPy array that the function creates
     /// - the methods `.numpy()`, `.item()` and `.tolist()`, and methods that only arrays, strings or Tensors of torch
     ///   have: `.astype(…)`, `.reshape(…)`, `.decode()`
     /// - Tensors in an f-string with a format specification, after `%`, and as arguments of `round` and `hash`
@@ -88,6 +90,19 @@ const ACCEPT_TENSORS: [&str; 8] = [
 
 fn check(ctx: &FunctionContext) {
     let numpy_methods = numpy_methods_are_enabled(ctx);
+    for (statement, Stored { array, value }) in host_arrays::stored(ctx) {
+        if ctx.fact(value).is_tensor() && !is_guarded(ctx, statement.range()) && !has_type_test(ctx, value) {
+            let message = format!(
+                "`{}` is a NumPy array, which cannot hold `{}`, a symbolic Tensor without a value while the graph is built",
+                array.id,
+                ctx.text(value)
+            );
+            ctx.report(&HOST_VALUES, statement, message)
+                .why(ctx.why(value))
+                .help("put the Tensors into a list or a `tf.TensorArray`, and use `tf.stack`")
+                .emit();
+        }
+    }
     for expression in ctx.expressions() {
         match expression {
             Expr::Call(call) if !is_guarded(ctx, call.range()) => {

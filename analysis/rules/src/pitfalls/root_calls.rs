@@ -5,6 +5,7 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
+use super::every_trace::Reached;
 use crate::FunctionContext;
 use crate::callers;
 use ag_db::Db;
@@ -12,24 +13,27 @@ use ag_index::dialect::RootKind;
 use ag_index::index::{FunctionId, file_index};
 use ag_syntax::expressions;
 
-/// Whether the calls that lead here from a `tf.function` are evaluated in each of its traces.
-pub(super) fn are_in_every_trace(ctx: &FunctionContext) -> bool {
+/// Whether each trace of a `tf.function` evaluates the calls that lead from it here; `Repeatedly` if one of them is in a
+/// loop, which may have no iterations: `for layer in self.layers: x = layer(x)`.
+pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Reached> {
     if is_wrapped(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone())) {
-        return false;
+        return None;
     }
+    let mut reached = Reached::Always;
     for call in callers::of(ctx) {
         let def = call.ast.def();
         let is_call = expressions::at(def, call.range).is_some_and(Expr::is_call_expr);
-        if !is_call || !is_evaluated(&def.body, call.range) {
-            return false;
+        if !is_call {
+            return None;
         }
+        reached = reached.max(evaluated(&def.body, call.range)?);
         match call.stage.map(|stage| stage.root) {
-            Some(Some(root)) => return root == RootKind::Function,
+            Some(Some(root)) => return (root == RootKind::Function).then_some(reached),
             Some(None) if !is_wrapped(ctx.db, call.function) => {}
-            _ => return false,
+            _ => return None,
         }
     }
-    false
+    None
 }
 
 /// Whether a decorator may call the function less often than it is called: `@once`, `@functools.cache`.
@@ -45,25 +49,28 @@ fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     })
 }
 
-/// Whether a body certainly evaluates the expression at a range: it is in a plain statement, and no statement before it
-/// may leave the function.
-fn is_evaluated(body: &[Stmt], range: TextRange) -> bool {
+/// How a body evaluates the expression at a range, if it certainly does: it is in a plain statement or in a loop over
+/// something, and no statement before it may leave the function.
+fn evaluated(body: &[Stmt], range: TextRange) -> Option<Reached> {
     for statement in body {
         let within = statement.range().contains_range(range);
         match statement {
-            Stmt::With(node) if within => return is_evaluated(&node.body, range),
+            Stmt::With(node) if within => return evaluated(&node.body, range),
+            Stmt::For(node) if node.body.iter().any(|inner| inner.range().contains_range(range)) => {
+                return evaluated(&node.body, range).and(Some(Reached::Repeatedly));
+            }
             Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_)
                 if within =>
             {
-                return !is_conditional(statement, range);
+                return (!is_conditional(statement, range)).then_some(Reached::Always);
             }
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) if !within => {}
             Stmt::With(_) | Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) => {}
             Stmt::For(_) | Stmt::Import(_) | Stmt::ImportFrom(_) if !within => {}
-            _ => return false,
+            _ => return None,
         }
     }
-    false
+    None
 }
 
 /// Whether a range is in an expression that may not be evaluated.

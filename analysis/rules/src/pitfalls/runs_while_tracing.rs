@@ -6,6 +6,7 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::generators::draws_from_generator;
 use crate::guards::is_guarded;
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::Binding;
@@ -141,10 +142,14 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
 
 /// Reports random numbers and clocks of Python and NumPy: `random.random()`, `np.random.normal()`, `time.time()`.
 fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
-    let Some(callee) = ctx.resolve(&call.func) else { return };
-    let help = if is_random(&callee) {
+    let callee = ctx.resolve(&call.func);
+    let draws = match &callee {
+        Some(callee) => is_random(callee),
+        None => draws_from_generator(ctx, call),
+    };
+    let help = if draws {
         "use `tf.random`, which draws each time the graph runs"
-    } else if is_clock(&callee) {
+    } else if callee.is_some_and(|callee| is_clock(&callee)) {
         "use `tf.timestamp()`, which reads the clock each time the graph runs"
     } else {
         return;

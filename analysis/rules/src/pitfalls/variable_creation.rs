@@ -64,20 +64,22 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let name = ctx.def().name.as_str();
-    let is_in_every_trace = match ctx.dialect() {
-        Dialect::Keras => ctx.root() == Some(RootKind::KerasMethod) && name == "call",
+    let in_every_trace = match ctx.dialect() {
+        Dialect::Keras => {
+            (ctx.root() == Some(RootKind::KerasMethod) && name == "call").then_some(Reached::Always)
+        }
+        _ if ctx.root() == Some(RootKind::Function) => Some(Reached::Always),
         // Keras calls `build` once.
-        _ => ctx.root() == Some(RootKind::Function) || name != "build" && root_calls::are_in_every_trace(ctx),
+        _ => Some(name).filter(|name| *name != "build").and_then(|_| root_calls::in_every_trace(ctx)),
     };
-    if !is_in_every_trace {
-        return;
-    }
+    let Some(in_every_trace) = in_every_trace else { return };
     let kept = kept(ctx);
     every_trace::repeated_calls(ctx, &mut |call, reached| {
         let Some(created) = created(ctx, call) else { return };
         if ctx.dialect() == Dialect::Keras && !is_variable(ctx, created) {
             return;
         }
+        let reached = reached.max(in_every_trace);
         if is_guarded(ctx, call.range()) || reached == Reached::Repeatedly && kept.contains(&call.range()) {
             return;
         }

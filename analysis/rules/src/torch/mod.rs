@@ -138,7 +138,9 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     let mut found: Vec<NumberDecision> = Vec::new();
     for (construct, node) in ctx.decisions() {
         let within = found.iter().any(|other| other.test.range().contains_range(construct.test_range));
-        if construct.binding != Binding::Python || within || handles_tracing(ctx, construct.range) {
+        // The elements of `x.tolist()` have no known type.
+        let decided = matches!(construct.binding, Binding::Python | Binding::Unknown);
+        if !decided || within || handles_tracing(ctx, construct.range) {
             continue;
         }
         let Some(test) = node.test().filter(|_| construct.kind != ConstructKind::For) else { continue };

@@ -1,6 +1,6 @@
 //! Containers whose element type TorchScript cannot determine.
 
-use ruff_python_ast::{self as ast, Expr};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
@@ -13,10 +13,12 @@ use ag_syntax::qname::QName;
 declare_rule! {
     /// ## What it does
     /// Reports a number or string appended to a list initialized with `[]` without annotation, a number appended to a
-    /// list annotated as a list of Tensors, and a non-literal index of a tuple with elements of different types.
+    /// list annotated as a list of Tensors, a number or string stored in a dictionary initialized with `{}` without
+    /// annotation, a key of such a dictionary that is a number, and a non-literal index of a tuple with elements of
+    /// different types.
     ///
     /// ## Why is this bad?
-    /// TorchScript infers `[]` as a list of Tensors. The type of an element of a mixed tuple must be known at
+    /// TorchScript infers `[]` as a list of Tensors, and `{}` as a dictionary of Tensors by strings. The type of an element of a mixed tuple must be known at
     /// compile time.
     ///
     /// ## Example
@@ -59,6 +61,9 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
+    for statement in ctx.statements() {
+        check_item(ctx, statement);
+    }
     for expression in ctx.expressions() {
         match expression {
             Expr::Call(call) => {
@@ -81,15 +86,8 @@ fn check(ctx: &FunctionContext) {
                 let Some(ty) = ty.filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None)) else {
                     continue;
                 };
-                let definitions = ctx.flow.definitions_of(list.range(), &QName::from(&list.id));
-                let empty = method.attr.as_str() == "append"
-                    && !definitions.is_empty()
-                    && definitions.iter().all(|definition| {
-                        let value = definition.value.and_then(|range| ctx.expression_at(range));
-                        value.and_then(Expr::as_list_expr).is_some_and(|list| list.elts.is_empty())
-                            && ScriptType::is_plain_binding(ctx, definition)
-                    });
-                if empty {
+                let is_empty = |value: &Expr| value.as_list_expr().is_some_and(|list| list.elts.is_empty());
+                if method.attr.as_str() == "append" && is_always(ctx, list, is_empty) {
                     ctx.report(
                         &SCRIPT_CONTAINER_TYPE,
                         expression,
@@ -121,6 +119,43 @@ fn check(ctx: &FunctionContext) {
             _ => {}
         }
     }
+}
+
+/// `found["count"] = x.size(0)`, where `found = {}`.
+fn check_item(ctx: &FunctionContext, statement: &Stmt) {
+    let Some(assign) = statement.as_assign_stmt() else { return };
+    let [Expr::Subscript(item)] = assign.targets.as_slice() else { return };
+    let Expr::Name(dict) = &*item.value else { return };
+    if !is_always(ctx, dict, |value| value.as_dict_expr().is_some_and(|dict| dict.items.is_empty())) {
+        return;
+    }
+    let type_of = |value: &Expr| ScriptType::of(ctx.fact(value));
+    let key = type_of(&item.slice).filter(|key| matches!(key, ScriptType::Int | ScriptType::Float));
+    let value = type_of(&assign.value).filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None));
+    if key.is_none() && value.is_none() {
+        return;
+    }
+    let message = match value {
+        Some(value) => format!(
+            "cannot store a value of type `{value}` in `{}`, which is inferred as a dictionary of Tensors",
+            dict.id
+        ),
+        None => format!("`{}` is inferred as a dictionary whose keys are strings", dict.id),
+    };
+    let (key, value) = (key.unwrap_or(ScriptType::Str), value.unwrap_or(ScriptType::Tensor));
+    ctx.report(&SCRIPT_CONTAINER_TYPE, statement, message)
+        .help(format!("annotate its first assignment: `{}: Dict[{key}, {value}] = {{}}`", dict.id))
+        .emit();
+}
+
+/// Whether every value that a name is bound to before this use satisfies a condition.
+fn is_always(ctx: &FunctionContext, name: &ast::ExprName, holds: impl Fn(&Expr) -> bool) -> bool {
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    !definitions.is_empty()
+        && definitions.iter().all(|definition| {
+            let value = definition.value.and_then(|range| ctx.expression_at(range));
+            value.is_some_and(&holds) && ScriptType::is_plain_binding(ctx, definition)
+        })
 }
 
 /// The annotation of a name whose only definition is `found: List[Tensor] = …`.

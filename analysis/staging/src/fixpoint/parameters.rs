@@ -155,6 +155,37 @@ impl Fixpoint {
         arguments
     }
 
+    /// Whether a parameter that is annotated as a number receives a tracer instead: JAX replaces all arguments that are
+    /// not static, and a function that jitted code calls receives what the call passes.
+    ///
+    /// ```python
+    /// @jax.jit
+    /// def repeated(x, n: int):
+    ///     for _ in range(n): …             # `n` is a tracer
+    /// ```
+    fn receives_tracer(
+        &self,
+        staged: Option<&Staged>,
+        position: ParameterIndex,
+        contributions: &[Contribution],
+    ) -> bool {
+        let Some(staged) = staged else { return false };
+        if staged.dialect != Dialect::Jax || staged.mode != RootKind::JaxJit {
+            return false;
+        }
+        if staged.root.is_some() {
+            return staged.options.all_arguments
+                && !staged.static_parameters.more
+                && !staged.static_parameters.contains(position);
+        }
+        let mut calls = contributions.iter().filter(|contribution| contribution.staged).peekable();
+        calls.peek().is_some()
+            && calls.all(|call| {
+                let alternatives = call.assumed.alternatives();
+                !call.assumed.unknown && !alternatives.is_empty() && alternatives.iter().all(is_jax_array)
+            })
+    }
+
     /// Derives the types of all parameters from the current state.
     pub(super) fn recompute(&mut self, db: &dyn Db) {
         let mut sites: BTreeMap<(Scope, ParameterIndex), Vec<Contribution>> = BTreeMap::new();
@@ -194,7 +225,12 @@ impl Fixpoint {
                         contributions.iter().for_each(|contribution| received.join(&contribution.assumed));
                         parameter.may_be_flag() && received.is_flag()
                     };
-                    if parameter.annotated && !(is_variable || is_vague && is_known() || is_flag()) {
+                    let receives_tracer = || {
+                        let number = parameter.annotation.is_some_and(|annotation| annotation.number);
+                        number && self.receives_tracer(staged, position, &contributions)
+                    };
+                    let is_replaced = is_variable || is_vague && is_known() || is_flag() || receives_tracer();
+                    if parameter.annotated && !is_replaced {
                         return ParameterAssumption {
                             source: Some(Source::Annotation),
                             ..Default::default()
@@ -403,6 +439,12 @@ fn with_arrays_as(alternative: &TypeExpression, dialect: Dialect) -> TypeExpress
         };
         is_array(class).then(|| tensor_of(dialect))
     })
+}
+
+/// Whether a type is `jax.Array`, under any of its names.
+fn is_jax_array(alternative: &TypeExpression) -> bool {
+    matches!(alternative, TypeExpression::Class(class)
+        if class.qualname == "Array" && class.module.split('.').next() == Some("jax"))
 }
 
 fn tensor_of(dialect: Dialect) -> TypeExpression {

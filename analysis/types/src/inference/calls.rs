@@ -136,6 +136,10 @@ impl Inference<'_> {
         site.open |= open;
         site.on_self = on_self(&call.func);
         calls.push(site);
+        let setup = self.setup_before(&call.func);
+        if !setup.is_empty() {
+            calls.push(CallSite { open: true, implicit: true, ..CallSite::of(setup, Some(expression)) });
+        }
     }
 
     /// The call that `f.defvjp(forward, backward)` implies: `forward` is called with the arguments of `f`.
@@ -265,6 +269,13 @@ impl Inference<'_> {
                         types.push(self.staged_operand(caller, argument));
                     }
                 }
+                PassedArgument::Leaf(position, keyword) => {
+                    if let Some(argument) = callbacks::argument(call, *position, keyword) {
+                        let is_whole = call.arguments.find_keyword("is_leaf").is_some();
+                        let tree = self.staged_operand(caller, argument);
+                        types.push(if is_whole { AssumedType::unknown() } else { leaves(&tree) });
+                    }
+                }
                 PassedArgument::Tensor => types.push(AssumedType::of(TypeExpression::class(module, tensor))),
             }
         }
@@ -294,6 +305,40 @@ impl Inference<'_> {
             self.assumed(expression)
         }
     }
+}
+
+/// The types of the leaves of a tree: `Array` for `list[tuple[Array, Array]]`. Other classes than arrays may be nodes.
+fn leaves(tree: &AssumedType) -> AssumedType {
+    fn add(part: &TypeExpression, found: &mut AssumedType) {
+        match part {
+            TypeExpression::Builtin(name) => match name.as_str() {
+                "list" | "tuple" | "dict" => found.unknown = true,
+                "None" => {}
+                _ => found.insert(part.clone()),
+            },
+            TypeExpression::Class(class) if matches!(class.qualname.as_str(), "Array" | "ndarray") => {
+                found.insert(part.clone());
+            }
+            TypeExpression::Placeholder(_) => found.insert(part.clone()),
+            TypeExpression::Generic(generic) => match &generic.0 {
+                TypeExpression::Builtin(name) => match (name.as_str(), generic.1.as_slice()) {
+                    ("list" | "tuple", elements) => elements.iter().for_each(|element| add(element, found)),
+                    ("dict", [_, value]) => add(value, found),
+                    _ => found.unknown = true,
+                },
+                TypeExpression::Class(class) if class.qualname == "ndarray" => found.insert(part.clone()),
+                _ => found.unknown = true,
+            },
+            TypeExpression::Union(parts) => parts.iter().for_each(|part| add(part, found)),
+            TypeExpression::Unpacked(inner) => add(inner, found),
+            TypeExpression::Ellipsis => {}
+            TypeExpression::Class(_) => found.unknown = true,
+        }
+    }
+    let mut found = if tree.unknown { AssumedType::unknown() } else { AssumedType::default() };
+    tree.alternatives().iter().for_each(|alternative| add(alternative, &mut found));
+    found.unknown |= found.is_empty();
+    found
 }
 
 /// Whether the last name of a callee is the function's own name. It differs if the function is called through another

@@ -71,6 +71,49 @@ impl<'db> Inference<'db> {
         }
     }
 
+    /// The method `setup` that Flax calls before a method of a module: for `self.encoder(x)` and `module.apply(…)`.
+    pub(super) fn setup_before(&self, callee: &Expr) -> Vec<Target> {
+        let object = match callee {
+            Expr::Attribute(attribute) if is_application(&attribute.attr) => &attribute.value,
+            _ => callee,
+        };
+        let mut targets = Vec::new();
+        if let Some(ty @ Type::NominalInstance(_)) = self.type_of(object)
+            && let Some(class) = self.class_of(ty)
+            && self.is_linen_module(class)
+        {
+            self.add_method(class, &["setup"], &mut targets);
+        }
+        targets
+    }
+
+    /// Whether a class of the project is derived from `flax.linen.Module`.
+    fn is_linen_module(&self, class: FileRange) -> bool {
+        let mut queue = vec![class];
+        let mut next = 0;
+        while let Some(location) = queue.get(next).copied() {
+            next += 1;
+            if next > MAX_BASES {
+                return false;
+            }
+            if self.workspace.document_of(location.file()).is_none() {
+                let module = super::module_name(self.db, location.file());
+                if module.is_some_and(|module| module.starts_with("flax.linen")) {
+                    return true;
+                }
+                continue;
+            }
+            let definitions = locate::definitions(self.db, location.file());
+            let known = definitions.classes.iter_enumerated();
+            let entry = known.into_iter().find(|(_, class)| class.name_range == location.range());
+            if let Some((position, _)) = entry {
+                let bases = super::bases(self.db, location.file(), position);
+                queue.extend(bases.iter().map(|base| FileRange::new(base.0, base.1)));
+            }
+        }
+        false
+    }
+
     /// The functions that a root stages. For a class, JAX stages the `__call__` method of its instances. For a
     /// Lightning module, torch stages the steps as well.
     pub(super) fn staged_targets(&self, expression: &Expr, dialect: Dialect) -> Vec<Target> {
