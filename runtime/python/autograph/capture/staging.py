@@ -13,7 +13,7 @@ from ..conversion import spans
 from ..errors import StagingError, observers
 from ..record.nodes import Record, Value
 from ..record.ops import AND, ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
-from ..record.queries import depend_on
+from ..record.queries import called_for_effects, depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import fakes, permanent, scalars, sizes, views
 from .aliases import Aliases, Base, View
@@ -413,7 +413,7 @@ class Staging:
     def may_decide(self):
         """Returns whether a condition can be decided here for the arguments of the call, by running the graph that is recorded
         so far."""
-        return self.allows_decisions and self.probes < MAX_PROBES and self.probe(True) is not None
+        return self.allows_decisions and self.probes < MAX_PROBES and self.is_replayable() and self.probe(True) is not None
 
     def decided(self, flag):
         """Returns the value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for
@@ -457,8 +457,13 @@ class Staging:
         type = TensorType(torch.bool, (), torch.device("cpu"))
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
+    def is_replayable(self):
+        """Whether Python can run the call after a run has had the effects that are recorded so far, without repeating them:
+        output is counted, calls of repeatable functions are logged, and draws of random numbers are undone."""
+        return not called_for_effects(self.record.entry) - self.repeatable - self.undone
+
     def _probed(self, operand):
-        if self.probes == MAX_PROBES:
+        if self.probes == MAX_PROBES or not self.is_replayable():
             return None
         self.probes += 1
         return self.probe(operand)
