@@ -323,3 +323,29 @@ def test_an_exception_after_a_call_of_python_cannot_be_caught():
 
     with pytest.raises(ag.StagingError, match="the `try` around it cannot catch it"):
         ag.function(f)(t(1, 2))
+
+
+def test_the_index_of_a_list_of_objects_is_decided():
+    steps = [torch.sin, torch.cos, lambda x: x * 2]
+
+    def f(x, n):
+        names = ["sin", "cos", "double"]
+        return steps[n](x), names[n], ("a", None, 3)[n]
+
+    staged = ag.function(f)
+    for n in (0, 2, 1, -1, 0):
+        torch.testing.assert_close(staged(t(1, 2), torch.tensor(n))[0], f(t(1, 2), torch.tensor(n))[0])
+        assert staged(t(1, 2), torch.tensor(n))[1:] == f(t(1, 2), torch.tensor(n))[1:]
+    with pytest.raises(IndexError):
+        staged(t(1, 2), torch.tensor(3))
+
+
+def test_the_index_of_a_list_of_objects_in_a_loop_decides_the_loop():
+    def f(x, n):
+        while x.sum() < 20:
+            x = x + len(("a", None, "bcd")[n] or "")
+        return x
+
+    staged = ag.function(f)
+    for n in (2, 0):
+        torch.testing.assert_close(staged(t(1, 2), torch.tensor(n)), f(t(1, 2), torch.tensor(n)))
