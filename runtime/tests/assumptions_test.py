@@ -280,3 +280,55 @@ def test_steps_of_optimizers_with_conditions_on_tensors(kind):
         return [p.detach().clone() for p in model.parameters()]
 
     torch.testing.assert_close(train(ag.function), train(lambda f: f))
+
+
+def test_a_size_that_the_call_contradicts_is_assumed_anew():
+    """`bool(...)` in a key needs a number, so the trace runs its graph, which fails the usual assumption."""
+
+    def f(x):
+        found = x[x > 0]
+        scale = 2 if found.numel() > 4000 else 3
+        names = {True: 1, False: -1}
+        return found.sum() * scale * names[bool(found.sum() > 5)]
+
+    staged = ag.function(f)
+    for x in (torch.ones(5000), torch.ones(5000) * 2, torch.ones(5000) * -1):
+        torch.testing.assert_close(staged(x), f(x))
+    assert len(staged.traces) == 1
+
+
+def test_split_into_parts_of_unknown_sizes():
+    def f(x):
+        found = x[x > 0]
+        first, rest = found.split([1, len(found) - 1])
+        return first, rest[:2], rest.sum()
+
+    staged = ag.function(f)
+    for x in (t(1, 2, -3), t(1, 2, 3)):
+        torch.testing.assert_close(staged(x), f(x))
+
+
+def test_functions_with_script_if_tracing_are_converted():
+    @torch.jit.script_if_tracing
+    def halved(x):
+        while x > 1:
+            x = x / 2
+        return x
+
+    def f(x):
+        return halved(x)
+
+    torch.testing.assert_close(ag.function(f)(torch.tensor(100.0)), f(torch.tensor(100.0)))
+
+
+def test_a_subclass_of_tensor_is_an_error_at_its_line():
+    class Tagged(torch.Tensor):
+        pass
+
+    def f(x):
+        return (x * 2).as_subclass(Tagged)
+
+    with pytest.raises(ag.StagingError, match="a tensor of the class `Tagged`") as found:
+        ag.function(f)(t(1, 2))
+    assert found.value.span[0] == __file__
+    torch.testing.assert_close(ag.function(lambda x: (x * 2).as_subclass(torch.Tensor))(t(1, 2)), t(2, 4))

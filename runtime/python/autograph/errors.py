@@ -117,6 +117,15 @@ class Undecided(Signal):
     """Restarts the trace without decisions, because the function changes Python state or draws random numbers."""
 
 
+class Refuted(Signal):
+    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual one.
+    `assumption` is the message and the span of its check."""
+
+    def __init__(self, assumption):
+        super().__init__()
+        self.assumption = assumption
+
+
 class Late(Signal):
     """Restarts the trace without assumptions at these points. Their checks come after output or calls of Python, so a run
     that failed such a check could not be repeated."""

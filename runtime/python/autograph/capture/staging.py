@@ -164,6 +164,7 @@ class Staging:
         self.numbers = {}  # value of the graph -> its number for the arguments of the call
         self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
+        self.refuted = set()  # assumptions on sizes that the arguments of the call contradict: (message, span)
         self.probes = 0  # the number of calls of `probe` for conditions that Python needs
         self.trees = None  # the trees among the arguments (`operators/nodes.py`)
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
@@ -399,9 +400,13 @@ class Staging:
 
     def assume(self, flag, message):
         """Records an assertion that checks an assumption of the trace."""
-        message = f"tracing has assumed that {message}"
+        message = _assumption(message)
         self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
+
+    def is_refuted(self, message):
+        """Whether the arguments of this call contradict an assumption with this message in the running line of the user."""
+        return (_assumption(message), spans.current()) in self.refuted
 
     def require(self, flag, message):
         """Records an assertion that the graph needs but Python does not. With a fallback, Python runs the call if the
@@ -493,6 +498,10 @@ class Staging:
 
     def size_expression(self, number):
         return self.sizes.lower(number)
+
+
+def _assumption(message):
+    return f"tracing has assumed that {message}"
 
 
 def _line():

@@ -24,6 +24,7 @@ from ..errors import (
     Eager,
     Late,
     OtherInput,
+    Refuted,
     StagingError,
     Unconverted,
     Undecided,
@@ -66,10 +67,10 @@ class Trace:
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
-        recursive, unrolled, draws, decisions, catches = {}, set(), False, set(), False
+        recursive, unrolled, draws, decisions, catches, refuted = {}, set(), False, set(), False, set()
         while True:
             try:
-                again = recursive, unrolled, draws, decisions, catches
+                again = recursive, unrolled, draws, decisions, catches, refuted
                 with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
                     return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except Drawn:
@@ -84,6 +85,8 @@ class Trace:
                 decisions.add(found.span)
             except Undecided:
                 decisions = None
+            except Refuted as found:
+                refuted.add(found.assumption)
             except Late as found:
                 for point in found.points:
                     del self.expected[point]
@@ -92,9 +95,10 @@ class Trace:
                     raise
                 catches = True
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, catches, python_calls):
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, catches, refuted, python_calls):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
+        staging.refuted = refuted
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = any(group is not None for dims in (unknown or {}).values() for group in dims.values())
         staging.has_fallback = self.is_trial
@@ -388,9 +392,14 @@ class Trace:
 
 def _contradicted(error):
     """Returns the error for a run that contradicts an assumption after effects that cannot be undone."""
-    *_, (_, *span) = error.locations  # an assertion has a line of the user
     message = f"{error}, and this call contradicts it after effects, so Python cannot run the call instead"
-    return with_source_traceback(StagingError(f"{message}\n{REMEDY}", tuple(span)), error.locations)
+    return with_source_traceback(StagingError(f"{message}\n{REMEDY}", _span_of(error)), error.locations)
+
+
+def _span_of(error):
+    """Returns the span of the line that raised an error of a run; None if it has no line."""
+    locations = getattr(error, "locations", ())
+    return tuple(locations[0][1:]) if locations else None
 
 
 REMEDY = "help: move calls of Python, such as `ag.py_function` and collectives, behind this line"
@@ -421,7 +430,11 @@ def _probed(staging, flag):
             compiled, exceptions = graphs.scalar_graph(staging, flag, nodes)
             plan = compiled.compile(staging.callbacks, exceptions)
             return plan.run([capture.current_value() for capture in staging.captures_in_order()])[0]
-    except Exception:  # this code raises here, as the run will
+    except Exception as error:  # this code raises here, as the run will
+        if isinstance(error, AssertionError) and str(error) in staging.assumptions:
+            assumption = str(error), _span_of(error)
+            if assumption not in staging.refuted:
+                raise Refuted(assumption) from None
         return None
     finally:
         torch.set_rng_state(random)
