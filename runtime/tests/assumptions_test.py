@@ -332,3 +332,15 @@ def test_a_subclass_of_tensor_is_an_error_at_its_line():
         ag.function(f)(t(1, 2))
     assert found.value.span[0] == __file__
     torch.testing.assert_close(ag.function(lambda x: (x * 2).as_subclass(torch.Tensor))(t(1, 2)), t(2, 4))
+
+
+def test_writes_through_reshapes_of_unknown_sizes():
+    def f(x):
+        found = x[x > 0] * 1
+        found.unsqueeze(0).unsqueeze(0).squeeze(0)[:, 1:] *= 2
+        found.unsqueeze(1).view(-1)[0] = 7
+        return found
+
+    staged = ag.function(f)
+    for x in (t(1, 2, -3), t(1, 2, 3)):
+        torch.testing.assert_close(staged(x), f(x))

@@ -12,7 +12,7 @@ from torchvision.transforms import v2
 #: The smallest models of each family that classify images -> size of the images.
 CLASSIFICATION = {
     "alexnet": 64, "convnext_tiny": 32, "densenet121": 32, "efficientnet_b0": 32, "efficientnet_v2_s": 32, "googlenet": 32,
-    "inception_v3": 96, "mnasnet0_5": 32, "mobilenet_v2": 32, "mobilenet_v3_large": 32, "mobilenet_v3_small": 32,
+    "inception_v3": 299, "mnasnet0_5": 32, "mobilenet_v2": 32, "mobilenet_v3_large": 32, "mobilenet_v3_small": 32,
     "regnet_x_400mf": 32, "regnet_y_400mf": 32, "resnet18": 32, "resnet34": 32, "resnet50": 32, "resnext50_32x4d": 32,
     "shufflenet_v2_x0_5": 32, "shufflenet_v2_x1_0": 32, "squeezenet1_0": 32, "squeezenet1_1": 32, "swin_t": 32,
     "swin_v2_t": 32, "vgg11": 32, "vgg11_bn": 32, "wide_resnet50_2": 32,
@@ -127,7 +127,7 @@ def _training(build, shape, stage):
             return sum(torch.nn.functional.cross_entropy(logits, y) for logits in found if logits is not None)
         return torch.nn.functional.cross_entropy(found, y)
 
-    return _stepped(model, loss_of, stage, [(torch.randn(2, *shape), torch.randint(0, 10, (2,))) for _ in range(2)])
+    return _stepped(model, loss_of, stage, [(torch.randn(4, *shape), torch.randint(0, 10, (4,))) for _ in range(2)])
 
 
 def _segmentation_training(build, stage):
