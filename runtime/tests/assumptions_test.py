@@ -344,3 +344,24 @@ def test_writes_through_reshapes_of_unknown_sizes():
     staged = ag.function(f)
     for x in (t(1, 2, -3), t(1, 2, 3)):
         torch.testing.assert_close(staged(x), f(x))
+
+
+def test_a_false_assertion_below_a_staged_condition():
+    def plain(x):
+        if (x < 0).any():
+            torch._assert(False, "negative")
+        return x * 2
+
+    def with_values(x):
+        if (x < 0).any():
+            torch._assert(False, f"negative {x[0].tolist()} of {len(x)}")
+        return x * 2
+
+    for f in (plain, with_values):
+        staged = ag.function(f)
+        torch.testing.assert_close(staged(t(1, 2)), t(2, 4))
+        with pytest.raises(AssertionError) as expected:
+            f(t(-1, 2))
+        with pytest.raises(AssertionError) as found:
+            staged(t(-1, 2))
+        assert str(found.value) == str(expected.value)
