@@ -33,7 +33,7 @@ MODELS = {
     "maxxvit": ("maxvit_pico_rw_256", {"size": 256}), "metaformer": ("poolformerv2_s12", {}),
     "mlp_mixer": ("gmlp_ti16_224", {"size": 224}), "mobilenetv3": ("lcnet_035", {}), "mobilevit": ("mobilevit_xxs", {}),
     "mvitv2": ("mvitv2_tiny", {"size": 224}), "naflexvit": ("naflexvit_base_patch16_parfac_gap", {**TWO_BLOCKS, "size": 64}),
-    "nest": ("nest_tiny", {"size": 224, "embed_dims": (24, 48, 96), "num_heads": (2, 2, 2), "depths": (1, 1, 1)}),
+    "nest": ("nest_tiny", {"size": 224}),
     "nextvit": ("nextvit_small", {}), "nfnet": ("test_nfnet", {}), "pit": ("pit_ti_224", {"size": 224}),
     "pvt_v2": ("pvt_v2_b0", {}), "rdnet": ("rdnet_tiny", {}), "repghost": ("repghostnet_050", {}), "repvit": ("repvit_m1", {}),
     "res2net": ("res2next50", {}), "resnest": ("resnest14d", {}), "resnet": ("test_resnet", {}), "resnetv2": ("resnetv2_18", {}),
