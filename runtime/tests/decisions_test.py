@@ -143,9 +143,9 @@ def test_a_decision_is_checked_by_each_run():
         assert torch.equal(staged(t(3, 2)), t(6, 4)) and len(staged.traces) == 1
 
 
-def test_nothing_is_decided_after_an_effect():
+def test_nothing_is_decided_after_a_call_of_python():
     def f(x):
-        print(x.sum())
+        ag.py_function(int, [], int)
         return x * 2 if Scale(x[0]) else x
 
     with pytest.raises(ag.StagingError, match="whether a tensor is true"):
@@ -295,7 +295,7 @@ def test_an_exception_that_is_caught_in_a_loop():
         torch.testing.assert_close(staged(t(1, 2), torch.tensor(n)), f(t(1, 2), torch.tensor(n)))
 
 
-def test_an_exception_after_output_cannot_be_caught():
+def test_an_exception_after_output_is_decided(capsys):
     def f(x):
         print("started")
         try:
@@ -305,5 +305,47 @@ def test_an_exception_after_output_cannot_be_caught():
             x = x - 20
         return x
 
+    staged = ag.function(f)
+    for x in (t(1, 2), t(10, 2), t(1, 2), t(3, 3)):
+        torch.testing.assert_close(staged(x), f(x))
+    assert capsys.readouterr().out == "started\n" * 8
+
+
+def test_an_exception_after_a_call_of_python_cannot_be_caught():
+    def f(x):
+        ag.py_function(int, [], int)
+        try:
+            if x.sum() > 10:
+                raise ValueError
+        except ValueError:
+            x = x - 20
+        return x
+
     with pytest.raises(ag.StagingError, match="the `try` around it cannot catch it"):
         ag.function(f)(t(1, 2))
+
+
+def test_the_index_of_a_list_of_objects_is_decided():
+    steps = [torch.sin, torch.cos, lambda x: x * 2]
+
+    def f(x, n):
+        names = ["sin", "cos", "double"]
+        return steps[n](x), names[n], ("a", None, 3)[n]
+
+    staged = ag.function(f)
+    for n in (0, 2, 1, -1, 0):
+        torch.testing.assert_close(staged(t(1, 2), torch.tensor(n))[0], f(t(1, 2), torch.tensor(n))[0])
+        assert staged(t(1, 2), torch.tensor(n))[1:] == f(t(1, 2), torch.tensor(n))[1:]
+    with pytest.raises(IndexError):
+        staged(t(1, 2), torch.tensor(3))
+
+
+def test_the_index_of_a_list_of_objects_in_a_loop_decides_the_loop():
+    def f(x, n):
+        while x.sum() < 20:
+            x = x + len(("a", None, "bcd")[n] or "")
+        return x
+
+    staged = ag.function(f)
+    for n in (2, 0):
+        torch.testing.assert_close(staged(t(1, 2), torch.tensor(n)), f(t(1, 2), torch.tensor(n)))

@@ -27,7 +27,7 @@ def test_python_condition_in_library_code():
         return 1 if x.sum() > 0 else 2
 
     def f(x):
-        print()  # no condition is decided after output
+        ag.py_function(int, [], int)  # no condition is decided after a call of Python
         while x < 9:
             x = x + unconverted(x)  # the call
         return x
@@ -75,7 +75,7 @@ def test_unknown_condition_shape():
 
 def test_an_error_names_the_variable_and_its_types():
     def f(x):
-        print()
+        ag.py_function(int, [], int)
         while x < 9:
             s = "text"
             if x.sum() > 0:
@@ -110,7 +110,7 @@ def test_arguments_of_an_exception(error):
 
 def test_try_around_a_staged_raise():
     def f(x):
-        print()
+        ag.py_function(int, [], int)
         while x < 9:
             try:
                 if x.sum() > 0:

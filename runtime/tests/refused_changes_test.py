@@ -44,7 +44,7 @@ def test_contents_that_a_graph_cannot_hold():
     for make in (set, lambda: np.zeros(2), lambda: iter([1, 2]), bytearray, io.StringIO, lambda: (k for k in range(3))):
 
         def branch(x):
-            print()  # no condition is decided after output
+            ag.py_function(int, [], int)  # no condition is decided after a call of Python
             while x.sum() < 9:
                 value = make()
                 if x.sum() > 3:
@@ -69,7 +69,7 @@ def test_a_generator_from_outside():
 
 def test_growth_of_a_deque():
     def f(x):
-        print()
+        ag.py_function(int, [], int)
         while x.sum() < 9:
             queue = collections.deque()
             if x.sum() > 3:
@@ -88,7 +88,7 @@ def test_a_condition_that_changes_state():
             counter.add()
             return x.sum() < 10
 
-        print()
+        ag.py_function(int, [], int)
         while test():
             x = x + 1
         return x, counter.n
@@ -132,7 +132,7 @@ def test_a_setter_with_an_effect():
 
     def f(x):
         box = Box()
-        print()
+        ag.py_function(int, [], int)
         while x.sum() < 10:
             x = x + 1
             box.value = box.value + 1

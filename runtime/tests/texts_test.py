@@ -79,7 +79,7 @@ def test_use_of_the_characters(read):
 
 def test_the_characters_are_not_known_below_a_condition_that_is_not_decided():
     def f(x, n):
-        print()  # nothing is decided after an effect
+        ag.py_function(int, [], int)  # nothing is decided after a call of Python
         if n > 0:
             x = x + len(str(n.item()))
         return x

@@ -1,4 +1,4 @@
-"""Decoding loops, as users write them, with tiny models of transformers."""
+"""Decoding loops, as users write them, with tiny models of transformers: all types of causal language models."""
 
 import functools
 
@@ -6,11 +6,9 @@ import suite
 import tiny
 import torch
 
-MODELS = "gpt2", "llama", "mistral", "qwen2", "gpt_neox", "opt", "bloom", "gemma"
-
 
 def cases():
-    for kind in MODELS:
+    for kind in (kind for task, kind in tiny.models() if task == "causal"):
         for form, program in FORMS.items():
             yield suite.Case(f"{kind} {form}", functools.partial(_run, kind, program))
 

@@ -57,10 +57,12 @@ def build(task, kind):
             setattr(config, name, list(types)[: getattr(config, "num_hidden_layers", 2)])
     name = TABLES[task][kind]
     name = name if isinstance(name, str) else name[0]
-    model = getattr(transformers, name)(config)
-    if sum(p.numel() for p in model.parameters()) > 3_000_000:
+    model_class = getattr(transformers, name)
+    with torch.device("meta"):  # a large model would not fit into memory
+        large = sum(p.numel() for p in model_class(config).parameters()) > 3_000_000
+    if large:
         raise ValueError("this model cannot be made small")
-    return model
+    return model_class(config)
 
 
 def inputs(task, model, batch=2, length=12):

@@ -63,11 +63,13 @@ class ExportError(AutographError):
 
 class Assumed(Exception):
     """A run contradicts an assumption of the trace. Nothing has changed, so Python can run the call instead. If the
-    assumption comes from profiled calls, `point` is its point of the program (`capture/profile.py`)."""
+    assumption comes from profiled calls, `point` is its point of the program (`capture/profile.py`). If the run has had
+    effects that Python must not repeat, `run` contains them (`operators/python_calls.py`)."""
 
-    def __init__(self, message, point=None):
+    def __init__(self, message, point=None, run=None):
         super().__init__(message)
         self.point = point
+        self.run = run
 
 
 class Misfit(Exception):
@@ -113,6 +115,15 @@ class Decide(Signal):
 
 class Undecided(Signal):
     """Restarts the trace without decisions, because the function changes Python state or draws random numbers."""
+
+
+class Refuted(Signal):
+    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual one.
+    `assumption` is the message and the span of its check."""
+
+    def __init__(self, assumption):
+        super().__init__()
+        self.assumption = assumption
 
 
 class Late(Signal):

@@ -45,7 +45,8 @@ _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GE
 
 def _runs_graphs(settings):
     """Whether calls of staged functions run graphs, and the settings of torch are these."""
-    is_other = functions_run_eagerly() or current() is not None or profile.is_active() or fallbacks.is_inherited()
+    is_inlined = current() is not None or profile.is_active() or python_calls.is_replaying()
+    is_other = is_inlined or functions_run_eagerly() or fallbacks.is_inherited()
     return not is_other and ambient.key() == settings
 
 
@@ -121,9 +122,9 @@ class Function(Lookup):
         raise error
 
     def _called(self, args, kwargs):
-        if functions_run_eagerly():
+        if functions_run_eagerly() and not python_calls.is_replaying():
             return self.python_function(*args, **kwargs)
-        if current() is not None or profile.is_active():
+        if current() is not None or profile.is_active() or python_calls.is_replaying():
             return self.__ag_inline__(args, kwargs)
         flat = flatten_plain(args, kwargs)
         if flat is None:
@@ -148,7 +149,7 @@ class Function(Lookup):
                 self._cache(trace, leaves, args, kwargs)
             return trace.run(leaves, args, kwargs)
         except Assumed as assumed:
-            reason = self._relaxed(assumed)
+            return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
         except Eager as eager:
             reason = eager.reason
         except Observed:
@@ -176,7 +177,7 @@ class Function(Lookup):
         except OtherInput as error:
             return self._called_again(error, args, kwargs)
         except Assumed as assumed:
-            reason = self._relaxed(assumed)
+            return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
         except Eager as eager:
             reason = eager.reason
         return self._in_python(reason, args, kwargs)
@@ -197,7 +198,7 @@ class Function(Lookup):
                 leaves, trace = self._trace_of_trees(encoded)
                 return trace.run(leaves, encoded.args, encoded.kwargs, encoded)
             except Assumed as assumed:
-                return self._in_python(self._relaxed(assumed), args, kwargs)
+                return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
             except Eager as eager:
                 return self._in_python(eager.reason, args, kwargs)
             except Unread as unread:
@@ -231,9 +232,14 @@ class Function(Lookup):
         kinds = {kind for kind, _ in encoded.first.tables} | {type(node) for node in encoded.roots}
         raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
-    def _in_python(self, reason, args, kwargs):
+    def _in_python(self, reason, args, kwargs, run=None):
+        """Runs the call in Python. `run` is a run of a graph whose effects are not repeated; None without effects."""
         with eagerly():
-            result = self.python_function(*args, **kwargs)
+            if run is None:
+                result = self.python_function(*args, **kwargs)
+            else:
+                with python_calls.replaying(run):
+                    result = converted_calls.call(self.python_function, args, kwargs)
         if reason is not None:
             self._fallbacks.note(self.__name__, str(reason))
         return result
@@ -290,7 +296,7 @@ class Function(Lookup):
                 with python_calls.running() as run:
                     return trace.run(leaves, args, kwargs)
             except Assumed as assumed:
-                reason = self._relaxed(assumed)
+                reason, run = self._relaxed(assumed), assumed.run
             except Misfit as misfit:
                 reason = misfit
                 torch.set_rng_state(random)
@@ -301,7 +307,7 @@ class Function(Lookup):
             self._fallbacks.note(self.__name__, text)
         candidates = self._fallbacks.candidates(refused)
         with fallbacks.inherited(), python_calls.observed(candidates) as kinds:
-            if isinstance(reason, Misfit):
+            if run is not None:
                 with python_calls.replaying(run):
                     result = converted_calls.call(self.python_function, args, kwargs)
             else:

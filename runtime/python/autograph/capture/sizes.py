@@ -124,7 +124,18 @@ class Sizes:
         answer = self.usually(condition)
         if answer is None:
             return None
-        return answer if self.check(condition if answer else _symbols().negated(condition)) else None
+        assumed, other = condition, _symbols().negated(condition)
+        if not answer:
+            assumed, other = other, assumed
+        if self._is_refuted(assumed):
+            answer, assumed = not answer, other
+        return answer if self.check(assumed) else None
+
+    def _is_refuted(self, condition):
+        """Whether the sizes of this call contradict the assumption that a condition on sizes holds."""
+        if not self.staging.refuted or any(symbol not in self.symbols for symbol in condition.free_symbols):
+            return False
+        return self.staging.is_refuted(self._described(condition))
 
     def usually(self, condition):
         """Returns whether a condition on sizes usually holds; None if that is not known."""
@@ -172,16 +183,20 @@ class Sizes:
             return None if answer is None else answer.holds
         memo = self.staging.record.region.memo
         if ("checked", value) not in memo:
-            memo["checked", value] = True
-            what = "sizes or numbers" if any_integer else "sizes"
-            condition = self.conditions.comparison(value.node.op, value.node.args, any_integer)
-            if condition is None:
-                message = f"a condition on {what} is {answer.holds}"
-            else:
-                message = self._described(condition if answer.holds else _symbols().negated(condition))
-            flag = value if answer.holds else self.staging.emit(ops.NOT, [value], [BOOL])[0]
-            self.staging.assume(flag, message)
-        return answer.holds
+            holds = answer.holds
+            if self.staging.refuted and self.staging.is_refuted(self._message(value, holds, any_integer)):
+                holds = not holds
+            memo["checked", value] = holds
+            flag = value if holds else self.staging.emit(ops.NOT, [value], [BOOL])[0]
+            self.staging.assume(flag, self._message(value, holds, any_integer))
+        return memo["checked", value]
+
+    def _message(self, value, holds, any_integer):
+        """Returns the text of an assumption about a staged boolean."""
+        condition = self.conditions.comparison(value.node.op, value.node.args, any_integer)
+        if condition is None:
+            return f"a condition on {'sizes or numbers' if any_integer else 'sizes'} is {holds}"
+        return self._described(condition if holds else _symbols().negated(condition))
 
     def known(self, op, operands):
         """Returns the result of a comparison of sizes if it is the same for all sizes; otherwise None."""

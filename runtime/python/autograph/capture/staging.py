@@ -13,7 +13,7 @@ from ..conversion import spans
 from ..errors import StagingError, observers
 from ..record.nodes import Record, Value
 from ..record.ops import AND, ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
-from ..record.queries import depend_on
+from ..record.queries import called_for_effects, depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from . import fakes, permanent, scalars, sizes, views
 from .aliases import Aliases, Base, View
@@ -164,6 +164,7 @@ class Staging:
         self.numbers = {}  # value of the graph -> its number for the arguments of the call
         self.caught = None  # errors for exceptions of the graph inside a `try`; None: such an error ends the trace
         self.raised = []  # errors and signals of the trace, which end it unless they are handled
+        self.refuted = set()  # assumptions on sizes that the arguments of the call contradict: (message, span)
         self.probes = 0  # the number of calls of `probe` for conditions that Python needs
         self.trees = None  # the trees among the arguments (`operators/nodes.py`)
         self.python_calls = {}  # code of a function that the graph calls -> PythonCall
@@ -399,9 +400,13 @@ class Staging:
 
     def assume(self, flag, message):
         """Records an assertion that checks an assumption of the trace."""
-        message = f"tracing has assumed that {message}"
+        message = _assumption(message)
         self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
+
+    def is_refuted(self, message):
+        """Whether the arguments of this call contradict an assumption with this message in the running line of the user."""
+        return (_assumption(message), spans.current()) in self.refuted
 
     def require(self, flag, message):
         """Records an assertion that the graph needs but Python does not. With a fallback, Python runs the call if the
@@ -413,7 +418,7 @@ class Staging:
     def may_decide(self):
         """Returns whether a condition can be decided here for the arguments of the call, by running the graph that is recorded
         so far."""
-        return self.allows_decisions and self.probes < MAX_PROBES and self.probe(True) is not None
+        return self.allows_decisions and self.probes < MAX_PROBES and self.is_replayable() and self.probe(True) is not None
 
     def decided(self, flag):
         """Returns the value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for
@@ -457,8 +462,13 @@ class Staging:
         type = TensorType(torch.bool, (), torch.device("cpu"))
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
+    def is_replayable(self):
+        """Whether Python can run the call after a run has had the effects that are recorded so far, without repeating them:
+        output is counted, calls of repeatable functions are logged, and draws of random numbers are undone."""
+        return not called_for_effects(self.record.entry) - self.repeatable - self.undone
+
     def _probed(self, operand):
-        if self.probes == MAX_PROBES:
+        if self.probes == MAX_PROBES or not self.is_replayable():
             return None
         self.probes += 1
         return self.probe(operand)
@@ -488,6 +498,10 @@ class Staging:
 
     def size_expression(self, number):
         return self.sizes.lower(number)
+
+
+def _assumption(message):
+    return f"tracing has assumed that {message}"
 
 
 def _line():

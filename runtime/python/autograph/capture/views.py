@@ -69,7 +69,7 @@ def _inverted_by(operator, arguments=0):
 
 
 def _reshaped(staging, step, operand, value):
-    return staging.emit(_RESHAPE, [value, list(step.sizes)], [operand.type])[0]
+    return staging.emit(_RESHAPE, [value, staging.operand(step.sizes)], [operand.type])[0]
 
 
 def _permuted(staging, step, operand, value):

@@ -290,7 +290,7 @@ def _view(staging, func, args, result):
         rest = [staging.operand(a) for a in args[1:]]
         return _step(staging, source, func, rest, args[0], result)
     return [
-        _step(staging, source, op, rest, args[0], part)
+        _step(staging, source, op, list(map(staging.operand, rest)), args[0], part)
         for (op, rest), part in zip(views.parts(func, args, result), result)
     ]
 

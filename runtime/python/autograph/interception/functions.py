@@ -244,6 +244,14 @@ def _data(staging, func, tensor, *_):
     return tensor.detach()
 
 
+def as_subclass(tensor, kind):
+    """Replaces `Tensor.as_subclass` while a function is traced, because torch does not dispatch it to modes."""
+    if kind is torch.Tensor:
+        return tensor.view_as(tensor)
+    message = f"a tensor of the class `{kind.__name__}` cannot be part of a graph"
+    raise StagingError(f"{message}\nhelp: use plain tensors here, or call this outside of the staged function", spans.current())
+
+
 def _tensor(staging, func, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
     """Stacks the elements of `torch.tensor([i, x.item()])`, of which some are staged."""
     if not _has_staged(data):

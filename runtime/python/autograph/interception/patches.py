@@ -11,7 +11,7 @@ from ..operators import calls
 from ..operators.optimizers import after_step, before_step
 from . import collectives, custom
 from .dispatch import Recorder
-from .functions import Interception
+from .functions import Interception, as_subclass
 
 _SHAPES_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
@@ -41,6 +41,7 @@ def tracing(staging):
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     function = torch.autograd.function
     function._is_setup_context_defined, defined = custom.has_setup_context, function._is_setup_context_defined
+    torch.Tensor.as_subclass = as_subclass
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
     cached = torch.is_autocast_cache_enabled()
     torch.clear_autocast_cache()
@@ -52,6 +53,7 @@ def tracing(staging):
     finally:
         torch.nn.Module.__call__ = module_call
         torch.autograd.Function.apply = apply
+        del torch.Tensor.as_subclass  # the method of the base class again
         function._is_setup_context_defined = defined
         torch.set_autocast_cache_enabled = set_cache
         set_cache(cached)

@@ -5,6 +5,7 @@ import torch
 from ..capture import scalars, texts
 from ..capture.staging import current, is_condition, is_staged
 from ..conversion import spans
+from ..errors import Unreachable
 from ..record.ops import ASSERT
 from . import regions
 from .overloads import OVERLOADS
@@ -16,11 +17,15 @@ NO_MESSAGE = "Assertion error"
 def assert_stmt(expression1, expression2):
     if not callable(expression2):
         raise ValueError(f"{expression2} must be a callable")
+    staging = current()
     if not is_condition(expression1):
         if not expression1:
-            raise _error(expression2())
+            error = _error(expression2())
+            if staging is None or not staging.depth:
+                raise error
+            regions.record_raise(staging, error, spans.current())
+            raise Unreachable
         return
-    staging = current()
     flag = regions.condition(staging, expression1, "`assert`")
     if _is_decided(staging, flag, expression2, _error):
         return

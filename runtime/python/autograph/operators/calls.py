@@ -22,6 +22,9 @@ _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTION
 #: The code of the wrapper of `torch._disable_dynamo`, which torch puts around some functions.
 _DYNAMO_WRAPPER = torch._disable_dynamo(lambda: None).__code__
 
+#: The code of a function with `@torch.jit.script_if_tracing`, which calls the function unless `torch.jit.trace` is active.
+_SCRIPTED_IF_TRACING = torch.jit.script_if_tracing(lambda: None).__code__
+
 #: The code of a function with `@functools.singledispatch`, which calls the implementation for the class of its argument.
 _DISPATCHER = functools.singledispatch(lambda _: None).__code__
 
@@ -78,6 +81,8 @@ def call(f, args, keywords):
         return call(f.__wrapped__, args, keywords)  # a cache would keep values of this trace
     if isinstance(f, types.FunctionType) and f.__code__ is _DISPATCHER and args:
         return call(f.dispatch(scalars.class_of(args[0])), args, keywords)
+    if isinstance(f, types.FunctionType) and f.__code__ is _SCRIPTED_IF_TRACING and not torch.jit.is_tracing():
+        return call(f.__wrapped__, args, keywords)
     if isinstance(f, functools.partial):
         return call(f.func, (*f.args, *args), {**f.keywords, **keywords})
     if isinstance(f, types.MethodType):

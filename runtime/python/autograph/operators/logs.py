@@ -8,12 +8,15 @@ from ..capture import permanent, texts
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError
+from . import python_calls
 from .overloads import OVERLOADS
 
 
 def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=False, stacklevel=1):
     """`logger.log(level, message, *args)`."""
     staging = current()
+    if staging is None and python_calls.was_logged_before(_key(logger, level, message, args)):
+        return None
     if staging is None or permanent.are_refused():
         options = {"exc_info": exc_info, "extra": extra, "stack_info": stack_info, "stacklevel": stacklevel + 2}
         return logger.log(level, message, *args, **options)
@@ -22,12 +25,18 @@ def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=Fal
     file, line = (spans.current() or ("(unknown file)", 0))[:2]
 
     def write(message, *args):
+        python_calls.note_message(_key(logger, level, message, args))
         if logger.isEnabledFor(level):
             record = logger.makeRecord(logger.name, level, file, line, message, args, None, staging.name, extra)
             logger.handle(record)
 
     _record(staging, write, (message, *args))
     return None
+
+
+def _key(logger, level, message, args):
+    """Returns what identifies a log for `python_calls.was_logged_before`."""
+    return logger.name, level, str(message), repr(args)
 
 
 def _record(staging, write, values):

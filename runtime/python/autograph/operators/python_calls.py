@@ -321,11 +321,13 @@ class _Logged:
 
 
 class Run:
-    """A run of a graph: its calls of Python functions, and how often it has printed."""
+    """A run of a graph: its calls of Python functions, how often it has printed, and how often it has written each message to
+    a logger."""
 
     def __init__(self):
         self.log = collections.deque()
         self.printed = 0
+        self.messages = collections.Counter()
         self.is_paused = False
 
     @contextmanager
@@ -357,6 +359,23 @@ def was_printed_before():
     return True
 
 
+def note_message(message):
+    """Records that a run has written a message to a logger."""
+    run = getattr(_LOCAL, "run", None)
+    if run is not None and not run.is_paused:
+        run.messages[message] += 1
+
+
+def was_logged_before(message):
+    """Returns whether the run of the surrounding `replaying` block has already written this message to a logger. Counts the
+    call."""
+    run = getattr(_LOCAL, "replayed", None)
+    if run is None or not run.messages[message]:
+        return False
+    run.messages[message] -= 1
+    return True
+
+
 def current_run():
     """Returns the run of the surrounding `running` block, or a new one."""
     return getattr(_LOCAL, "run", None) or Run()
@@ -373,9 +392,26 @@ def running():
 
 
 @contextmanager
+def continued():
+    """Yields the `Run` of the surrounding `running` block, or a new one, which records the effects of a graph in this
+    block."""
+    run = getattr(_LOCAL, "run", None)
+    if run is not None and not run.is_paused:
+        yield run
+        return
+    with running() as run:
+        yield run
+
+
+def is_replaying():
+    """Whether converted code runs in a `replaying` block."""
+    return getattr(_LOCAL, "replayed", None) is not None
+
+
+@contextmanager
 def replaying(run):
     """In this block, converted code does not repeat the effects of a run: calls that the run has made get the logged
-    results, and calls of `print` that the run has made print nothing."""
+    results, and calls of `print` and of loggers that the run has made write nothing."""
     before, _LOCAL.replayed = getattr(_LOCAL, "replayed", None), run
     try:
         yield

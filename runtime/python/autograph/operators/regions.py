@@ -178,11 +178,12 @@ def same_object(a, b):
     return False
 
 
-def record_raise(staging, error):
-    """Records that the user's code raises here. The graph raises the exception when it runs."""
-    span, innermost = spans.of_traceback(error.__traceback__)
-    if not innermost:
-        raise error
+def record_raise(staging, error, span=None):
+    """Records that the user's code raises here, or at a span. The graph raises the exception when it runs."""
+    if span is None:
+        span, innermost = spans.of_traceback(error.__traceback__)
+        if not innermost:
+            raise error
     check_not_caught(staging)
     for held in stand_ins_in(error.args):
         refuse(held._ag_kinds(), "this raises an exception that holds a node", span)

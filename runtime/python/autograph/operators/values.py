@@ -126,8 +126,17 @@ class List(list):
         return lower(staging, self, spec)[0], spec
 
     def at(self, index):
+        """`self[index]`. If a list of the graph cannot hold the items, a staged index is decided for the arguments of the
+        call."""
         staging = _active(current())
-        value, spec = self.in_graph()
+        try:
+            with staging.attempt():
+                value, spec = self.in_graph()
+        except StagingError:
+            decided = None if isinstance(index, slice) else staging.decided_number(number(staging, index))
+            if decided is None:
+                raise
+            return list.__getitem__(self, decided)
         if isinstance(index, slice):
             bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]
             return List.staged(staging.emit(LIST_SLICE, [value, *bounds], spec.types)[0], spec)

@@ -30,14 +30,30 @@ def called_for_effects(region):
     return {op.number for op in effects if not (op.is_pure or op.prints)}
 
 
+def without_effects(region, value):
+    """Returns those nodes of a region that have no effects and do not depend on a node with effects. Returns None if the
+    value depends on an effect."""
+    kept, affected = [], set()
+    for node in region.nodes:
+        used = set()
+        _add_operands(node, used)
+        _add(node.args, used)
+        if any(map(_is_effect, _nodes_of(node))) or used & affected:
+            affected.update(node.outputs)
+        else:
+            kept.append(node)
+    return None if value in affected else kept
+
+
+def _nodes_of(node):
+    """Yields a node and the nodes inside it."""
+    yield node
+    for inner in [node.op.function.region] if isinstance(node.op, Call) else node.regions:
+        yield from _nodes(inner, set())
+
+
 def _is_effect(node):
     return node.op == PRINT or isinstance(node.op, Callback) and not node.op.is_pure
-
-
-def checks_first(region, messages):
-    """Returns whether all assertions with these messages precede the first effect, so that a run that fails one of them has no
-    effect."""
-    return not checked_late(region, messages, ())
 
 
 def checked_late(region, messages, undone):
@@ -45,9 +61,7 @@ def checked_late(region, messages, undone):
     effects, because they are undone if the run fails."""
     found, has_effect = set(), False
     for node in region.nodes:
-        inside = [node, *(n for inner in node.regions for n in _nodes(inner, set()))]
-        if isinstance(node.op, Call):
-            inside += _nodes(node.op.function.region, set())
+        inside = list(_nodes_of(node))
         has_effect = has_effect or any(_is_effect(n) and getattr(n.op, "number", None) not in undone for n in inside)
         if has_effect:
             found |= {n.args[1] for n in inside if n.op == ASSERT and isinstance(n.args[1], str)} & messages

@@ -8,6 +8,13 @@ from .derivatives import derivative
 from .lowering import Lowering, graph_name
 
 
+def scalar_graph(staging, value, nodes):
+    """Returns the graph that computes a scalar of a trace with these nodes of its entry, and the exceptions that it raises."""
+    lowering = _entry(staging, nodes=nodes)
+    lowering.graph.finish([lowering.operand(value)], [None])
+    return lowering.graph, lowering.exceptions
+
+
 def graph(staging, results, written):
     """Returns the graph of a trace, the exceptions that it raises (name -> class), and the indexes of the results that are
     computed from leaves that the function creates. `written` contains for each result: None if it is returned, otherwise the
@@ -54,9 +61,9 @@ def derivative_graph(staging, operands, captures, steps):
     return lowering.graph, lowering.exceptions, first, found
 
 
-def _entry(staging, omits_prints=False, seeds=()):
-    """Returns a lowering that has emitted the whole record. Its graph has an additional parameter for the gradient of each of
-    the `seeds`."""
+def _entry(staging, omits_prints=False, seeds=(), nodes=None):
+    """Returns a lowering that has emitted the whole record, or only these nodes of the entry. Its graph has an additional
+    parameter for the gradient of each of the `seeds`."""
     graph = Graph(graph_name(staging.name))
     lowering = Lowering(graph, functools.partial(derivative, staging))
     lowering.omits_prints = omits_prints
@@ -69,5 +76,5 @@ def _entry(staging, omits_prints=False, seeds=()):
         for index, output in enumerate(seeds)
     ]
     lowering.functions(staging.record.entry)
-    lowering.nodes(staging.record.entry.nodes)
+    lowering.nodes(staging.record.entry.nodes if nodes is None else nodes)
     return lowering

@@ -24,6 +24,7 @@ from ..errors import (
     Eager,
     Late,
     OtherInput,
+    Refuted,
     StagingError,
     Unconverted,
     Undecided,
@@ -37,7 +38,7 @@ from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
-from ..record.queries import checked_late, checks_first, has_effects, has_random, overwrites
+from ..record.queries import called_for_effects, checked_late, has_effects, has_random, overwrites, without_effects
 from . import ambient, differentiable, graphs, overlap
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
@@ -66,10 +67,10 @@ class Trace:
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
-        recursive, unrolled, draws, decisions, catches = {}, set(), False, set(), False
+        recursive, unrolled, draws, decisions, catches, refuted = {}, set(), False, set(), False, set()
         while True:
             try:
-                again = recursive, unrolled, draws, decisions, catches
+                again = recursive, unrolled, draws, decisions, catches, refuted
                 with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
                     return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except Drawn:
@@ -84,6 +85,8 @@ class Trace:
                 decisions.add(found.span)
             except Undecided:
                 decisions = None
+            except Refuted as found:
+                refuted.add(found.assumption)
             except Late as found:
                 for point in found.points:
                     del self.expected[point]
@@ -92,9 +95,10 @@ class Trace:
                     raise
                 catches = True
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, catches, python_calls):
+    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, catches, refuted, python_calls):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
+        staging.refuted = refuted
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = any(group is not None for dims in (unknown or {}).values() for group in dims.values())
         staging.has_fallback = self.is_trial
@@ -142,7 +146,7 @@ class Trace:
             changed = lists.changes(staging.objects.changed_outside(before))
             python_calls_.check(staging, python_function, changed)
             is_effect = staging.drawn or any(isinstance(place, Contents) for place in changed)
-            if staging.decisions and (is_effect or has_effects(staging.record.entry)):
+            if staging.decisions and (is_effect or not staging.is_replayable()):
                 raise Undecided
             if staging.caught and (is_effect or has_effects(staging.record.entry)):
                 raise staging.caught[0]
@@ -206,19 +210,23 @@ class Trace:
         self.plan = self.graph.compile(staging.callbacks, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
-        #: Whether a run that contradicts an assumption has no effects, so that Python can run the call instead.
-        self.may_run_in_python = checks_first(staging.record.entry, staging.assumptions)
+        late = checked_late(staging.record.entry, staging.assumptions, staging.undone)
+        #: Whether a run may contradict an assumption after effects, which Python must then not repeat.
+        self.replays = bool(late) and staging.is_replayable()
+        #: Whether Python can run a call that contradicts an assumption.
+        self.may_run_in_python = not late or self.replays
         #: Message of a check of an assumption from profiled calls -> its point. A run that fails such a check has no effect.
         self.points = staging.path.made
-        self.generators = Generators(staging, self.is_random) if self.points else None
-        #: Whether the state of the random number generator must be restored after a run that contradicts an assumption.
-        self.restores_random = self.is_random and bool(staging.assumptions) and self.may_run_in_python
+        #: The random number generators to restore after a run that contradicts an assumption.
+        self.generators = None
+        if self.points or staging.assumptions and self.may_run_in_python:
+            self.generators = Generators(staging, self.is_random)
         #: Whether Python can run the call again if a run raises an exception, because the run has had no effect.
         self.is_repeatable = not has_effects(staging.record.entry)
+        #: Whether the state of torch's generator must be restored after a run whose exception the user's code may catch.
+        self.restores_random = False
         if self.is_random and self.is_repeatable and any(map(spans.has_handlers, staging.objects.codes)):
-            self.restores_random = True
-        if self.restores_random and torch.cuda.is_available():
-            self.restores_random = self.may_run_in_python = False
+            self.restores_random = not torch.cuda.is_available()
         if self.is_trial and staging.assumptions and not self.may_run_in_python:
             message = "a run that contradicts an assumption after output or a call of Python could not be repeated"
             raise StagingError(f"{message}: {sorted(staging.assumptions)[0]}", span)
@@ -290,9 +298,13 @@ class Trace:
                 self._input(capture, leaves).requires_grad_()
         random = torch.get_rng_state() if self.restores_random else None
         numbers = self.generators.state() if self.generators is not None else None
+        effects = None
         try:
-            needed = differentiable.is_needed(tensors)
-            outputs = differentiable.run(self, tensors) if needed else self.plan.run(tensors)
+            if self.replays:
+                with python_calls_.continued() as effects:
+                    outputs = self._outputs(tensors)
+            else:
+                outputs = self._outputs(tensors)
         except OtherInput as error:
             self.is_spent = True
             error.trace = self
@@ -301,10 +313,11 @@ class Trace:
             if isinstance(error, AssertionError) and str(error) in self.points:
                 self._undo(leaves, numbers)
                 raise Assumed(str(error), self.points[str(error)]) from None
-            if self.may_run_in_python and isinstance(error, AssertionError) and str(error) in self.staging.assumptions:
-                if random is not None:
-                    torch.set_rng_state(random)
-                raise Assumed(str(error)) from None
+            if isinstance(error, AssertionError) and str(error) in self.staging.assumptions:
+                if not self.may_run_in_python:
+                    raise _contradicted(error) from None
+                self._undo(leaves, numbers)
+                raise Assumed(str(error), run=effects) from None
             if self.is_repeatable and (not self.is_random or random is not None) and is_caught(error):
                 if random is not None:
                     torch.set_rng_state(random)
@@ -322,6 +335,10 @@ class Trace:
         if self.only_returns:
             return self.result.value(outputs, outside)[0]
         return self._applied(outputs, outside)
+
+    def _outputs(self, tensors):
+        needed = differentiable.is_needed(tensors)
+        return differentiable.run(self, tensors) if needed else self.plan.run(tensors)
 
     def _applied(self, outputs, outside):
         """Applies the changes of a run. Returns its result."""
@@ -373,6 +390,21 @@ class Trace:
         return capture.current_value()
 
 
+def _contradicted(error):
+    """Returns the error for a run that contradicts an assumption after effects that cannot be undone."""
+    message = f"{error}, and this call contradicts it after effects, so Python cannot run the call instead"
+    return with_source_traceback(StagingError(f"{message}\n{REMEDY}", _span_of(error)), error.locations)
+
+
+def _span_of(error):
+    """Returns the span of the line that raised an error of a run; None if it has no line."""
+    locations = getattr(error, "locations", ())
+    return tuple(locations[0][1:]) if locations else None
+
+
+REMEDY = "help: move calls of Python, such as `ag.py_function` and collectives, behind this line"
+
+
 @contextmanager
 def trial():
     """In this block, a change that a trace cannot undo raises an error."""
@@ -381,22 +413,28 @@ def trial():
 
 
 def _probed(staging, flag):
-    """Computes a scalar of the trace for the arguments of this call, by running the graph that is recorded so far. None if
-    that is impossible: inside a region, or if the graph has effects. Random numbers are those that the run will draw."""
+    """Computes a scalar of the trace for the arguments of this call, by running the graph that is recorded so far, without
+    its effects. None if that is impossible: inside a region, or if the scalar depends on an effect. Random numbers are
+    those that the run will draw."""
     entry = staging.record.entry
-    if staging.record.region is not entry or has_effects(entry):
+    if staging.record.region is not entry:
         return None
-    if has_random(entry) and torch.cuda.is_available():
+    if has_random(entry) and (torch.cuda.is_available() or called_for_effects(entry)):  # an effect may seed the generator
         return None
-    if isinstance(flag, bool):
-        return flag
+    nodes = without_effects(entry, flag)
+    if nodes is None or isinstance(flag, bool):
+        return None if nodes is None else flag
     random = torch.get_rng_state()
     try:
         with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
-            compiled, exceptions, _ = graphs.graph(staging, [flag], [None])
+            compiled, exceptions = graphs.scalar_graph(staging, flag, nodes)
             plan = compiled.compile(staging.callbacks, exceptions)
             return plan.run([capture.current_value() for capture in staging.captures_in_order()])[0]
-    except Exception:  # this code raises here, as the run will
+    except Exception as error:  # this code raises here, as the run will
+        if isinstance(error, AssertionError) and str(error) in staging.assumptions:
+            assumption = str(error), _span_of(error)
+            if assumption not in staging.refuted:
+                raise Refuted(assumption) from None
         return None
     finally:
         torch.set_rng_state(random)

@@ -64,10 +64,11 @@ def _is_users(code):
     return not spans.is_converted_text(code.co_filename) and not code.co_filename.startswith(_HIDDEN)
 
 
-def with_source_traceback(error):
-    """Returns an error of a run, with a traceback of the user's lines that led to it."""
+def with_source_traceback(error, locations=None):
+    """Returns an error of a run, with a traceback of the user's lines that led to it. `locations` are those lines; None for
+    the locations of the error."""
     chain = None
-    for function, file, line, *_ in getattr(error, "locations", ()):
+    for function, file, line, *_ in getattr(error, "locations", ()) if locations is None else locations:
         entry = _entry_at(file, line, function.partition(".")[0])
         chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(chain)
