@@ -56,6 +56,8 @@ class CompiledRegion:
             return self._not_computed
 
     def _found_or_compiled(self, inputs):
+        if not self._pays(inputs):
+            return None
         with _COMPILING:
             if len(self._exact) > 1000:  # each is a kind of inputs of one of the variants
                 self._exact.clear()
@@ -72,6 +74,12 @@ class CompiledRegion:
                 return None
             self._variants.append(found)
             return found[1]
+
+    def _pays(self, inputs):
+        """Whether the region pays for the sizes of these inputs."""
+        pairs = [(n, size) for value, t in zip(self._region.inputs, inputs) for n, size in zip(value.type.shape, t.size())]
+        unknown = [size for known, size in pairs if not isinstance(known, int)]
+        return self._region.pays(max(unknown, default=1))
 
     def _refuse(self, reason):
         if reason not in self.refusals:
@@ -95,6 +103,9 @@ def _compiled(region, inputs):
     with _disable_current_modes(), torch.no_grad(), torch._C._DisableAutocast(), torch.random.fork_rng(devices=[]):
         fakes = []
         for index, (tensor, dimensions) in enumerate(zip(inputs, unknown)):
+            if not any(dimensions):  # torch would read the number of a tensor without dimensions if it had a source
+                fakes.append(mode.from_tensor(tensor, static_shapes=True))
+                continue
             dynamic = [DimDynamic.DYNAMIC if is_unknown else DimDynamic.STATIC for is_unknown in dimensions]
             context = StatelessSymbolicContext(dynamic_sizes=dynamic)
             fakes.append(mode.from_tensor(tensor, symbolic_context=context, source=LocalSource(f"t{index}")))

@@ -17,8 +17,9 @@ from .eligible import is_eligible, is_view, overload
 #: most of it in Inductor's wrapper. In that time libtorch computes 130,000 elements of sums and products; smaller regions do not
 #: pay. (One thread; 4 operators on 32,768 elements take 14 µs with and without Inductor, 12 operators 14 and 47 µs.)
 MIN_ELEMENTS = 131_072
-#: The assumed size of a dimension that is known only when the graph runs.
-UNKNOWN_SIZE = 64
+#: The assumed size of a dimension that is known only when the graph runs: such a region may pay. When the graph runs, each kind
+#: of inputs is tested with its sizes.
+UNKNOWN_SIZE = 65_536
 #: The fewest of these operators: with one, there is nothing to fuse.
 MIN_FUSED = 2
 #: Larger regions are split: Inductor needs more than a minute for a thousand operators.
@@ -63,11 +64,10 @@ class Region:
                 found.insert(0, node)
         return found
 
-    @property
-    def pays(self):
-        """Whether the compiled region is expected to be faster than its nodes."""
+    def pays(self, unknown_size=UNKNOWN_SIZE):
+        """Whether the compiled region is expected to be faster than its nodes, if unknown dimensions have this size."""
         fused = [node for node in self.nodes if _is_fused(node)]
-        elements = sum(_elements(output.type) for node in fused for output in node.outputs)
+        elements = sum(_elements(output.type, unknown_size) for node in fused for output in node.outputs)
         return len(fused) >= MIN_FUSED and elements >= MIN_ELEMENTS
 
     @property
@@ -113,7 +113,7 @@ class Line:
             inside = set(map(id, self._group))
             used = {output for node in self._group for output in node.outputs if self._uses.get(output, set()) - inside}
             region = Region(self._group, used)
-            if region.pays:
+            if region.pays():
                 self.items.append(region)
                 self.items += region.views
             else:
@@ -157,11 +157,11 @@ def _is_fused(node):
     return torch.Tag.pointwise in operator.tags or bool(_read(node)) and not is_view(node) and operator.overloadpacket not in _COPIES
 
 
-def _elements(type):
+def _elements(type, unknown_size):
     if not isinstance(type, Tensor):
         return 0
     count = 1
     for size in type.shape:
-        count *= size if isinstance(size, int) else UNKNOWN_SIZE
+        count *= size if isinstance(size, int) else unknown_size
     return count
 
