@@ -22,15 +22,15 @@ from ...errors import AutographError
 from ..graph import BOOL, FLOAT, INT, STR, List, Tensor, Value, values
 from ..refusals import refuse
 from . import numbers
-from .structure import Stacked, join, part_count, split
+from .bounded import BoundedLists, growth
+from .structure import Bounded, Stacked, join, part_count, split
 
 _NUMBERS = (BOOL, INT, FLOAT)
 _CHANGES = "a tensor or a list changes its size in a loop"
 _DIFFERENT = "the branches end with lists of different lengths, or with different strings"
-_GROWS = "a list grows in a loop whose number of iterations is known only when the program runs"
 
 
-class ControlFlow:
+class ControlFlow(BoundedLists):
     """The nodes for conditions and loops."""
 
     def _if(self, node, condition):
@@ -84,7 +84,7 @@ class ControlFlow:
         body, *tests = node.regions
         bounds = [self.value(bound) for bound in (start, stop, step)]
         appended = appended_lists(body) if not tests else {}
-        if appended:
+        if appended and all(isinstance(bound, (int, torch.SymInt)) for bound in bounds) and len(appended) == len(growth(body, 1)):
             self.scan(node, starts, body, bounds, appended)
         else:
             self.loop(node, starts, tests, body, bounds)
@@ -94,11 +94,13 @@ class ControlFlow:
     def loop(self, node, starts, tests, body, bounds=None):
         """A loop while all tests are true, and while its index is between bounds if it has some."""
         outside = Operands(self, node.regions)
+        rooms = {} if bounds is None else self.rooms(node, starts, body, bounds)
         if bounds is not None:
             bounds = [numbers.as_tensor(bound, INT) for bound in bounds]
             places = [outside.place(bound) for bound in bounds]
         outside.keep_one()
-        carried = [self.carried(start, output.type, are_rows=True) for start, output in zip(starts, node.outputs)]
+        pairs = enumerate(zip(starts, node.outputs))
+        carried = [rooms.get(place) or self.carried(start, output.type, are_rows=True) for place, (start, output) in pairs]
         tensors, structure = split(carried)
         tensors = [_contiguous(tensor) for tensor in (tensors if bounds is None else [bounds[0], *tensors])]
         first = 0 if bounds is None else 1
@@ -130,6 +132,7 @@ class ControlFlow:
                 if self.has_ended:
                     return self.owned(own)
                 results = [self.carried(result, output.type, are_rows=True) for result, output in zip(body.results, node.outputs)]
+                results = list(map(_with_room_of, join(own[first:], structure), results))
                 nexts, new = split(results)
                 if new != structure:
                     refuse(_CHANGES, self.format, node.span)
@@ -141,12 +144,24 @@ class ControlFlow:
 
         arguments = test, run, tuple(tensors), tuple(outside.tensors)
         found = self.higher_order(node, torch.ops.higher_order.while_loop, *arguments)
-        self.define(node, *join(found[first:], structure))
+        ends = list(join(found[first:], structure))
+        for place in rooms:
+            if not isinstance(self.value(starts[place]), Bounded):
+                ends[place] = self.exact(ends[place])
+        self.define(node, *ends)
+
+    def rooms(self, node, starts, body, bounds):
+        """The lists that grow in a loop, by their positions, with room for all items."""
+        found = {}
+        for place, (_, most) in growth(body, 1).items():
+            count = self.iterations(bounds) * most if not isinstance(self.value(starts[place]), Bounded) else 0
+            room = self.room(starts[place], node.outputs[place].type.element, count)
+            if room is not None:
+                found[place] = room
+        return found
 
     def scan(self, node, starts, body, bounds, appended):
         """A loop that appends to lists once in each iteration."""
-        if not all(isinstance(bound, (int, torch.SymInt)) for bound in bounds):
-            refuse(_GROWS, self.format, node.span)
         indexes = torch.arange(*bounds, dtype=torch.int64)
         lists = [self.items(start, node) if index in appended else None for index, start in enumerate(starts)]
         if isinstance(indexes.size(0), int) and indexes.size(0) == 0:
@@ -340,6 +355,13 @@ def _has_same_shape(before, after):
         return False
     shapes = importlib.import_module("torch.fx.experimental.symbolic_shapes")  # imports sympy, which takes long
     return all(shapes.statically_known_true(one == other) for one, other in zip(before.shape, after.shape))
+
+
+def _with_room_of(before, after):
+    """A list with a size that torch knows to be that of the iteration before: the results of a `cond` have sizes of their own."""
+    if not isinstance(before, Bounded) or not isinstance(after, Bounded) or isinstance(before.rows.size(0), int):
+        return after
+    return Bounded(torch.index_select(after.rows, 0, torch.arange(before.rows.size(0))), after.length)
 
 
 def _values(operands):

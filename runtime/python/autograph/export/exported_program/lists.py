@@ -5,7 +5,7 @@ import torch
 from ..graph import BOOL, FLOAT, INT, NONE, List, Tensor, Tuple, type_of
 from ..refusals import refuse
 from . import numbers, operators
-from .structure import Stacked
+from .structure import Bounded, Stacked
 
 
 class Lists:
@@ -39,10 +39,16 @@ class Lists:
 
     def _list_len(self, node, operand):
         found = self.value(operand)
+        if isinstance(found, Bounded):
+            self.define(node, found.length)
+            return
         self.define(node, found.rows.size(0) if isinstance(found, Stacked) else len(found))
 
     def _list_get(self, node, operand, index):
         found, index = self.value(operand), self.value(index)
+        if isinstance(found, Bounded):
+            self.define(node, torch.index_select(found.rows, 0, self.place(found, index)).squeeze(0))
+            return
         if not isinstance(found, Stacked) and isinstance(index, int):
             element = type_of(operand).element
             self.define(node, found[index] if self.has_index(found, index) else self.missing(element, node))
@@ -56,6 +62,11 @@ class Lists:
     def _list_set(self, node, operand, index, item):
         element = node.outputs[0].type.element
         found, index, item = self.value(operand), self.value(index), self.converted(item, element)
+        if isinstance(found, Bounded):
+            item = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
+            row = item.expand(found.rows.shape[1:]).unsqueeze(0)
+            self.define(node, Bounded(torch.index_copy(found.rows, 0, self.place(found, index), row), found.length))
+            return
         if not isinstance(found, Stacked) and isinstance(index, int):
             found = list(found)
             if self.has_index(found, index):
@@ -82,7 +93,9 @@ class Lists:
     def _list_append(self, node, operand, item):
         element = node.outputs[0].type.element
         item = self.converted(item, element)
-        if self.has_unknown_length(operand):
+        if isinstance(self.value(operand), Bounded):
+            self.define(node, self.appended(self.value(operand), item, element))
+        elif self.has_unknown_length(operand):
             rows = self.value(operand).rows
             item = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
             self.define(node, Stacked(torch.cat([rows, item.unsqueeze(0)])))
@@ -114,6 +127,8 @@ class Lists:
     def items(self, operand, node):
         """The elements of a list, as a new Python list."""
         found = self.value(operand)
+        if isinstance(found, Bounded):
+            refuse("the length of a list is known only when the program runs", self.format, node.span)
         if not isinstance(found, Stacked):
             return list(found)
         if not isinstance(found.rows.size(0), int):
@@ -141,6 +156,7 @@ class Lists:
 
     def stacked(self, found, element, node):
         """A list as the rows of a tensor."""
+        found = self.exact(found)
         rows = found if isinstance(found, Stacked) else self.rows(found, element)
         if rows is None:
             reason = "an index of a list whose elements have different shapes is known only when the program runs"
