@@ -87,6 +87,85 @@ def test_a_loop_that_appends_to_a_list_is_a_scan():
     compare(program, (x, t(1.0, 2.0, 3.0)))
 
 
+COUNTS = (3, 1, 6, 0)
+
+
+def appends_in_each_iteration(x, n):
+    found = []
+    for i in range(n):
+        found.append(x * i)
+    return torch.cat([torch.cat(found), x]).sum(), len(found)
+
+
+def appends_below_a_condition(x, n):
+    found = [x]
+    for _ in range(n):
+        x = (x * 1.1).sin()
+        if x.sum() > 0:
+            found.append(x)
+    return torch.stack(found).sum(0), len(found), found[-1]
+
+
+def appends_until_a_break(x, n):
+    found = []
+    for _ in range(20):
+        if x.sum() > n:
+            break
+        x = x + 1
+        found.append(x)
+        found.append(found[0] + len(found))
+        found[-1] = found[len(found) - 2] * 2
+    return x, len(found)
+
+
+def appends_numbers_in_nested_loops(x, n):
+    found = [0.0]
+    for i in range(n):
+        for j in range(3):
+            if x.sum() * j > i:
+                found.append(found[-1] + j)
+    return x * found[len(found) - 1], len(found)
+
+
+@pytest.mark.parametrize(
+    "program", [appends_below_a_condition, appends_until_a_break, appends_numbers_in_nested_loops], ids=lambda f: f.__name__
+)
+def test_lists_that_grow_in_a_loop_over_a_number_of_the_graph(program):
+    compare(program, *((x, torch.tensor(n)) for n in COUNTS for x in (t(1.0, -0.5), t(-1.0, 0.5))))
+
+
+def test_a_list_that_is_empty_after_no_iterations():
+    program = exported_function(appends_in_each_iteration, t(1.0, 2.0), torch.tensor(3))
+    for n in (3, 1, 6):
+        arguments = t(1.0, 2.0), torch.tensor(n)
+        assert_equal(exported.numbers_like(program(*arguments), found := appends_in_each_iteration(*arguments)), found)
+    with pytest.raises(RuntimeError, match="list of tensors is empty"):
+        program(t(1.0, 2.0), torch.tensor(0))
+
+
+def test_an_index_beyond_a_list_that_grows():
+    def program(x, n):
+        found, last = [x], x
+        for i in range(n):
+            if i != 4:
+                found.append(x * i)
+            last = found[i]
+        return last
+
+    compare(program, *((t(1.0), torch.tensor(n)) for n in (3, 0, 5)))
+    with pytest.raises(RuntimeError, match="out of range"):
+        exported_function(_beyond, t(1.0), torch.tensor(2))(t(1.0), torch.tensor(5))
+
+
+def _beyond(x, n):
+    found, last = [x], x
+    for i in range(n):
+        if i < 2:
+            found.append(x)
+        last = found[i]
+    return last
+
+
 def test_a_list_whose_length_depends_on_a_condition():
     def program(x):
         found = [x, x * 2]
