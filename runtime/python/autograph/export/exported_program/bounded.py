@@ -23,7 +23,7 @@ def growth(body, offset, iterations=lambda node: None):
     for place, (param, result) in enumerate(zip(body.params[offset:], body.results)):
         if isinstance(param.type, List) and isinstance(result, Value):
             change = _Changes(param, iterations).of(body, result)
-            if change is not None and change[1] > 0:
+            if change is not None and change != (0, 0):
                 found[place] = change
     return found
 
@@ -42,7 +42,7 @@ class _Changes:
 
     def visit(self, node):
         if node.op in _CHANGES:
-            self.shift(node.outputs[0], node.operands[0], _CHANGES[node.op])
+            self.shift(node.outputs[0], node.operands[0], *_CHANGES[node.op])
         elif node.op == "if":
             ends = [[self.of(region, result) if isinstance(result, Value) else None for result in region.results] for region in node.regions]
             for output, *changes in zip(node.outputs, *ends):
@@ -52,10 +52,10 @@ class _Changes:
         elif node.op == "for":
             self.loop(node)
 
-    def shift(self, output, operand, count):
+    def shift(self, output, operand, least, most):
         if isinstance(operand, Value) and operand in self.known:
             low, high = self.known[operand]
-            self.known[output] = low + count, high + count
+            self.known[output] = low + least, high + most
 
     def loop(self, node):
         """A loop inside. The number of its iterations has to be known."""
@@ -69,12 +69,13 @@ class _Changes:
             change = _Changes(body.params[place + 1], self.iterations).of(body, body.results[place])
             if change == (0, 0):
                 self.known[output] = low, high
-            elif change is not None and count is not None and change[0] >= 0:
-                self.known[output] = low + (0 if tests else count * change[0]), high + count * change[1]
+            elif change is not None and count is not None:
+                least = min(0, count * change[0]) if tests else count * change[0]
+                self.known[output] = low + least, high + count * change[1]
 
 
-#: How many items an operation adds to its operand. An item that is taken out makes no room for others.
-_CHANGES = {"list.append": 1, "list.insert": 1, "list.set": 0}
+#: How many items an operation adds to its operand, at least and at most. An item that is taken out makes no room for others.
+_CHANGES = {"list.append": (1, 1), "list.insert": (1, 1), "list.set": (0, 0), "list.pop": (-1, 0)}
 
 
 def _raises(region):
@@ -123,6 +124,24 @@ class BoundedLists:
         rows = torch.index_copy(found.rows, 0, found.length.reshape(1), item.to(found.rows.dtype).unsqueeze(0))
         self.fresh[id(rows)] = rows
         return Bounded(rows, found.length + 1)
+
+    def inserted(self, found, index, item, element):
+        """A list with one more item. An index that is out of range is that of an end of the list."""
+        index = numbers.as_tensor(index, INT)
+        index = torch.where(index < 0, index + found.length, index).clamp(min=0)
+        index = torch.where(index > found.length, found.length, index)
+        places = torch.arange(found.rows.size(0))
+        rows = torch.index_select(found.rows, 0, torch.where(places > index, places - 1, places))
+        item = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
+        return Bounded(torch.index_copy(rows, 0, index.reshape(1), item.unsqueeze(0)), found.length + 1)
+
+    def popped(self, found, index):
+        """A list without an item, and the item."""
+        index = self.place(found, index, "pop index out of range")
+        places = torch.arange(found.rows.size(0))
+        after = torch.where(places >= index, places + 1, places)
+        rows = torch.index_select(found.rows, 0, torch.where(after == found.rows.size(0), places, after))
+        return Bounded(rows, found.length - 1), torch.index_select(found.rows, 0, index).squeeze(0)
 
     def place(self, found, index, message="list index out of range"):
         """An index of a list, from the beginning, as a tensor with one element. The program raises an exception if there is

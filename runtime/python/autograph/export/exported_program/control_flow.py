@@ -22,11 +22,14 @@ from ...errors import AutographError
 from ..graph import BOOL, FLOAT, INT, STR, List, Tensor, Value, values
 from ..refusals import refuse
 from . import numbers
-from .bounded import BoundedLists, growth
+from .bounded import BoundedLists, growth, size_of
+from .counting import counting_loop
+from .free_values import free_values
 from .structure import Bounded, Stacked, join, part_count, split
 
 _NUMBERS = (BOOL, INT, FLOAT)
 _CHANGES = "a tensor or a list changes its size in a loop"
+_DEPENDS = "a list grows in a loop, and how often the loop runs depends on the list"
 _DIFFERENT = "the branches end with lists of different lengths, or with different strings"
 
 
@@ -94,7 +97,7 @@ class ControlFlow(BoundedLists):
     def loop(self, node, starts, tests, body, bounds=None):
         """A loop while all tests are true, and while its index is between bounds if it has some."""
         outside = Operands(self, node.regions)
-        rooms = {} if bounds is None else self.rooms(node, starts, body, bounds)
+        rooms = self.rooms(node, starts, body, bounds)
         if bounds is not None:
             bounds = [numbers.as_tensor(bound, INT) for bound in bounds]
             places = [outside.place(bound) for bound in bounds]
@@ -152,13 +155,21 @@ class ControlFlow(BoundedLists):
 
     def rooms(self, node, starts, body, bounds):
         """The lists that grow in a loop, by their positions, with room for all items."""
-        found = {}
-        for place, (_, most) in growth(body, 1).items():
-            count = self.iterations(bounds) * most if not isinstance(self.value(starts[place]), Bounded) else 0
-            room = self.room(starts[place], node.outputs[place].type.element, count)
-            if room is not None:
-                found[place] = room
-        return found
+        changes = growth(body, 0 if bounds is None else 1)
+        new = [place for place in changes if not isinstance(self.value(starts[place]), Bounded)]
+        count = 0
+        if any(changes[place][1] for place in new):
+            count = self.counted(node, changes.keys()) if bounds is None else self.iterations(bounds)
+        rooms = {place: self.room(starts[place], node.outputs[place].type.element, count * changes[place][1]) for place in changes}
+        return {place: room for place, room in rooms.items() if room is not None}
+
+    def counted(self, node, lists):
+        """The number of iterations of a `while` loop, which a loop before it computes."""
+        counting = counting_loop(node, set(lists))
+        if counting is None:
+            refuse(_DEPENDS, self.format, node.span)
+        self.visit(counting)
+        return size_of(self.value(counting.outputs[-1]))
 
     def scan(self, node, starts, body, bounds, appended):
         """A loop that appends to lists once in each iteration."""
@@ -291,25 +302,6 @@ class Operands:
     def names(self, tensors):
         """The values inside of the regions, given the operands there."""
         return {value: join([tensors[place] for place in places], tree) for value, (places, tree) in self._trees.items()}
-
-
-def free_values(regions):
-    """The values that regions read from outside, in the order of their use."""
-    found, defined = {}, set()
-
-    def visit(region):
-        defined.update(region.params)
-        for node in region.nodes:
-            for operand in node.operands:
-                found.update((value, None) for value in values(operand) if value not in defined)
-            for inner in node.regions:
-                visit(inner)
-            defined.update(node.outputs)
-        found.update((value, None) for result in region.results for value in values(result) if value not in defined)
-
-    for region in regions:
-        visit(region)
-    return list(found)
 
 
 def appended_lists(body):

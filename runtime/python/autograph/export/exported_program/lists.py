@@ -103,11 +103,22 @@ class Lists:
             self.define(node, [*self.items(operand, node), item])
 
     def _list_insert(self, node, operand, index, item):
+        element, found = node.outputs[0].type.element, self.value(operand)
+        if isinstance(found, Bounded):
+            self.define(node, self.inserted(found, self.value(index), self.converted(item, element), element))
+            return
+        if self.has_unknown_length(operand):
+            found = self.inserted(self.room(operand, element, 1), self.value(index), self.converted(item, element), element)
+            self.define(node, Stacked(found.rows))
+            return
         found = self.items(operand, node)
         found.insert(self.known(index, node, "an index"), self.converted(item, node.outputs[0].type.element))
         self.define(node, found)
 
     def _list_pop(self, node, operand, index):
+        if isinstance(self.value(operand), Bounded):
+            self.define(node, *self.popped(self.value(operand), self.value(index)))
+            return
         index = self.known(index, node, "an index of `pop`")
         if self.has_unknown_length(operand) and index == -1:
             rows = self.value(operand).rows
