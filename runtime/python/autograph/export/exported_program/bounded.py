@@ -15,14 +15,14 @@ from . import numbers
 from .structure import Bounded, Stacked
 
 
-def growth(body, offset, iterations=lambda node: None):
+def growth(body, offset):
     """Position -> (least, most) items by which an iteration changes the length of each list that a loop carries and may make
     longer. A list that may become another one, or whose growth is unknown, is not in it. The parameters of the body after the
     first `offset` are the lists and other values that it carries."""
     found = {}
     for place, (param, result) in enumerate(zip(body.params[offset:], body.results)):
         if isinstance(param.type, List) and isinstance(result, Value):
-            change = _Changes(param, iterations).of(body, result)
+            change = _Changes(param).of(body, result)
             if change is not None and change != (0, 0):
                 found[place] = change
     return found
@@ -31,8 +31,8 @@ def growth(body, offset, iterations=lambda node: None):
 class _Changes:
     """How much longer values are than a list that a loop carries."""
 
-    def __init__(self, param, iterations):
-        self.known, self.iterations = {param: (0, 0)}, iterations
+    def __init__(self, param):
+        self.known, self.lengths = {param: (0, 0)}, {}
 
     def of(self, region, value):
         """(least, most) for a value that a region, or one around it, defines; None if it is not derived from the list."""
@@ -43,6 +43,13 @@ class _Changes:
     def visit(self, node):
         if node.op in _CHANGES:
             self.shift(node.outputs[0], node.operands[0], *_CHANGES[node.op])
+        elif node.op == "list.new":
+            self.lengths[node.outputs[0]] = len(node.operands)
+        elif node.op == "list.concat":
+            left, right = node.operands
+            count = len(right) if isinstance(right, list) else self.lengths.get(right)
+            if count is not None:
+                self.shift(node.outputs[0], left, count, count)
         elif node.op == "if":
             ends = [[self.of(region, result) if isinstance(result, Value) else None for result in region.results] for region in node.regions]
             for output, *changes in zip(node.outputs, *ends):
@@ -66,7 +73,7 @@ class _Changes:
             if not isinstance(start, Value) or start not in self.known or not isinstance(body.results[place], Value):
                 continue
             low, high = self.known[start]
-            change = _Changes(body.params[place + 1], self.iterations).of(body, body.results[place])
+            change = _Changes(body.params[place + 1]).of(body, body.results[place])
             if change == (0, 0):
                 self.known[output] = low, high
             elif change is not None and count is not None:

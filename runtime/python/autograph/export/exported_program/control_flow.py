@@ -351,9 +351,12 @@ def _has_same_shape(before, after):
 
 def _with_room_of(before, after):
     """A list with a size that torch knows to be that of the iteration before: the results of a `cond` have sizes of their own."""
-    if not isinstance(before, Bounded) or not isinstance(after, Bounded) or isinstance(before.rows.size(0), int):
+    if not isinstance(before, (Bounded, Stacked)) or type(before) is not type(after) or isinstance(before.rows.size(0), int):
         return after
-    return Bounded(torch.index_select(after.rows, 0, torch.arange(before.rows.size(0))), after.length)
+    if isinstance(before, Bounded):
+        return Bounded(torch.index_select(after.rows, 0, torch.arange(before.rows.size(0))), after.length)
+    torch._check(after.rows.size(0) == before.rows.size(0))
+    return Stacked(torch.index_select(after.rows, 0, torch.arange(before.rows.size(0))))
 
 
 def _values(operands):

@@ -79,11 +79,20 @@ class Lists:
         self.define(node, Stacked(torch.index_copy(rows, 0, operators.position(index, rows.size(0)), row)))
 
     def _list_slice(self, node, operand, *bounds):
+        if all(bound is None for bound in bounds):
+            self.define(node, self.value(operand))
+            return
         found = self.items(operand, node)
         bounds = [None if bound is None else self.known(bound, node, "a bound of a slice") for bound in bounds]
         self.define(node, found[slice(*bounds)])
 
     def _list_concat(self, node, left, right):
+        if isinstance(self.value(left), Bounded):
+            element, found = node.outputs[0].type.element, self.value(left)
+            for item in self.items(right, node):
+                found = self.appended(found, item, element)
+            self.define(node, found)
+            return
         if self.has_unknown_length(left) or self.has_unknown_length(right):
             lists = [self.stacked(self.value(operand), type_of(operand).element, node).rows for operand in (left, right)]
             self.define(node, Stacked(torch.cat(lists)))
