@@ -233,7 +233,7 @@ class ControlFlow(BoundedLists):
         return self.numbered(value, type, are_rows)
 
     def numbered(self, value, type, are_rows=False):
-        if value is None and (type in _NUMBERS or isinstance(type, Tensor) and type.shape is not None):
+        if value is None and (type in _NUMBERS or isinstance(type, List) or isinstance(type, Tensor) and type.shape is not None):
             value = self.empty(type)  # nothing reads the value on this path
         if type in _NUMBERS:
             return numbers.as_tensor(value, type)

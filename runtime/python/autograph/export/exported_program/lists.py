@@ -82,6 +82,10 @@ class Lists:
         if all(bound is None for bound in bounds):
             self.define(node, self.value(operand))
             return
+        if self.has_unknown_length(operand) and all(bound is None or isinstance(bound, int) for bound in bounds[:2]):
+            if bounds[2:] in ((), (None,), (1,)):
+                self.define(node, Stacked(self.value(operand).rows[slice(*bounds[:2])]))
+                return
         found = self.items(operand, node)
         bounds = [None if bound is None else self.known(bound, node, "a bound of a slice") for bound in bounds]
         self.define(node, found[slice(*bounds)])
@@ -127,6 +131,12 @@ class Lists:
     def _list_pop(self, node, operand, index):
         if isinstance(self.value(operand), Bounded):
             self.define(node, *self.popped(self.value(operand), self.value(index)))
+            return
+        if self.has_unknown_length(operand) and self.value(index) != -1:
+            rows = self.value(operand).rows
+            all_rows = Bounded(rows, torch.scalar_tensor(rows.size(0), dtype=torch.int64))
+            rest, item = self.popped(all_rows, self.value(index))
+            self.define(node, Stacked(rest.rows[:-1]), item)
             return
         index = self.known(index, node, "an index of `pop`")
         if self.has_unknown_length(operand) and index == -1:
