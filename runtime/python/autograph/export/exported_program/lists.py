@@ -5,6 +5,7 @@ import torch
 from ..graph import BOOL, FLOAT, INT, NONE, List, Tensor, Tuple, type_of
 from ..refusals import refuse
 from . import numbers, operators
+from .bounded import size_of
 from .structure import Bounded, Stacked
 
 
@@ -24,6 +25,12 @@ class Lists:
     def _list_filled(self, node, length, item):
         element = node.outputs[0].type.element
         item = self.empty(element) if type_of(item) == NONE and isinstance(element, Tensor) else self.converted(item, element)
+        count = self.value(length)
+        if not isinstance(count, int) and (element in (BOOL, INT, FLOAT) or isinstance(item, torch.Tensor)):
+            row = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
+            size = count if isinstance(count, torch.SymInt) else size_of(count.clamp(min=0))
+            self.define(node, Stacked(row.expand(size, *row.shape).clone()))
+            return
         self.define(node, [item] * self.known(length, node, "the length of a list"))
 
     def empty(self, type):

@@ -28,6 +28,8 @@ def write(trace, arguments, program=Program):
     name = Names(_RESERVED).new
     attributes, parameters = outside.inputs(trace, graph.entry, name)
     module = Module(program, trace, graph, attributes, parameters, outside.changed(trace, attributes, name, program.format))
+    if any(parameter.capture.path not in arguments for parameter in parameters):
+        refuse("an argument is a tree of objects, whose attributes are inputs of the graph", program.format, trace.span)
     examples = tuple(_example(arguments[parameter.capture.path], parameter.value.type) for parameter in parameters)
     sizes = tuple(_sizes(parameter.value.type) for parameter in parameters)
     try:
