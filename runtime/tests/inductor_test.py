@@ -325,12 +325,25 @@ def test_small_regions_are_left_to_the_plan(monkeypatch):
     def program(x):
         return (x * 2).tanh()
 
-    monkeypatch.setattr(regions, "MIN_ELEMENTS", 131_072)
+    monkeypatch.setattr(regions, "MIN_ELEMENTS", 98_304)
     found = staged(program)
     found(torch.randn(100))
     assert found.regions == []
-    found(torch.randn(65_536))
+    found(torch.randn(65_536))  # 65,536 elements inside
+    assert [region.variants for region in found.regions] in ([], [0])
+    found(torch.randn(131_072))
     assert len(found.regions) == 1 and found.regions[0].variants == 1
+
+
+def test_operators_that_share_no_results_are_not_one_region():
+    def program(x, y, total):
+        total = total + x
+        return total, (y * 2).tanh(), y + 1, (x * 3).sin()
+
+    found = assert_same(program, (torch.randn(4), torch.randn(4), torch.randn(4)))
+    assert [region.operators for region in found.regions] == [
+        ["aten.mul.Tensor", "aten.tanh.default"], ["aten.mul.Tensor", "aten.sin.default"],
+    ]  # fmt: skip
 
 
 def test_option_is_validated_copied_and_pickled():

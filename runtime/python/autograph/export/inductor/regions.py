@@ -13,15 +13,13 @@ import torch
 from ..graph import Tensor, values
 from .eligible import is_eligible, is_view, overload
 
-#: The fewest elements in the results of the operators of a region that Inductor fuses. A call of a compiled region takes 12 µs,
-#: most of it in Inductor's wrapper. In that time libtorch computes 130,000 elements of sums and products; smaller regions do not
-#: pay. (One thread; 4 operators on 32,768 elements take 14 µs with and without Inductor, 12 operators 14 and 47 µs.)
-MIN_ELEMENTS = 131_072
+#: The fewest elements of results inside of a region, which its compiled code does not write to memory. A call of a compiled
+#: region takes 12 µs, most of it in Inductor's wrapper. With fewer elements, it saves less. (One thread: 4 operators on 32,768
+#: elements take 14 µs with and without Inductor, 12 operators 14 and 47 µs.)
+MIN_ELEMENTS = 98_304
 #: The assumed size of a dimension that is known only when the graph runs: such a region may pay. When the graph runs, each kind
 #: of inputs is tested with its sizes.
-UNKNOWN_SIZE = 65_536
-#: The fewest of these operators: with one, there is nothing to fuse.
-MIN_FUSED = 2
+UNKNOWN_SIZE = 1_048_576
 #: Larger regions are split: Inductor needs more than a minute for a thousand operators.
 MAX_OPERATORS = 400
 
@@ -66,9 +64,9 @@ class Region:
 
     def pays(self, unknown_size=UNKNOWN_SIZE):
         """Whether the compiled region is expected to be faster than its nodes, if unknown dimensions have this size."""
-        fused = [node for node in self.nodes if _is_fused(node)]
-        elements = sum(_elements(output.type, unknown_size) for node in fused for output in node.outputs)
-        return len(fused) >= MIN_FUSED and elements >= MIN_ELEMENTS
+        fused = [output for node in self.nodes if _is_fused(node) for output in node.outputs]
+        inside = [_elements(output.type, unknown_size) for output in fused if output not in self.results]
+        return bool(inside) and sum(inside) >= MIN_ELEMENTS
 
     @property
     def lines(self):
@@ -109,17 +107,39 @@ class Line:
                 self.items.append(node)
 
     def _close(self):
-        if self._group:
-            inside = set(map(id, self._group))
-            used = {output for node in self._group for output in node.outputs if self._uses.get(output, set()) - inside}
-            region = Region(self._group, used)
+        for nodes in connected(self._group):
+            inside = set(map(id, nodes))
+            used = {output for node in nodes for output in node.outputs if self._uses.get(output, set()) - inside}
+            region = Region(nodes, used)
             if region.pays():
                 self.items.append(region)
                 self.items += region.views
             else:
-                self.items += self._group
+                self.items += nodes
         self.items += self._after
         self._group, self._after, self._defined = [], [], set()
+
+
+def connected(nodes):
+    """The nodes in groups that share no results: there is nothing to fuse across groups, and a sum to which a loop adds
+    (`total = total + x`) is faster in place, in the plan."""
+    parent = list(range(len(nodes)))
+
+    def root(place):
+        while parent[place] != place:
+            parent[place] = place = parent[parent[place]]
+        return place
+
+    defined = {}
+    for place, node in enumerate(nodes):
+        for value in _read(node):
+            if value in defined:
+                parent[root(place)] = root(defined[value])
+        defined.update((output, place) for output in node.outputs)
+    groups = {}
+    for place, node in enumerate(nodes):
+        groups.setdefault(root(place), []).append(node)
+    return list(groups.values())
 
 
 def _uses(body):
