@@ -51,13 +51,16 @@ class _Changes:
             if count is not None:
                 self.shift(node.outputs[0], left, count, count)
         elif node.op == "if":
-            ends = [[self.of(region, result) if isinstance(result, Value) else None for result in region.results] for region in node.regions]
-            for output, *changes in zip(node.outputs, *ends):
+            for output, *changes in zip(node.outputs, *map(self.ends, node.regions)):
                 changes = [c for c, region in zip(changes, node.regions) if not _raises(region)]
                 if changes and None not in changes:
                     self.known[output] = min(low for low, _ in changes), max(high for _, high in changes)
         elif node.op == "for":
             self.loop(node)
+
+    def ends(self, region):
+        """How much longer each result of a branch is than the list."""
+        return [self.of(region, result) if isinstance(result, Value) else None for result in region.results]
 
     def shift(self, output, operand, least, most):
         if isinstance(operand, Value) and operand in self.known:
