@@ -418,6 +418,18 @@ def test_a_list_that_decides_how_often_it_grows_is_refused_at_its_line():
     assert "how often the loop runs depends on the list" in message and "while len(found) < n:" in message
 
 
+def test_a_list_that_grows_as_often_as_random_numbers_say_is_refused_at_its_line():
+    def program(x):
+        found = [x]
+        while x < 3:
+            x = x + torch.rand(())
+            found.append(x)
+        return torch.stack(found)
+
+    message = refusal(program, torch.tensor(1.0))
+    assert "or on random numbers" in message and "while x < 3:" in message
+
+
 def test_a_list_of_tuples_that_grows_is_refused_at_its_line():
     def program(x, n):
         found = [(x, x)]

@@ -9,8 +9,11 @@ The loop that counts has only what the condition depends on, and the checks: not
 
 import itertools
 
+import torch
+
 from ..graph import INT, Node, Region, Value, values
 from .free_values import free_values
+from .operators import overload
 
 _NUMBERS = itertools.count(1)
 _CHECKS = ("assert", "raise")
@@ -18,7 +21,7 @@ _CHECKS = ("assert", "raise")
 
 def counting_loop(node, lists):
     """A `while` node whose last output is the number of iterations of this one; None if that depends on one of the lists that
-    grow. `lists` are their positions."""
+    grow, or on random numbers, which would be drawn twice. `lists` are the positions of these lists."""
     condition, body = node.regions
     wanted = set()
     while True:
@@ -29,7 +32,7 @@ def counting_loop(node, lists):
         if found <= wanted:
             break
         wanted |= found
-    if wanted & lists:
+    if wanted & lists or any(map(_draws, [*tests, *steps])):
         return None
     before, inside, after, output = (_new(INT) for _ in range(4))
     step = Node("scalar.add", None, [inside, 1], [after], [], node.span, node.grad)
@@ -70,6 +73,12 @@ def _pruned_node(node, live):
 
 def _has_check(region):
     return any(node.op in _CHECKS or any(map(_has_check, node.regions)) for node in region.nodes)
+
+
+def _draws(node):
+    if node.op.startswith("aten.") and torch.Tag.nondeterministic_seeded in overload(node.op).tags:
+        return True
+    return any(_draws(inner) for region in node.regions for inner in region.nodes)
 
 
 def _new(type):
