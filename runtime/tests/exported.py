@@ -3,7 +3,8 @@ compared with eager Python.
 
     python exported.py FORMAT [PROGRAMS [SUITE...]]      # a table of README.md, as Markdown
 
-Formats: torchscript, exported_program, onnx. Suites: random, gradients, state, workloads, examples.
+Formats: torchscript, exported_program, onnx; and inductor, for functions with `compile="inductor"`, whose regions are compiled
+whatever their sizes, and which run in this process. Suites: random, gradients, state, workloads, examples (not for inductor).
 """
 
 import collections
@@ -22,6 +23,7 @@ from torch.utils import _pytree as pytree
 
 import autograph as ag
 import programs
+from autograph.export.inductor import regions
 from autograph.tracing.arguments import flatten
 from examples_test import GRAPHS
 from examples_test import load as load_example
@@ -37,6 +39,7 @@ class Table:
 
     def __init__(self):
         self.same, self.differences, self.refusals = 0, [], collections.Counter()
+        self.regions, self.regions_left = 0, collections.Counter()  # of Inductor: all, and those that it does not compile
 
     def __str__(self):
         return f"{self.same} same, {len(self.differences)} differ, refused: {dict(self.refusals)}"
@@ -117,6 +120,36 @@ class Cases:
             self.table.same += 1
 
 
+class CompiledCases(Cases):
+    """Staged functions whose regions Inductor compiles. They are called with the same arguments as eager Python."""
+
+    def __init__(self, folder, format):
+        self.table, self.texts, self.expected, self.is_flat = Table(), {}, {}, False
+        regions.MIN_ELEMENTS = 0
+
+    def add(self, name, function, arguments, calls, expected):
+        compiled, found = ag.function(function, compile="inductor"), []
+        self.texts[name] = ""
+        try:
+            for arguments, seed in calls:
+                torch.manual_seed(seed)
+                found.append(outcome(compiled, arguments))
+        except ag.StagingError as error:
+            self.table.refusals[reason(error)] += 1
+            return
+        self.compare(name, found, expected)
+        self.table.regions += len(compiled.regions)
+        for region in compiled.regions:
+            self.table.regions_left.update(region.refusals[:1])
+
+    def compared(self):
+        return self.table
+
+
+def cases_of(folder, format):
+    return (CompiledCases if format == "inductor" else Cases)(folder, format)
+
+
 def numbers_like(found, expected):
     """A result in which the tensors in place of Python numbers are numbers."""
     if type(expected) in (bool, int, float) and isinstance(found, torch.Tensor) and found.dim() == 0:
@@ -150,7 +183,7 @@ def reason(error):
 
 def random(folder, seeds, format):
     """Random programs: results, changed arguments, exceptions."""
-    cases = Cases(folder / "cases", format)
+    cases = cases_of(folder / "cases", format)
     module = load_programs(folder, seeds, programs.Program)
     for seed in seeds:
         function = getattr(module, f"program_{seed}")
@@ -163,7 +196,7 @@ def random(folder, seeds, format):
 
 def state(folder, seeds, format):
     """Random programs that change Python state."""
-    cases = Cases(folder / "cases", format)
+    cases = cases_of(folder / "cases", format)
     module = load_programs(folder, seeds, programs.StateProgram)
     for seed in seeds:
         function = getattr(module, f"program_{seed}")
@@ -178,7 +211,7 @@ def state(folder, seeds, format):
 
 def gradients(folder, seeds, format):
     """The gradients of random programs. TorchScript has derivatives for its modules; elsewhere, the program computes them."""
-    cases = Cases(folder / "cases", format)
+    cases = cases_of(folder / "cases", format)
     module = load_programs(folder, seeds, programs.Program)
     for seed in seeds:
         function = total(getattr(module, f"program_{seed}"))
@@ -239,7 +272,7 @@ SMALL = {
 def workloads(folder, format, names=None):
     """The programs of the benchmark."""
     (folder / "cases").mkdir()
-    cases = Cases(folder / "cases", format)
+    cases = cases_of(folder / "cases", format)
     sys.path.insert(0, str(BENCH))
     try:
         for name in names or sorted(path.stem for path in BENCH.glob("w*_*.py")):
@@ -263,7 +296,7 @@ def examples(folder, format, names=None):
     """The staged functions of the programs in `tests/examples/staged`: each is exported after two calls, and then called in
     eager Python with the same arguments."""
     (folder / "cases").mkdir()
-    cases = Cases(folder / "cases", format)
+    cases = cases_of(folder / "cases", format)
     for name in names or sorted(GRAPHS):
         module, done, dtype = load_example(name), set(), torch.get_default_dtype()
         call = ag.Function.__call__
@@ -337,18 +370,23 @@ SUITES = {
 
 def main(format, count=200, *suites):
     print("| programs | same as eager | refused | differ |\n|---|---|---|---|")
-    refusals = collections.Counter()
-    for suite in suites or SUITES:
+    refusals, left, count_of_regions = collections.Counter(), collections.Counter(), 0
+    for suite in suites or (SUITES if format != "inductor" else list(SUITES)[:4]):
         arguments = [range(int(count))] if suite in ("random", "gradients", "state") else []
         with tempfile.TemporaryDirectory() as folder:
             table = globals()[suite](pathlib.Path(folder), *arguments, format)
         print(f"| {SUITES[suite]} | {table.same} | {sum(table.refusals.values())} | {len(table.differences)} |", flush=True)
         refusals += table.refusals
+        left, count_of_regions = left + table.regions_left, count_of_regions + table.regions
         for difference in table.differences[:2]:
             print(difference, file=sys.stderr)
     print("\n| refused because | programs |\n|---|---|")
     for text, number in refusals.most_common():
         print(f"| {text} | {number} |")
+    if format == "inductor":
+        print(f"\n{count_of_regions} regions, of which Inductor does not compile {sum(left.values())}:")
+        for text, number in left.most_common():
+            print(f"{number}: {text}")
 
 
 if __name__ == "__main__":

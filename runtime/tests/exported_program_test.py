@@ -87,6 +87,113 @@ def test_a_loop_that_appends_to_a_list_is_a_scan():
     compare(program, (x, t(1.0, 2.0, 3.0)))
 
 
+COUNTS = (3, 1, 6, 0)
+
+
+def changes_in_a_while_loop(x, n):
+    found = [x]
+    while n > 0:
+        found.append(x * n)
+        if n % 2 == 0:
+            found.insert(0, x + n)
+            if n > 3:
+                x = found.pop()
+        n = n - 1
+    found.insert(-1, x)
+    return torch.stack(found).sum(0), len(found), x
+
+
+def appends_until_the_data_says_so(x, n):
+    found = []
+    while x.sum() < n:
+        x = x + 1
+        if x[0] > 0:
+            found = found + [x, x * 2]
+    found.insert(7, x)
+    return torch.stack(found), len(found[:])
+
+
+def appends_in_each_iteration(x, n):
+    found = []
+    for i in range(n):
+        found.append(x * i)
+    return torch.cat([torch.cat(found), x]).sum(), len(found)
+
+
+def appends_below_a_condition(x, n):
+    found = [x]
+    for _ in range(n):
+        x = (x * 1.1).sin()
+        if x.sum() > 0:
+            found.append(x)
+    return torch.stack(found).sum(0), len(found), found[-1]
+
+
+def appends_until_a_break(x, n):
+    found = []
+    for _ in range(20):
+        if x.sum() > n:
+            break
+        x = x + 1
+        found.append(x)
+        found.append(found[0] + len(found))
+        found[-1] = found[len(found) - 2] * 2
+    return x, len(found)
+
+
+def appends_numbers_in_nested_loops(x, n):
+    found = [0.0]
+    for i in range(n):
+        for j in range(3):
+            if x.sum() * j > i:
+                found.append(found[-1] + j)
+    return x * found[len(found) - 1], len(found)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        appends_below_a_condition, appends_until_a_break, appends_numbers_in_nested_loops, changes_in_a_while_loop,
+        appends_until_the_data_says_so,
+    ],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_lists_that_grow_in_loops_whose_iterations_depend_on_data(program):
+    compare(program, *((x, torch.tensor(n)) for n in COUNTS for x in (t(1.0, -0.5), t(-1.0, 0.5))))
+
+
+def test_a_list_that_is_empty_after_no_iterations():
+    program = exported_function(appends_in_each_iteration, t(1.0, 2.0), torch.tensor(3))
+    for n in (3, 1, 6):
+        arguments = t(1.0, 2.0), torch.tensor(n)
+        assert_equal(exported.numbers_like(program(*arguments), found := appends_in_each_iteration(*arguments)), found)
+    with pytest.raises(RuntimeError, match="list of tensors is empty"):
+        program(t(1.0, 2.0), torch.tensor(0))
+
+
+def test_an_index_beyond_a_list_that_grows():
+    def program(x, n):
+        found, last = [x], x
+        for i in range(n):
+            if i != 4:
+                found.append(x * i)
+            last = found[i]
+        return last
+
+    compare(program, *((t(1.0), torch.tensor(n)) for n in (3, 0, 5)))
+    with pytest.raises(RuntimeError, match="out of range"):
+        exported_function(_beyond, t(1.0), torch.tensor(2))(t(1.0), torch.tensor(5))
+
+
+def _beyond(x, n):
+    found, last = [x], x
+    for i in range(n):
+        if i < 2:
+            found.append(x)
+        last = found[i]
+    return last
+
+
 def test_a_list_whose_length_depends_on_a_condition():
     def program(x):
         found = [x, x * 2]
@@ -300,15 +407,38 @@ def refusal(function, *args):
     return exported.refusal(ag.export.exported_program, function, *args)
 
 
-def test_a_list_that_grows_in_a_loop_is_refused_at_its_line():
+def test_a_list_that_decides_how_often_it_grows_is_refused_at_its_line():
     def program(x, n):
         found = [x]
-        while n > 0:
+        while len(found) < n:
             found.append(x * n)
-            n = n - 1
         return torch.stack(found)
 
     message = refusal(program, t(1.0), torch.tensor(3))
+    assert "how often the loop runs depends on the list" in message and "while len(found) < n:" in message
+
+
+def test_a_list_that_grows_as_often_as_random_numbers_say_is_refused_at_its_line():
+    def program(x):
+        found = [x]
+        while x < 3:
+            x = x + torch.rand(())
+            found.append(x)
+        return torch.stack(found)
+
+    message = refusal(program, torch.tensor(1.0))
+    assert "or on random numbers" in message and "while x < 3:" in message
+
+
+def test_a_list_of_tuples_that_grows_is_refused_at_its_line():
+    def program(x, n):
+        found = [(x, x)]
+        while n > 0:
+            found.append((x * n, found[-1][0]))
+            n = n - 1
+        return found[-1][1]
+
+    message = refusal(program, t(1.0, 2.0, 3.0), torch.tensor(2))
     assert "changes its size in a loop" in message and "while n > 0:" in message
 
 
@@ -330,13 +460,29 @@ def test_output_is_refused_at_its_line():
     assert "print(x.sum())" in refusal(program, t(1.0))
 
 
-def test_none_on_one_path_is_refused():
+def test_none_on_one_path_is_an_exception_of_the_program():
     def program(x):
         if x.sum() > 0:
             return x, 1
         return None
 
-    assert "depends on a condition" in refusal(program, t(1.0))
+    found = exported_function(program, t(1.0))
+    assert_equal(exported.numbers_like(found(t(2.0)), program(t(2.0))), program(t(2.0)))
+    with pytest.raises(RuntimeError, match="the function returns None"):
+        found(t(-1.0))
+
+
+def test_results_whose_sizes_differ_between_paths():
+    def program(x, n):
+        found = [x]
+        for _ in range(n):
+            found.append(x * 2)
+        if x.sum() > 0:
+            return torch.stack(found), len(found)
+        found.insert(1, x * 3)
+        return torch.stack(found), 0
+
+    compare(program, *((x, torch.tensor(n)) for n in (2, 0) for x in (t(1.0), t(-1.0))))
 
 
 def test_strings_are_refused():

@@ -28,7 +28,7 @@ from ..errors import (
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
-from ..tracing import ambient, differentiable, signatures
+from ..tracing import ambient, compilation, differentiable, signatures
 from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, name_of, span_of
 from ..tracing.tracebacks import warn
@@ -56,7 +56,7 @@ class Function(Lookup):
     #: Whether calls that are like the last calls run without `_call`.
     caches_calls = True
 
-    def __init__(self, python_function, input_signature=None, fallback=None, speculate=False):
+    def __init__(self, python_function, input_signature=None, fallback=None, speculate=False, compile=None):
         super().__init__()
         if not callable(python_function) or isinstance(python_function, type):
             raise TypeError(f"{python_function!r} is not a function or method and cannot be staged")
@@ -74,6 +74,8 @@ class Function(Lookup):
         self.python_function = python_function
         self.input_signature = None if input_signature is None else signatures.types_of(input_signature)
         self.fallback = fallbacks.checked(fallback)
+        self._compile = compilation.checked(compile)
+        self._compiler = compilation.compiler(compile, self.__name__)
         self._fallbacks = fallbacks.Fallbacks(error)
         self._speculation = Speculation() if speculate and error is None else None
         self._trees = Forest()
@@ -99,7 +101,7 @@ class Function(Lookup):
         return type(self)(copy.deepcopy(self.python_function, memo), *self._options())
 
     def _options(self):
-        return self.input_signature, self.fallback, self._speculation is not None
+        return self.input_signature, self.fallback, self._speculation is not None, self._compile
 
     def __ag_inline__(self, args, kwargs):
         return converted_calls.call(self.python_function, args, kwargs)
@@ -270,6 +272,11 @@ class Function(Lookup):
             family.traces = [entry for entry in family.traces if is_valid(entry[-1])]
 
     @property
+    def regions(self):
+        """The parts of the graphs that `compile="inductor"` compiles, with their lines; see the README of the runtime."""
+        return list(self._compiler.regions)
+
+    @property
     def speculation(self):
         """The list of the `Assumption`s that `speculate=True` makes about the calls."""
         return [] if self._speculation is None else self._speculation.table(self.traces)
@@ -381,7 +388,7 @@ class VerifiedFunction(Function):
 _VERIFY = os.environ.get("AUTOGRAPH_VERIFY", "") not in ("", "0")
 
 
-def function(python_function=None, *, input_signature=None, verify=None, fallback=None, speculate=False):
+def function(python_function=None, *, input_signature=None, verify=None, fallback=None, speculate=False, compile=None):
     """Makes a function run as a graph.
 
     With `verify=True`, or `AUTOGRAPH_VERIFY=1` in the environment, eager Python runs beside the graph, and a difference
@@ -394,12 +401,18 @@ def function(python_function=None, *, input_signature=None, verify=None, fallbac
     With `speculate=True`, Python runs and profiles the first calls. The graph assumes whatever was the same in all of
     them (directions of conditions, numbers of iterations, types, shapes, numbers), and each run checks the assumptions.
     If a call contradicts one, the run of the graph changes nothing, Python runs the call, and the next graph is made
-    without this assumption. The attribute `speculation` of the function lists the assumptions."""
+    without this assumption. The attribute `speculation` of the function lists the assumptions.
+
+    With `compile="inductor"`, torch's Inductor compiles the straight-line parts of the graph, and of the graph of its gradient,
+    that are large enough to pay. Loops, conditions, lists and effects stay in the graph. This needs a C++ compiler: without
+    one, a call raises an `AutographError` before anything has run, or runs in Python with `fallback="eager"`. The attribute
+    `regions` of the function lists these parts."""
     fallbacks.checked(fallback)
-    options = input_signature, fallback, speculate
+    compilation.checked(compile)
+    options = input_signature, fallback, speculate, compile
     if python_function is None:
         return functools.partial(
-            function, input_signature=input_signature, verify=verify, fallback=fallback, speculate=speculate
+            function, input_signature=input_signature, verify=verify, fallback=fallback, speculate=speculate, compile=compile
         )
     kind = VerifiedFunction if (_VERIFY if verify is None else verify) else Function
     if isinstance(python_function, (staticmethod, classmethod)):

@@ -3,6 +3,7 @@
 from ..api.function import Function
 from ..tracing import arguments
 from .exported_program.module import write as write_exported_program
+from .inductor import option as _inductor  # registers `compile="inductor"`
 from .onnx.module import write as write_onnx
 from .torchscript.module import TorchScript
 from .torchscript.module import write as write_torchscript

@@ -58,6 +58,8 @@ class Node:
     regions: list
     span: tuple | None
     grad: bool
+    #: Its binding in the S-expression.
+    tree: list = field(repr=False, default=None)
 
 
 @dataclass
@@ -80,7 +82,12 @@ class Graph:
 
 def read(text):
     """The graph with this S-expression."""
-    _, _version, *parts = _tree(text)
+    return of_tree(tree_of(text))
+
+
+def of_tree(tree):
+    """The graph with this S-expression, as `tree_of` reads it."""
+    _, _version, *parts = tree
     graph = Graph([part[2] for part in parts if part[0] == "file"])
     graph.functions = [_Reader(graph.files).function(part) for part in parts if part[0] == "def"]
     return graph
@@ -112,15 +119,15 @@ def type_of(operand):
     return {bool: BOOL, int: INT, float: FLOAT, str: STR, type(None): NONE}.get(type(operand), ANY)
 
 
-class _Symbol(str):
+class Symbol(str):
     """A word that is not quoted."""
 
 
 _TOKEN = re.compile(r'[()]|"(?:[^"\\]|\\.)*"|[^\s()]+')
 
 
-def _tree(text):
-    """The lists of an S-expression. Strings are `str`, other words `_Symbol`."""
+def tree_of(text):
+    """The lists of an S-expression. Strings are `str`, other words `Symbol`."""
     stack = [[]]
     for token in _TOKEN.findall(text):
         if token == "(":
@@ -129,8 +136,15 @@ def _tree(text):
             closed = stack.pop()
             stack[-1].append(closed)
         else:
-            stack[-1].append(json.loads(token) if token[0] == '"' else _Symbol(token))
+            stack[-1].append(json.loads(token) if token[0] == '"' else Symbol(token))
     return stack[0][0]
+
+
+def text_of(tree):
+    """The inverse of `tree_of`."""
+    if isinstance(tree, list):
+        return f"({' '.join(map(text_of, tree))})"
+    return tree if isinstance(tree, Symbol) else json.dumps(tree, ensure_ascii=False)
 
 
 #: What the operations with this name have beside their operands.
@@ -169,7 +183,7 @@ class _Reader:
         regions = [self.body([self.definition(param) for param in params], body) for _, params, body in regions]
         outputs = [self.definition(output) for output in outputs]
         span = next((self.span(*map(int, mark[1:])) for mark in marks if _is(mark, "at")), None)
-        return Node(str(op), detail, operands, outputs, regions, span, "nograd" not in marks)
+        return Node(str(op), detail, operands, outputs, regions, span, "nograd" not in marks, tree)
 
     def span(self, file, *place):
         return self.files[file], *place
@@ -179,7 +193,7 @@ class _Reader:
             if tree[0] == "write":
                 return self.operand(tree[2])
             return [self.operand(item) for item in tree[1:]]
-        if not isinstance(tree, _Symbol):
+        if not isinstance(tree, Symbol):
             return tree
         return self.values[tree] if tree in self.values else _literal(tree)
 

@@ -311,7 +311,7 @@ class Joint(_Gradient):
 
     def __init__(self, trace, needed):
         super().__init__(trace, needed, omits_prints=True)
-        self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions)
+        self.plan = trace.planned(self.graph, self.exceptions)
 
 
 class Level:
@@ -324,7 +324,7 @@ class Level:
         self.graph, self.exceptions, self.outputs, self._found = graphs.derivative_graph(
             trace.staging, trace.operands, trace.captures, steps
         )
-        self.plan = self.graph.compile(trace.staging.callbacks, self.exceptions) if any(self._found) else None
+        self.plan = trace.planned(self.graph, self.exceptions) if any(self._found) else None
 
     def gradients(self, inputs, random, seeds):
         """For each input of the previous order, its gradient or None."""
@@ -340,7 +340,7 @@ class Partitioned(_Gradient):
     def __init__(self, trace, needed):
         super().__init__(trace, needed, omits_prints=False)
         *graphs, self.kept = self.graph.partitioned(len(trace.operands), len(self.outputs))
-        self.forward, self.backward = (graph.compile(trace.staging.callbacks, self.exceptions) for graph in graphs)
+        self.forward, self.backward = (trace.planned(graph, self.exceptions) for graph in graphs)
 
 
 def differentiable_outputs(trace, needed):

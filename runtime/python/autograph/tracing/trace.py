@@ -42,6 +42,7 @@ from ..record.queries import called_for_effects, checked_late, has_effects, has_
 from . import ambient, differentiable, graphs, overlap
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
+from .compilation import LIBTORCH
 from .containers import Container, containers_in, copies
 from .generators import Generators
 from .guards import Guards
@@ -58,12 +59,14 @@ class Trace:
     """One graph of a function, with the guards under which it can run in place of the function."""
 
     def __init__(
-        self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None, expected=None, inputs=()
+        self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None, expected=None, inputs=(), compiler=LIBTORCH
     ):
         """Traces a call. `python_calls` maps the code of functions that the graph calls to their `PythonCall`. If it is not
         None, the function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no
         effects. `expected` contains the outcomes that the graph may assume (`capture/assumptions.py`); None without
-        speculation. `inputs` contains the indexes of the arguments that are Python numbers and inputs of the graph."""
+        speculation. `inputs` contains the indexes of the arguments that are Python numbers and inputs of the graph. `compiler`
+        makes the plans of the graphs (`compilation.py`)."""
+        self._compiler = compiler
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
@@ -207,7 +210,7 @@ class Trace:
         self.graph, exceptions, computed = graphs.graph(staging, operands, written)
         #: The outputs that have a history although no input requires a gradient.
         self.histories = [index for index in computed if operands[index] not in self.result.leaves]
-        self.plan = self.graph.compile(staging.callbacks, exceptions)
+        self.plan = self.planned(self.graph, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
         late = checked_late(staging.record.entry, staging.assumptions, staging.undone)
@@ -252,6 +255,10 @@ class Trace:
             self.direct = self.plan, sources, self.result.form
         for _, capture in self.arguments:
             capture.tensor = None
+
+    def planned(self, graph, exceptions):
+        """The plan of a graph of this trace."""
+        return self._compiler.plan(graph, self.staging.callbacks, exceptions)
 
     def gradient(self, kind, needed):
         """Returns the cached result of `kind(self, needed)`, which builds gradient graphs. `needed` contains a boolean for

@@ -22,15 +22,18 @@ from ...errors import AutographError
 from ..graph import BOOL, FLOAT, INT, STR, List, Tensor, Value, values
 from ..refusals import refuse
 from . import numbers
-from .structure import Stacked, join, part_count, split
+from .bounded import BoundedLists, growth, size_of
+from .counting import counting_loop
+from .free_values import free_values
+from .structure import Bounded, Stacked, join, part_count, split
 
 _NUMBERS = (BOOL, INT, FLOAT)
 _CHANGES = "a tensor or a list changes its size in a loop"
+_DEPENDS = "a list grows in a loop, and how often the loop runs depends on the list or on random numbers"
 _DIFFERENT = "the branches end with lists of different lengths, or with different strings"
-_GROWS = "a list grows in a loop whose number of iterations is known only when the program runs"
 
 
-class ControlFlow:
+class ControlFlow(BoundedLists):
     """The nodes for conditions and loops."""
 
     def _if(self, node, condition):
@@ -84,7 +87,7 @@ class ControlFlow:
         body, *tests = node.regions
         bounds = [self.value(bound) for bound in (start, stop, step)]
         appended = appended_lists(body) if not tests else {}
-        if appended:
+        if appended and all(isinstance(bound, (int, torch.SymInt)) for bound in bounds) and len(appended) == len(growth(body, 1)):
             self.scan(node, starts, body, bounds, appended)
         else:
             self.loop(node, starts, tests, body, bounds)
@@ -94,11 +97,13 @@ class ControlFlow:
     def loop(self, node, starts, tests, body, bounds=None):
         """A loop while all tests are true, and while its index is between bounds if it has some."""
         outside = Operands(self, node.regions)
+        rooms = self.rooms(node, starts, body, bounds)
         if bounds is not None:
             bounds = [numbers.as_tensor(bound, INT) for bound in bounds]
             places = [outside.place(bound) for bound in bounds]
         outside.keep_one()
-        carried = [self.carried(start, output.type, are_rows=True) for start, output in zip(starts, node.outputs)]
+        pairs = enumerate(zip(starts, node.outputs))
+        carried = [rooms.get(place) or self.carried(start, output.type, are_rows=True) for place, (start, output) in pairs]
         tensors, structure = split(carried)
         tensors = [_contiguous(tensor) for tensor in (tensors if bounds is None else [bounds[0], *tensors])]
         first = 0 if bounds is None else 1
@@ -130,6 +135,7 @@ class ControlFlow:
                 if self.has_ended:
                     return self.owned(own)
                 results = [self.carried(result, output.type, are_rows=True) for result, output in zip(body.results, node.outputs)]
+                results = list(map(_with_room_of, join(own[first:], structure), results))
                 nexts, new = split(results)
                 if new != structure:
                     refuse(_CHANGES, self.format, node.span)
@@ -141,12 +147,32 @@ class ControlFlow:
 
         arguments = test, run, tuple(tensors), tuple(outside.tensors)
         found = self.higher_order(node, torch.ops.higher_order.while_loop, *arguments)
-        self.define(node, *join(found[first:], structure))
+        ends = list(join(found[first:], structure))
+        for place in rooms:
+            if not isinstance(self.value(starts[place]), Bounded):
+                ends[place] = self.exact(ends[place])
+        self.define(node, *ends)
+
+    def rooms(self, node, starts, body, bounds):
+        """The lists that grow in a loop, by their positions, with room for all items."""
+        changes = growth(body, 0 if bounds is None else 1)
+        new = [place for place in changes if not isinstance(self.value(starts[place]), Bounded)]
+        count = 0
+        if any(changes[place][1] for place in new):
+            count = self.counted(node, changes.keys()) if bounds is None else self.iterations(bounds)
+        rooms = {place: self.room(starts[place], node.outputs[place].type.element, count * changes[place][1]) for place in changes}
+        return {place: room for place, room in rooms.items() if room is not None}
+
+    def counted(self, node, lists):
+        """The number of iterations of a `while` loop, which a loop before it computes."""
+        counting = counting_loop(node, set(lists))
+        if counting is None:
+            refuse(_DEPENDS, self.format, node.span)
+        self.visit(counting)
+        return size_of(self.value(counting.outputs[-1]))
 
     def scan(self, node, starts, body, bounds, appended):
         """A loop that appends to lists once in each iteration."""
-        if not all(isinstance(bound, (int, torch.SymInt)) for bound in bounds):
-            refuse(_GROWS, self.format, node.span)
         indexes = torch.arange(*bounds, dtype=torch.int64)
         lists = [self.items(start, node) if index in appended else None for index, start in enumerate(starts)]
         if isinstance(indexes.size(0), int) and indexes.size(0) == 0:
@@ -207,7 +233,7 @@ class ControlFlow:
         return self.numbered(value, type, are_rows)
 
     def numbered(self, value, type, are_rows=False):
-        if value is None and (type in _NUMBERS or isinstance(type, Tensor) and type.shape is not None):
+        if value is None and (type in _NUMBERS or isinstance(type, List) or isinstance(type, Tensor) and type.shape is not None):
             value = self.empty(type)  # nothing reads the value on this path
         if type in _NUMBERS:
             return numbers.as_tensor(value, type)
@@ -278,25 +304,6 @@ class Operands:
         return {value: join([tensors[place] for place in places], tree) for value, (places, tree) in self._trees.items()}
 
 
-def free_values(regions):
-    """The values that regions read from outside, in the order of their use."""
-    found, defined = {}, set()
-
-    def visit(region):
-        defined.update(region.params)
-        for node in region.nodes:
-            for operand in node.operands:
-                found.update((value, None) for value in values(operand) if value not in defined)
-            for inner in node.regions:
-                visit(inner)
-            defined.update(node.outputs)
-        found.update((value, None) for result in region.results for value in values(result) if value not in defined)
-
-    for region in regions:
-        visit(region)
-    return list(found)
-
-
 def appended_lists(body):
     """The positions of loop variables that are lists to which each iteration appends one item, and that it uses nowhere else."""
     found = {}
@@ -340,6 +347,16 @@ def _has_same_shape(before, after):
         return False
     shapes = importlib.import_module("torch.fx.experimental.symbolic_shapes")  # imports sympy, which takes long
     return all(shapes.statically_known_true(one == other) for one, other in zip(before.shape, after.shape))
+
+
+def _with_room_of(before, after):
+    """A list with a size that torch knows to be that of the iteration before: the results of a `cond` have sizes of their own."""
+    if not isinstance(before, (Bounded, Stacked)) or type(before) is not type(after) or isinstance(before.rows.size(0), int):
+        return after
+    if isinstance(before, Bounded):
+        return Bounded(torch.index_select(after.rows, 0, torch.arange(before.rows.size(0))), after.length)
+    torch._check(after.rows.size(0) == before.rows.size(0))
+    return Stacked(torch.index_select(after.rows, 0, torch.arange(before.rows.size(0))))
 
 
 def _values(operands):

@@ -5,7 +5,8 @@ import torch
 from ..graph import BOOL, FLOAT, INT, NONE, List, Tensor, Tuple, type_of
 from ..refusals import refuse
 from . import numbers, operators
-from .structure import Stacked
+from .bounded import size_of
+from .structure import Bounded, Stacked
 
 
 class Lists:
@@ -24,6 +25,12 @@ class Lists:
     def _list_filled(self, node, length, item):
         element = node.outputs[0].type.element
         item = self.empty(element) if type_of(item) == NONE and isinstance(element, Tensor) else self.converted(item, element)
+        count = self.value(length)
+        if not isinstance(count, int) and (element in (BOOL, INT, FLOAT) or isinstance(item, torch.Tensor)):
+            row = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
+            size = count if isinstance(count, torch.SymInt) else size_of(count.clamp(min=0))
+            self.define(node, Stacked(row.expand(size, *row.shape).clone()))
+            return
         self.define(node, [item] * self.known(length, node, "the length of a list"))
 
     def empty(self, type):
@@ -39,10 +46,16 @@ class Lists:
 
     def _list_len(self, node, operand):
         found = self.value(operand)
+        if isinstance(found, Bounded):
+            self.define(node, found.length)
+            return
         self.define(node, found.rows.size(0) if isinstance(found, Stacked) else len(found))
 
     def _list_get(self, node, operand, index):
         found, index = self.value(operand), self.value(index)
+        if isinstance(found, Bounded):
+            self.define(node, torch.index_select(found.rows, 0, self.place(found, index)).squeeze(0))
+            return
         if not isinstance(found, Stacked) and isinstance(index, int):
             element = type_of(operand).element
             self.define(node, found[index] if self.has_index(found, index) else self.missing(element, node))
@@ -56,6 +69,11 @@ class Lists:
     def _list_set(self, node, operand, index, item):
         element = node.outputs[0].type.element
         found, index, item = self.value(operand), self.value(index), self.converted(item, element)
+        if isinstance(found, Bounded):
+            item = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
+            row = item.expand(found.rows.shape[1:]).unsqueeze(0)
+            self.define(node, Bounded(torch.index_copy(found.rows, 0, self.place(found, index), row), found.length))
+            return
         if not isinstance(found, Stacked) and isinstance(index, int):
             found = list(found)
             if self.has_index(found, index):
@@ -68,11 +86,24 @@ class Lists:
         self.define(node, Stacked(torch.index_copy(rows, 0, operators.position(index, rows.size(0)), row)))
 
     def _list_slice(self, node, operand, *bounds):
+        if all(bound is None for bound in bounds):
+            self.define(node, self.value(operand))
+            return
+        if self.has_unknown_length(operand) and all(bound is None or isinstance(bound, int) for bound in bounds[:2]):
+            if bounds[2:] in ((), (None,), (1,)):
+                self.define(node, Stacked(self.value(operand).rows[slice(*bounds[:2])]))
+                return
         found = self.items(operand, node)
         bounds = [None if bound is None else self.known(bound, node, "a bound of a slice") for bound in bounds]
         self.define(node, found[slice(*bounds)])
 
     def _list_concat(self, node, left, right):
+        if isinstance(self.value(left), Bounded):
+            element, found = node.outputs[0].type.element, self.value(left)
+            for item in self.items(right, node):
+                found = self.appended(found, item, element)
+            self.define(node, found)
+            return
         if self.has_unknown_length(left) or self.has_unknown_length(right):
             lists = [self.stacked(self.value(operand), type_of(operand).element, node).rows for operand in (left, right)]
             self.define(node, Stacked(torch.cat(lists)))
@@ -82,7 +113,9 @@ class Lists:
     def _list_append(self, node, operand, item):
         element = node.outputs[0].type.element
         item = self.converted(item, element)
-        if self.has_unknown_length(operand):
+        if isinstance(self.value(operand), Bounded):
+            self.define(node, self.appended(self.value(operand), item, element))
+        elif self.has_unknown_length(operand):
             rows = self.value(operand).rows
             item = item if isinstance(item, torch.Tensor) else numbers.as_tensor(item, element)
             self.define(node, Stacked(torch.cat([rows, item.unsqueeze(0)])))
@@ -90,11 +123,28 @@ class Lists:
             self.define(node, [*self.items(operand, node), item])
 
     def _list_insert(self, node, operand, index, item):
+        element, found = node.outputs[0].type.element, self.value(operand)
+        if isinstance(found, Bounded):
+            self.define(node, self.inserted(found, self.value(index), self.converted(item, element), element))
+            return
+        if self.has_unknown_length(operand):
+            found = self.inserted(self.room(operand, element, 1), self.value(index), self.converted(item, element), element)
+            self.define(node, Stacked(found.rows))
+            return
         found = self.items(operand, node)
         found.insert(self.known(index, node, "an index"), self.converted(item, node.outputs[0].type.element))
         self.define(node, found)
 
     def _list_pop(self, node, operand, index):
+        if isinstance(self.value(operand), Bounded):
+            self.define(node, *self.popped(self.value(operand), self.value(index)))
+            return
+        if self.has_unknown_length(operand) and self.value(index) != -1:
+            rows = self.value(operand).rows
+            all_rows = Bounded(rows, torch.scalar_tensor(rows.size(0), dtype=torch.int64))
+            rest, item = self.popped(all_rows, self.value(index))
+            self.define(node, Stacked(rest.rows[:-1]), item)
+            return
         index = self.known(index, node, "an index of `pop`")
         if self.has_unknown_length(operand) and index == -1:
             rows = self.value(operand).rows
@@ -114,6 +164,8 @@ class Lists:
     def items(self, operand, node):
         """The elements of a list, as a new Python list."""
         found = self.value(operand)
+        if isinstance(found, Bounded):
+            refuse("the length of a list is known only when the program runs", self.format, node.span)
         if not isinstance(found, Stacked):
             return list(found)
         if not isinstance(found.rows.size(0), int):
@@ -141,6 +193,7 @@ class Lists:
 
     def stacked(self, found, element, node):
         """A list as the rows of a tensor."""
+        found = self.exact(found)
         rows = found if isinstance(found, Stacked) else self.rows(found, element)
         if rows is None:
             reason = "an index of a list whose elements have different shapes is known only when the program runs"

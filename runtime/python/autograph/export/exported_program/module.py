@@ -16,6 +16,7 @@ from .control_flow import first_line
 from .program import Program
 from .structure import Stacked
 
+_NONE = "the function returns None here, and a program of torch.export returns values of the same kinds in each call"
 _RESERVED = {"self", "training", *dir(torch.nn.Module)}
 
 
@@ -27,6 +28,8 @@ def write(trace, arguments, program=Program):
     name = Names(_RESERVED).new
     attributes, parameters = outside.inputs(trace, graph.entry, name)
     module = Module(program, trace, graph, attributes, parameters, outside.changed(trace, attributes, name, program.format))
+    if any(parameter.capture.path not in arguments for parameter in parameters):
+        refuse("an argument is a tree of objects, whose attributes are inputs of the graph", program.format, trace.span)
     examples = tuple(_example(arguments[parameter.capture.path], parameter.value.type) for parameter in parameters)
     sizes = tuple(_sizes(parameter.value.type) for parameter in parameters)
     try:
@@ -91,7 +94,7 @@ class Module(torch.nn.Module):
         count = len(trace.result.operands)
         slots = [_slot(values, program, result) for result in body.results[:count]]
         inputs = [_slot(values, program, param) for param in body.params]
-        result, news = _rebuilt(results.returned(trace, slots, inputs), values)
+        result, news = _rebuilt(results.returned(trace, slots, inputs), values, program)
         written = [program.value(value) for value in body.results[count:]]
         targets = [program.value(body.params[trace.captures.index(capture)]) for capture in trace.writes]
         pairs = list(zip(targets, written, trace.recorded))
@@ -134,10 +137,15 @@ def _number(value):
     return value if isinstance(value, torch.Tensor) else numbers.as_tensor(value, graphs.type_of(value))
 
 
-def _rebuilt(found, values):
+def _rebuilt(found, values, program):
     """A returned value with the values of this trace in place of slots."""
     if isinstance(found, results.Choice):
-        return _chosen(values[found.condition], _rebuilt(found.yes, values), _rebuilt(found.no, values))
+        (yes, *news), (no, *others) = (_rebuilt(part, values, program) for part in (found.yes, found.no))
+        condition = numbers.as_tensor(values[found.condition], BOOL)
+        if (yes is None) != (no is None):
+            program.check(condition if no is None else torch.logical_not(condition), _NONE)
+            yes = no = yes if no is None else no
+        return _chosen(condition, (yes, *news), (no, *others))
     result, news = found
     return _value(result, values), [_value(new, values) for new in news]
 
@@ -147,9 +155,14 @@ def _chosen(condition, yes, no):
     (yes, tree), (no, other) = pytree.tree_flatten(yes), pytree.tree_flatten(no)
     if tree != other or not all(map(_is_alike, yes, no)):
         raise results.Refused("the structure of the returned value depends on a condition")
-    condition = numbers.as_tensor(condition, BOOL)
-    pairs = zip(yes, no)
-    return pytree.tree_unflatten([a if a is b else numbers.where(condition, _number(a), _number(b)) for a, b in pairs], tree)
+    return pytree.tree_unflatten([a if a is b else _either(condition, _number(a), _number(b)) for a, b in zip(yes, no)], tree)
+
+
+def _either(condition, yes, no):
+    """One of two tensors, which may differ in their sizes."""
+    if all(isinstance(size, int) for size in (*yes.shape, *no.shape)) and yes.shape == no.shape:
+        return numbers.where(condition, yes, no)
+    return torch.ops.higher_order.cond(condition, lambda a, b: (a.clone(),), lambda a, b: (b.clone(),), (yes, no))[0]
 
 
 def _is_alike(a, b):
@@ -158,7 +171,7 @@ def _is_alike(a, b):
     if any(not isinstance(leaf, torch.Tensor) and not numbers.is_number(leaf) for leaf in (a, b)):
         return False
     a, b = _number(a), _number(b)
-    return a.shape == b.shape and a.dtype == b.dtype
+    return a.dim() == b.dim() and a.dtype == b.dtype
 
 
 def _value(value, values):

@@ -8,9 +8,11 @@ from ..walk import Walk
 from . import numbers, operators
 from .control_flow import ControlFlow, first_line
 from .lists import Lists
+from .structure import Stacked
 
 FORMAT = "torch.export"
 _NUMBERS = (BOOL, INT, FLOAT)
+_NOT_OF_EMPTY_LISTS = (torch.ops.aten.stack.default, torch.ops.aten.cat.default)
 
 
 class Program(ControlFlow, Lists, Walk):
@@ -49,7 +51,10 @@ class Program(ControlFlow, Lists, Walk):
 
     def operator(self, node):
         operator = operators.overload(node.op)
-        values = [self.value(operand) if node.grad else self.detached(operand) for operand in node.operands]
+        values = [self.exact(self.value(operand) if node.grad else self.detached(operand)) for operand in node.operands]
+        if operator in _NOT_OF_EMPTY_LISTS and isinstance(values[0], Stacked) and not isinstance(values[0].rows.size(0), int):
+            self.check(torch.scalar_tensor(values[0].rows.size(0), dtype=torch.int64) > 0, "the list of tensors is empty")
+            values[0] = Stacked(self.checked(values[0].rows))
         try:
             found = operators.call(operator, node.operands, values)
         except Exception as error:

@@ -2,7 +2,7 @@
 
     tensor           a tensor
     number           a Python number or a `torch.SymInt`, if it depends on sizes only; otherwise a tensor without dimensions
-    list             a Python list, or `Stacked`
+    list             a Python list, `Stacked`, or `Bounded` in a loop that appends to it
     tuple            a tuple
 """
 
@@ -20,6 +20,15 @@ class Stacked:
     rows: Any
 
 
+@dataclass
+class Bounded:
+    """A list whose elements are the first `length` rows of a tensor. `length` is a tensor without dimensions."""
+
+    rows: Any
+    length: Any
+
+
+pytree.register_pytree_node(Bounded, lambda list: ([list.rows, list.length], None), lambda parts, _: Bounded(*parts))
 pytree.register_pytree_node(Stacked, lambda list: ([list.rows], None), lambda rows, _: Stacked(rows[0]))
 
 _PART = object()

@@ -1,0 +1,29 @@
+"""How the graphs of a trace become plans. `compile=` of `@ag.function` selects a compiler by its name."""
+
+#: Name -> a class. `export` registers its compilers here.
+COMPILERS = {}
+
+
+class Libtorch:
+    """The default: every node is a step of the plan."""
+
+    regions = ()
+
+    def plan(self, graph, callbacks, exceptions):
+        """The plan of a graph. `callbacks` are the Python functions that it calls, `exceptions` the classes that it raises."""
+        return graph.compile(callbacks, exceptions)
+
+
+LIBTORCH = Libtorch()
+
+
+def checked(name):
+    """Validates the argument `compile` of `function`."""
+    if name is not None and name not in COMPILERS:
+        raise ValueError(f"`compile` is {' or '.join(map(repr, COMPILERS))} or None, not {name!r}")
+    return name
+
+
+def compiler(name, function):
+    """A compiler for the graphs of the function with this name."""
+    return LIBTORCH if name is None else COMPILERS[name](function)
