@@ -8,6 +8,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..capture import gradients, scalars, texts
 from ..capture.rows import resolved
+from ..capture.staging import current
 from ..conversion import spans
 from ..errors import StagingError
 from ..operators.ranges import Items, Zip
@@ -246,6 +247,8 @@ def _data(staging, func, tensor, *_):
 
 def as_subclass(tensor, kind):
     """Replaces `Tensor.as_subclass` while a function is traced, because torch does not dispatch it to modes."""
+    if current() is None:  # in `ag.init_scope`
+        return torch._C.TensorBase.as_subclass(tensor, kind)
     if kind is torch.Tensor:
         return tensor.view_as(tensor)
     message = f"a tensor of the class `{kind.__name__}` cannot be part of a graph"

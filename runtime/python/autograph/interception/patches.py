@@ -41,6 +41,7 @@ def tracing(staging):
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     function = torch.autograd.function
     function._is_setup_context_defined, defined = custom.has_setup_context, function._is_setup_context_defined
+    method = torch.Tensor.__dict__.get("as_subclass")  # None outside of traces: the base class has it
     torch.Tensor.as_subclass = as_subclass
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
     cached = torch.is_autocast_cache_enabled()
@@ -53,7 +54,10 @@ def tracing(staging):
     finally:
         torch.nn.Module.__call__ = module_call
         torch.autograd.Function.apply = apply
-        del torch.Tensor.as_subclass  # the method of the base class again
+        if method is None:
+            del torch.Tensor.as_subclass
+        else:
+            torch.Tensor.as_subclass = method
         function._is_setup_context_defined = defined
         torch.set_autocast_cache_enabled = set_cache
         set_cache(cached)
