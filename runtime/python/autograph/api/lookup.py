@@ -197,7 +197,8 @@ class Lookup(Callable):
         while True:
             try:
                 with progress.staging(self.__name__):
-                    trace = Trace(self.python_function, args, kwargs, changing, unknown, optimizers, calls, expected, inputs, self._compiler)
+                    options = changing, unknown, optimizers, calls, expected, inputs, self._compiler
+                    trace = Trace(self.python_function, args, kwargs, *options)
             except Restart as restart:
                 optimizers.append(restart.optimizer)
                 continue

@@ -59,7 +59,17 @@ class Trace:
     """One graph of a function, with the guards under which it can run in place of the function."""
 
     def __init__(
-        self, python_function, args, kwargs, changing=(), unknown=None, optimizers=(), python_calls=None, expected=None, inputs=(), compiler=LIBTORCH
+        self,
+        python_function,
+        args,
+        kwargs,
+        changing=(),
+        unknown=None,
+        optimizers=(),
+        python_calls=None,
+        expected=None,
+        inputs=(),
+        compiler=LIBTORCH,
     ):
         """Traces a call. `python_calls` maps the code of functions that the graph calls to their `PythonCall`. If it is not
         None, the function has a fallback: Python runs the call if tracing raises an error, so tracing must leave no
@@ -98,7 +108,22 @@ class Trace:
                     raise
                 catches = True
 
-    def _trace(self, python_function, args, kwargs, changing, unknown, optimizers, recursive, unrolled, draws, decisions, catches, refuted, python_calls):
+    def _trace(
+        self,
+        python_function,
+        args,
+        kwargs,
+        changing,
+        unknown,
+        optimizers,
+        recursive,
+        unrolled,
+        draws,
+        decisions,
+        catches,
+        refuted,
+        python_calls,
+    ):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
         staging.refuted = refuted
