@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # ---- entry points
 @overload
 def function(
-    python_function: F, *, input_signature: Any = ..., verify: Any = ..., fallback: Any = ..., speculate: Any = ...
+    python_function: F, *, input_signature: Any = ..., verify: Any = ..., fallback: Any = ..., speculate: Any = ..., compile: Any = ...
 ) -> F: ...
 @overload
 def function(
@@ -19,6 +19,7 @@ def function(
     verify: Any = ...,
     fallback: Any = ...,
     speculate: Any = ...,
+    compile: Any = ...,
 ) -> Callable[[F], F]: ...
 @overload
 def convert(function: F, *, recursive: Any = ...) -> F: ...
