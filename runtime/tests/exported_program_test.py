@@ -120,15 +120,6 @@ def appends_in_each_iteration(x, n):
     return torch.cat([torch.cat(found), x]).sum(), len(found)
 
 
-def appends_below_a_condition(x, n):
-    found = [x]
-    for _ in range(n):
-        x = (x * 1.1).sin()
-        if x.sum() > 0:
-            found.append(x)
-    return torch.stack(found).sum(0), len(found), found[-1]
-
-
 def appends_until_a_break(x, n):
     found = []
     for _ in range(20):
@@ -153,7 +144,7 @@ def appends_numbers_in_nested_loops(x, n):
 @pytest.mark.parametrize(
     "program",
     [
-        appends_below_a_condition, appends_until_a_break, appends_numbers_in_nested_loops, changes_in_a_while_loop,
+        exported.appends_below_a_condition, appends_until_a_break, appends_numbers_in_nested_loops, changes_in_a_while_loop,
         appends_until_the_data_says_so,
     ],
     ids=lambda f: f.__name__,

@@ -70,15 +70,6 @@ def test_a_condition_in_a_loop():
     assert {"If", "Loop"} <= operators(model)
 
 
-def appends_below_a_condition(x, n):
-    found = [x]
-    for _ in range(n):
-        x = (x * 1.1).sin()
-        if x.sum() > 0:
-            found.append(x)
-    return torch.stack(found).sum(0), len(found), found[-1]
-
-
 def changes_in_a_while_loop(x, n):
     found = [x]
     while n > 0:
@@ -94,7 +85,7 @@ def test_a_list_that_grows_in_a_while_loop():
 
 
 def test_a_list_that_grows_in_a_loop_over_a_number_of_the_graph():
-    model = compare(appends_below_a_condition, *((x, torch.tensor(n)) for n in (3, 1, 6, 0) for x in (t(1.0, -0.5), t(-1.0, 0.5))))
+    model = compare(exported.appends_below_a_condition, *((x, torch.tensor(n)) for n in (3, 1, 6, 0) for x in (t(1.0, -0.5), t(-1.0, 0.5))))
     assert {"If", "Loop"} <= operators(model)
 
 

@@ -6,6 +6,7 @@ import warnings
 import suite
 import timm
 import torch
+import vision
 
 #: A transformer of two small blocks, for modules without a small model.
 TWO_BLOCKS = {"embed_dim": 48, "depth": 2, "num_heads": 4}
@@ -80,41 +81,19 @@ def _build(name, options):
 
 def _inference(name, options, stage):
     model, size = _build(name, options)
-    model.eval()
-
-    @stage
-    def forward(x):
-        return model(x)
-
-    observed = []
-    with torch.no_grad():
-        for batch in (2, 2, 3):
-            observed.append(suite.snapshot(forward(torch.randn(batch, 3, size, size))))
-    return observed
+    return vision.inference(model, (3, size, size), stage)
 
 
 def _training(name, options, stage):
     model, size = _build(name, options)
-    model.train().double()  # batch normalization of a few elements amplifies rounding errors
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    model.train()
 
-    @stage
-    def step(x, y):
-        optimizer.zero_grad()
+    def loss_of(x, y):
         found = model(x)
-        logits = found[0] if isinstance(found, tuple) else found
-        loss = torch.nn.functional.cross_entropy(logits, y)
-        loss.backward()
-        optimizer.step()
-        return loss
+        return torch.nn.functional.cross_entropy(found[0] if isinstance(found, tuple) else found, y)
 
-    observed = []
-    for number in range(2):
-        suite.seed(number)
-        x, y = torch.randn(2, 3, size, size, dtype=torch.float64), torch.randint(0, 10, (2,))
-        observed.append(step(x, y).detach().clone())
-        observed.append(suite.snapshot(dict(model.state_dict())))
-    return observed
+    batches = [(torch.randn(2, 3, size, size), torch.randint(0, 10, (2,))) for _ in range(2)]
+    return vision.stepped(model, loss_of, stage, batches)
 
 
 if __name__ == "__main__":

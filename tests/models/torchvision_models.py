@@ -6,6 +6,7 @@ import functools
 import suite
 import torch
 import torchvision
+import vision
 from torchvision import models, ops, tv_tensors
 from torchvision.transforms import v2
 
@@ -78,44 +79,7 @@ def _classified(name, build, shape):
 
 
 def _inference(build, shape, stage):
-    model = build().eval()
-
-    @stage
-    def forward(x):
-        return model(x)
-
-    observed = []
-    with torch.no_grad():
-        for batch in (2, 2, 3):
-            observed.append(suite.snapshot(forward(torch.randn(batch, *shape))))
-    return observed
-
-
-def _stepped(model, loss_of, stage, batches):
-    """Trains for a step with each batch. Returns the losses and the state after each. Trains with double precision, because
-    batch normalization of a few elements amplifies rounding errors."""
-    model.double()
-    batches = torch.utils._pytree.tree_map(_double, batches)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-
-    @stage
-    def step(*batch):
-        optimizer.zero_grad()
-        loss = loss_of(*batch)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    observed = []
-    for number, batch in enumerate(batches):
-        suite.seed(number)
-        observed.append(step(*batch).detach().clone())
-        observed.append(suite.snapshot(dict(model.state_dict())))
-    return observed
-
-
-def _double(value):
-    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+    return vision.inference(build(), shape, stage)
 
 
 def _training(build, shape, stage):
@@ -127,7 +91,7 @@ def _training(build, shape, stage):
             return sum(torch.nn.functional.cross_entropy(logits, y) for logits in found if logits is not None)
         return torch.nn.functional.cross_entropy(found, y)
 
-    return _stepped(model, loss_of, stage, [(torch.randn(4, *shape), torch.randint(0, 10, (4,))) for _ in range(2)])
+    return vision.stepped(model, loss_of, stage, [(torch.randn(4, *shape), torch.randint(0, 10, (4,))) for _ in range(2)])
 
 
 def _segmentation_training(build, stage):
@@ -137,7 +101,7 @@ def _segmentation_training(build, stage):
         return torch.nn.functional.cross_entropy(model(x)["out"], y)
 
     batches = [(torch.randn(2, 3, 64, 64), torch.randint(0, 5, (2, 64, 64))) for _ in range(2)]
-    return _stepped(model, loss_of, stage, batches)
+    return vision.stepped(model, loss_of, stage, batches)
 
 
 def _detection(build, stage):
@@ -161,7 +125,7 @@ def _detection_training(build, stage):
     def loss_of(images, targets):
         return sum(model(images, targets).values())
 
-    return _stepped(model, loss_of, stage, [([torch.rand(3, 64, 80) for _ in range(2)], _targets(2)) for _ in range(2)])
+    return vision.stepped(model, loss_of, stage, [([torch.rand(3, 64, 80) for _ in range(2)], _targets(2)) for _ in range(2)])
 
 
 def _targets(count):

@@ -99,3 +99,24 @@ def measure(workload, rounds, budget):
             times[name].append((time.process_time() - start) * 1e3)
         variants.reverse()
     return Figures(times["eager"], times["staged"], staging * 1e3, max_difference)
+
+
+def alternate(first, second, seconds=12, fewest=4, most=30):
+    """Calls two variants of a program in turns. Returns the CPU milliseconds of both for each pair, and the largest
+    difference of their results. The first pair, which traces and warms up, is not measured."""
+
+    def timed(variant):
+        torch.manual_seed(0)
+        start = time.process_time()
+        result = variant()
+        return (time.process_time() - start) * 1e3, result
+
+    max_difference = difference(first(), second())
+    order, pairs, end = [first, second], [], time.time() + seconds
+    while len(pairs) < fewest or time.time() < end and len(pairs) < most:
+        pair = {variant: timed(variant) for variant in order}
+        (one, found), (other, expected) = pair[first], pair[second]
+        max_difference = max(max_difference, difference(found, expected))
+        pairs.append((one, other))
+        order.reverse()  # after the comparison, the caches are cold in the next call
+    return pairs, max_difference

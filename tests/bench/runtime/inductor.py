@@ -14,18 +14,10 @@ from pathlib import Path
 
 import autograph as ag
 import torch
-from harness import difference
+from harness import alternate
 
-SECONDS, MIN_PAIRS, MAX_PAIRS = 12, 4, 30
 #: The maximum difference of results. Gradient descent amplifies rounding errors, most in W6 with its line search.
 MAX_DIFFERENCE = 1e-2
-
-
-def clock(staged, arguments):
-    torch.manual_seed(0)
-    start = time.process_time()
-    result = staged(*arguments)
-    return (time.process_time() - start) * 1e3, result
 
 
 def measure(name):
@@ -36,15 +28,9 @@ def measure(name):
     start = time.time()
     compiled(*workload.arguments)
     first = time.time() - start
-    for function in (compiled, plain, plain):  # the second call may be traced again, for numbers that have changed
-        function(*workload.arguments)
-    order, pairs, largest_difference, end = [plain, compiled], [], 0.0, time.time() + SECONDS
-    while len(pairs) < MIN_PAIRS or time.time() < end and len(pairs) < MAX_PAIRS:
-        pair = {function: clock(function, workload.arguments) for function in order}
-        (without, expected), (with_, found) = pair[plain], pair[compiled]
-        largest_difference = max(largest_difference, difference(found, expected))
-        pairs.append((without, with_))
-        order.reverse()
+    compiled(*workload.arguments)  # this call may be traced again, for numbers that have changed
+    plain(*workload.arguments)
+    pairs, largest_difference = alternate(lambda: plain(*workload.arguments), lambda: compiled(*workload.arguments))
     assert largest_difference < MAX_DIFFERENCE, name
     assert not any(region.refusals for region in compiled.regions), name
     ratio = statistics.median(without / with_ for without, with_ in pairs)

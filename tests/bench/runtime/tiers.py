@@ -10,23 +10,14 @@ measured kernels for matrix products.
 import importlib
 import statistics
 import sys
-import time
 from pathlib import Path
 
 import autograph as ag
 import torch
-from harness import difference
+from harness import alternate
 
-SECONDS, MIN_PAIRS, MAX_PAIRS = 12, 4, 30
 #: The maximum difference of results. Gradient descent amplifies rounding errors, most in W6 with its line search.
 MAX_DIFFERENCE = 1e-2
-
-
-def clock(staged, arguments, deterministic):
-    ag.use_deterministic_kernels(deterministic)
-    start = time.process_time()
-    result = staged(*arguments)
-    return (time.process_time() - start) * 1e3, result
 
 
 def measure(name):
@@ -34,18 +25,12 @@ def measure(name):
     module = importlib.import_module(name)
     workload = module.workload(**module.CONFIGURATIONS[0])
     staged = ag.function(workload.program)
-    modes, pairs, largest_difference, end = [False, True], [], 0.0, None
-    while end is None or len(pairs) < MIN_PAIRS or time.time() < end and len(pairs) < MAX_PAIRS:
-        pair = {mode: clock(staged, workload.arguments, mode) for mode in modes}
-        (own, found), (libtorch, expected) = pair[False], pair[True]
-        largest_difference = max(largest_difference, difference(found, expected))
-        if end is None:
-            # The first calls trace, measure products and warm up.
-            end = time.time() + SECONDS
-        else:
-            pairs.append((own, libtorch))
-        # After the comparison, the caches are cold in the next call.
-        modes.reverse()
+
+    def run(deterministic):
+        ag.use_deterministic_kernels(deterministic)
+        return staged(*workload.arguments)
+
+    pairs, largest_difference = alternate(lambda: run(False), lambda: run(True))
     assert largest_difference < MAX_DIFFERENCE, name
     ratio = statistics.median(libtorch / own for own, libtorch in pairs)
     own, libtorch = (min(times) for times in zip(*pairs))
