@@ -9,6 +9,7 @@ import time
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before the group: its default arguments keep a group that exists when it is imported
 
 import autograph as ag
 
@@ -33,5 +34,5 @@ for count in range(1_000_000):
             os.kill(os.getpid(), signal.SIGKILL)
         break
 
-# Without this, a thread of gloo may release a tensor while the interpreter ends, which aborts the process, in eager torch too.
+# Ends the threads of gloo. One that releases a tensor while the interpreter ends aborts the process, in eager torch too.
 dist.destroy_process_group()

@@ -8,6 +8,7 @@ Alone, or in two processes, with the same results apart from rounding:
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before the group exists, so that it keeps no reference to it
 import torch.nn.functional as F
 from torch import nn
 
