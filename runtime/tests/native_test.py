@@ -338,16 +338,20 @@ def test_indices_may_be_negative_but_not_out_of_range():
             lookups(table, torch.tensor([0, wrong]))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 5, 7, 8, 9, 12, 13, 16, 17, 23, 30, 100])
-def test_products_without_packed_operands(rows):
-    """The error is within the bound for a sum in any order, also if the last vector of columns is masked."""
+@pytest.mark.parametrize("rows", [1, 2, 5, 6, 7, 8, 9, 12, 13, 16, 17, 23, 30, 100, 200])
+def test_products_in_tiles(rows):
+    """The error is within the bound for a sum in any order, also if the last vector of columns is masked, if the rows of
+    the right operand are a page apart, and if it has more rows than a panel."""
     staged = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b), a @ b + 1.0))
-    transposed = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))
-    for inner, columns in [(1, 9), (3, 10), (40, 15), (40, 16), (129, 17), (7, 31), (200, 32), (60, 33), (300, 100)]:
+    left = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))
+    right = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b.t()), a @ b.t() + 1.0))
+    sizes = [(1, 9), (3, 10), (40, 15), (40, 16), (129, 17), (7, 31), (200, 32), (60, 33), (300, 100), (20, 1030), (600, 47)]
+    for inner, columns in sizes:
         bias, a, b = torch.randn(columns), torch.randn(rows, inner), torch.randn(inner, columns)
         exact = a.double() @ b.double()
         bound = inner * 2.0**-23 * (a.double().abs() @ b.double().abs()) + 1e-6
-        for found, added in zip((*staged(bias, a, b), *transposed(bias, a.t().contiguous(), b)), (bias, 1.0) * 2):
+        found = *staged(bias, a, b), *left(bias, a.t().contiguous(), b), *right(bias, a, b.t().contiguous())
+        for found, added in zip(found, (bias, 1.0) * 3):
             assert ((found - (exact + added)).abs() <= bound + 1e-6).all(), (inner, columns)
 
 

@@ -21,15 +21,11 @@ pub struct Limits {
     pub(crate) multiplications: usize,
 }
 
-/// The maximum number of elements of the right operand of a product: 1 MiB of `f32`, which stays in the processor's
-/// second-level cache.
-pub(crate) const MAX_RIGHT_OPERAND: usize = 1 << 18;
-
 impl Limits {
     /// The limits if an operator of libtorch may use this number of threads. A program runs on one thread.
     pub fn for_threads(threads: usize) -> Self {
         if threads <= 1 {
-            Self { elements: 1 << 17, multiplications: 1 << 24 }
+            Self { elements: 1 << 17, multiplications: 1 << 26 }
         } else {
             // The grain size of libtorch's elementwise operators (`at::internal::GRAIN_SIZE`), and products of about
             // 20 us, which gain little from several threads.

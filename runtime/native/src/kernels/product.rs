@@ -29,9 +29,9 @@ pub(crate) type Kernel = unsafe fn(&Product, c: *mut u8, a: *const u8, b: *const
 
 pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
-    match unpacked(element, product) {
-        Some(Unpacked::Avx512) => return Some(product_512::f32),
-        Some(Unpacked::Avx2) => return Some(product_256::f32),
+    match vectors(element, product) {
+        Some(Vectors::Avx512) => return Some(product_512::f32),
+        Some(Vectors::Avx2) => return Some(product_256::f32),
         None => {}
     }
     match (element, is_wide()) {
@@ -45,21 +45,21 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     }
 }
 
-/// The instructions of a kernel that packs no operand.
+/// The instructions of a kernel whose tiles are rows of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unpacked {
+pub(crate) enum Vectors {
     Avx512,
     /// Faster than libtorch's kernels for few rows or few columns.
     Avx2,
 }
 
-/// The kernel that computes this product without packing an operand.
-pub(crate) fn unpacked(element: Element, product: &Product) -> Option<Unpacked> {
+/// The kernel of this kind that computes this product. `None` if none is suitable.
+pub(crate) fn vectors(element: Element, product: &Product) -> Option<Vectors> {
     #[cfg(target_arch = "x86_64")]
     {
         let (kernel, is_suitable) = match instructions() {
-            Instructions::Avx512 => (Unpacked::Avx512, product_512::is_suitable(product)),
-            Instructions::Avx2 => (Unpacked::Avx2, product_256::is_suitable(product)),
+            Instructions::Avx512 => (Vectors::Avx512, product_512::is_suitable(product)),
+            Instructions::Avx2 => (Vectors::Avx2, product_256::is_suitable(product)),
             Instructions::Portable => return None,
         };
         (element == Element::F32 && is_suitable).then_some(kernel)

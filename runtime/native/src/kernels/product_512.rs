@@ -1,11 +1,17 @@
-//! Products with AVX-512, for matrices with few rows or few columns. Tiles of the result stay in registers, the last
-//! columns are computed with a mask, and no operand is packed.
+//! Products with AVX-512. Tiles of the result stay in registers, and the last columns are computed with a mask.
+//!
+//! A tile reads a panel of `b`: 32 columns of at most [`DEPTH`] rows. The first tile copies the panel into a contiguous
+//! buffer for the tiles below it if the rows of `b` are far apart: with a distance of a page, the lines of a panel would
+//! evict each other from the caches. A panel of a transposed `b` is transposed into the buffer.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::arch::x86_64::{
-    __m512, __mmask16, _MM_HINT_T0, _mm_prefetch, _mm512_add_ps, _mm512_fmadd_ps, _mm512_mask_storeu_ps,
-    _mm512_maskz_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
+    __m512, __mmask16, _MM_HINT_T0, _mm_prefetch, _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd,
+    _mm512_fmadd_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
+    _mm512_shuffle_f32x4, _mm512_store_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
+    _mm512_unpacklo_ps,
 };
+use std::mem::MaybeUninit;
 
 use super::product::Product;
 
@@ -14,41 +20,64 @@ const LANES: usize = 16;
 const HEIGHT: usize = 12;
 /// The maximum number of rows of a tile whose rows have one vector.
 const HEIGHT_OF_NARROW: usize = 16;
+/// The maximum number of rows of `b` in a panel. A buffer takes 64 KiB.
+const DEPTH: usize = 512;
+/// The maximum number of rows of `a` that are multiplied with a panel. They stay in the second-level cache.
+const ROWS_OF_A: usize = 16 * HEIGHT;
+/// The distance of the rows of `b`, in elements, from which on panels are copied: a page.
+const FAR: usize = 1024;
+/// The minimum number of rows of `a` for which panels of a transposed `b` are transposed.
+const MIN_ROWS_TO_TRANSPOSE: usize = 6;
 
 /// How many rows of `b` are prefetched. Processors do not prefetch them themselves if each row is in another page.
 const AHEAD: usize = 12;
 
-/// Whether the rows of `b` are contiguous, and wide enough.
+/// Whether there are enough columns, and the rows of `b` are contiguous, or its columns are and it has enough rows.
 pub(crate) fn is_suitable(product: &Product) -> bool {
-    product.b[1] == 1 && product.columns > LANES / 2
+    let is_transposed = product.b[0] == 1 && product.rows >= MIN_ROWS_TO_TRANSPOSE;
+    product.columns > LANES / 2 && (product.b[1] == 1 || is_transposed)
+}
+
+/// A contiguous copy of a panel.
+#[repr(C, align(64))]
+struct Buffer([f32; DEPTH * 2 * LANES]);
+
+/// A part of `b`: its address, and the distance of its rows.
+#[derive(Clone, Copy)]
+struct Panel {
+    first: *const f32,
+    stride: usize,
+    /// The number of rows.
+    count: usize,
+}
+
+/// A part of a product: its first row and column, and the first row of `b`.
+#[derive(Clone, Copy)]
+struct Part {
+    row: usize,
+    column: usize,
+    depth: usize,
 }
 
 /// # Safety
-/// See [`super::product::Kernel`]; the processor must have AVX-512, and the rows of `b` must be contiguous.
+/// See [`super::product::Kernel`]; the processor must have AVX-512, and the product must be suitable.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const u8) {
     let (c, a, b) = (c.cast::<f32>(), a.cast::<f32>(), b.cast::<f32>());
-    let mut column = 0;
-    // SAFETY: the tiles cover the result.
+    let mut buffer = MaybeUninit::<Buffer>::uninit();
+    let buffer = buffer.as_mut_ptr().cast::<f32>();
+    // SAFETY: the panels cover the result.
     unsafe {
-        // Tiles of nearly equal height.
-        let height = product.rows.div_ceil(product.rows.div_ceil(HEIGHT).max(1));
-        while column < product.columns {
-            let left = product.columns - column;
-            let mut row = 0;
-            if left > LANES {
-                let masks = [!0, mask(left - LANES)];
-                while row < product.rows {
-                    row += rows::<2>(product, c, a, b, (row, column), height, masks);
+        for row in (0..product.rows).step_by(ROWS_OF_A) {
+            let end = product.rows.min(row + ROWS_OF_A);
+            for column in (0..product.columns).step_by(2 * LANES) {
+                for depth in (0..product.inner).step_by(DEPTH) {
+                    let part = Part { row, column, depth };
+                    match product.columns - column {
+                        left @ 0..=LANES => panel::<1>(product, c, a, b, buffer, part, end, [mask(left)]),
+                        left => panel::<2>(product, c, a, b, buffer, part, end, [!0, mask(left - LANES)]),
+                    }
                 }
-                column += 2 * LANES;
-            } else {
-                while row < product.rows {
-                    let height =
-                        if product.rows - row >= HEIGHT_OF_NARROW { HEIGHT_OF_NARROW } else { HEIGHT };
-                    row += rows::<1>(product, c, a, b, (row, column), height, [mask(left)]);
-                }
-                column += LANES;
             }
         }
     }
@@ -59,53 +88,156 @@ fn mask(lanes: usize) -> __mmask16 {
     if lanes >= LANES { !0 } else { (1 << lanes) - 1 }
 }
 
-/// Computes a tile with at most this height, and returns its height.
+/// Multiplies the rows of `a` up to `end` with a panel.
 ///
 /// # Safety
-/// See [`f32`]; the tile must be a part of the result.
+/// See [`f32`]; the part must be a part of the product.
 #[target_feature(enable = "avx512f")]
 #[inline]
-unsafe fn rows<const VECTORS: usize>(
+#[expect(clippy::too_many_arguments, reason = "a call in the innermost loops")]
+unsafe fn panel<const VECTORS: usize>(
     product: &Product,
     c: *mut f32,
     a: *const f32,
     b: *const f32,
-    at: (usize, usize),
-    most: usize,
+    buffer: *mut f32,
+    mut part: Part,
+    end: usize,
     masks: [__mmask16; VECTORS],
-) -> usize {
-    let height = (product.rows - at.0).min(most);
+) {
+    // Tiles of nearly equal height.
+    let rows = end - part.row;
+    let most = if VECTORS == 1 { HEIGHT_OF_NARROW } else { HEIGHT };
+    let tiles = rows.div_ceil(most);
+    let height = rows.div_ceil(tiles);
+    let count = (product.inner - part.depth).min(DEPTH);
+    let packed = Panel { first: buffer, stride: VECTORS * LANES, count };
     // SAFETY: the caller guarantees the shapes.
     unsafe {
-        match height {
-            1 => tile::<VECTORS, 1>(product, c, a, b, at, masks),
-            2 => tile::<VECTORS, 2>(product, c, a, b, at, masks),
-            3 => tile::<VECTORS, 3>(product, c, a, b, at, masks),
-            4 => tile::<VECTORS, 4>(product, c, a, b, at, masks),
-            5 => tile::<VECTORS, 5>(product, c, a, b, at, masks),
-            6 => tile::<VECTORS, 6>(product, c, a, b, at, masks),
-            7 => tile::<VECTORS, 7>(product, c, a, b, at, masks),
-            8 => tile::<VECTORS, 8>(product, c, a, b, at, masks),
-            9 => tile::<VECTORS, 9>(product, c, a, b, at, masks),
-            10 => tile::<VECTORS, 10>(product, c, a, b, at, masks),
-            11 => tile::<VECTORS, 11>(product, c, a, b, at, masks),
-            12 => tile::<VECTORS, 12>(product, c, a, b, at, masks),
-            _ => tile::<VECTORS, HEIGHT_OF_NARROW>(product, c, a, b, at, masks),
+        let first = b.add(part.depth * product.b[0] + part.column * product.b[1]);
+        let mut panel = Panel { first, stride: product.b[0], count };
+        if product.b[1] != 1 {
+            let columns = (product.columns - part.column).min(VECTORS * LANES);
+            transpose::<VECTORS>(first, product.b[1], columns, count, buffer);
+            panel = packed;
+        } else if tiles > 1 && product.b[0] >= FAR {
+            rows_of::<VECTORS, true>(product, c, a, panel, buffer, part, height, masks);
+            part.row += height;
+            panel = packed;
+        }
+        while part.row < end {
+            let height = height.min(end - part.row);
+            rows_of::<VECTORS, false>(product, c, a, panel, buffer, part, height, masks);
+            part.row += height;
         }
     }
-    height
+}
+
+/// Transposes at most `VECTORS * 16` columns of `b`, `stride` elements apart, of `count` elements each.
+///
+/// # Safety
+/// The columns must be valid, and the buffer must hold `count` rows of `VECTORS * 16` elements.
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn transpose<const VECTORS: usize>(
+    first: *const f32,
+    stride: usize,
+    columns: usize,
+    count: usize,
+    buffer: *mut f32,
+) {
+    for p in (0..count).step_by(LANES) {
+        let mask = mask(count - p);
+        for v in 0..VECTORS {
+            let mut block = [_mm512_setzero_ps(); LANES];
+            let present = columns.saturating_sub(v * LANES).min(LANES);
+            // SAFETY: the caller guarantees the shapes; lanes outside of the mask are not read.
+            unsafe {
+                for (j, column) in block.iter_mut().enumerate().take(present) {
+                    let start = first.add((v * LANES + j) * stride + p);
+                    *column = _mm512_maskz_loadu_ps(mask, start);
+                    // The same elements of a column of the next block. Outside of the matrix, this has no effect.
+                    _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(LANES * stride).cast());
+                }
+                for (i, row) in transposed(block).into_iter().enumerate().take(count - p) {
+                    _mm512_store_ps(buffer.add((p + i) * VECTORS * LANES + v * LANES), row);
+                }
+            }
+        }
+    }
+}
+
+/// The transposed matrix of 16 rows.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn transposed(rows: [__m512; LANES]) -> [__m512; LANES] {
+    let mut pairs = rows;
+    for k in (0..LANES).step_by(2) {
+        pairs[k] = _mm512_unpacklo_ps(rows[k], rows[k + 1]);
+        pairs[k + 1] = _mm512_unpackhi_ps(rows[k], rows[k + 1]);
+    }
+    // Each vector has the elements of four rows in one column out of four.
+    let mut fours = pairs;
+    for k in (0..LANES).step_by(4) {
+        for high in 0..2 {
+            let (x, y) = (_mm512_castps_pd(pairs[k + high]), _mm512_castps_pd(pairs[k + 2 + high]));
+            fours[k + 2 * high] = _mm512_castpd_ps(_mm512_unpacklo_pd(x, y));
+            fours[k + 2 * high + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
+        }
+    }
+    let mut result = fours;
+    for k in 0..4 {
+        let [a, b, c, d] = [fours[k], fours[k + 4], fours[k + 8], fours[k + 12]];
+        let (even_low, odd_low) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+        let (even_high, odd_high) = (_mm512_shuffle_f32x4::<0x88>(c, d), _mm512_shuffle_f32x4::<0xdd>(c, d));
+        result[k] = _mm512_shuffle_f32x4::<0x88>(even_low, even_high);
+        result[k + 4] = _mm512_shuffle_f32x4::<0x88>(odd_low, odd_high);
+        result[k + 8] = _mm512_shuffle_f32x4::<0xdd>(even_low, even_high);
+        result[k + 12] = _mm512_shuffle_f32x4::<0xdd>(odd_low, odd_high);
+    }
+    result
+}
+
+/// Computes a tile of this height. With `COPIES`, the panel is copied into the buffer.
+///
+/// # Safety
+/// See [`panel`].
+#[target_feature(enable = "avx512f")]
+#[inline]
+#[expect(clippy::too_many_arguments, reason = "a call in the innermost loops")]
+unsafe fn rows_of<const VECTORS: usize, const COPIES: bool>(
+    product: &Product,
+    c: *mut f32,
+    a: *const f32,
+    panel: Panel,
+    buffer: *mut f32,
+    part: Part,
+    height: usize,
+    masks: [__mmask16; VECTORS],
+) {
+    macro_rules! tiles {
+        ($($rows:literal)*) => {
+            match height {
+                $($rows => tile::<VECTORS, $rows, COPIES>(product, c, a, panel, buffer, part, masks),)*
+                _ => unreachable!("a tile has at most 16 rows"),
+            }
+        };
+    }
+    // SAFETY: the caller guarantees the shapes.
+    unsafe { tiles!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16) }
 }
 
 /// # Safety
-/// See [`rows`].
+/// See [`panel`].
 #[target_feature(enable = "avx512f")]
 #[inline]
-unsafe fn tile<const VECTORS: usize, const ROWS: usize>(
+unsafe fn tile<const VECTORS: usize, const ROWS: usize, const COPIES: bool>(
     product: &Product,
     c: *mut f32,
     a: *const f32,
-    b: *const f32,
-    (row, column): (usize, usize),
+    panel: Panel,
+    buffer: *mut f32,
+    part: Part,
     masks: [__mmask16; VECTORS],
 ) {
     // SAFETY: the caller guarantees the shapes; lanes outside of the masks are neither read nor written.
@@ -113,20 +245,18 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize>(
         let mut sums = [[_mm512_setzero_ps(); VECTORS]; ROWS];
         let mut x: [*const f32; ROWS] = [a; ROWS];
         for (r, x) in x.iter_mut().enumerate() {
-            *x = a.add((row + r) * product.a[0]);
+            *x = a.add((part.row + r) * product.a[0] + part.depth * product.a[1]);
         }
-        let first = b.add(column);
-        for p in 0..product.inner {
+        for p in 0..panel.count {
             let mut y: [__m512; VECTORS] = [_mm512_setzero_ps(); VECTORS];
-            if p + AHEAD < product.inner {
-                for v in 0..VECTORS {
-                    // A prefetch of an address outside of the matrix has no effect.
-                    let ahead = first.wrapping_add((p + AHEAD) * product.b[0] + v * LANES);
-                    _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
-                }
-            }
             for (v, y) in y.iter_mut().enumerate() {
-                *y = _mm512_maskz_loadu_ps(masks[v], first.add(p * product.b[0] + v * LANES));
+                // A prefetch of an address outside of the matrix has no effect.
+                let ahead = panel.first.wrapping_add((p + AHEAD) * panel.stride + v * LANES);
+                _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+                *y = _mm512_maskz_loadu_ps(masks[v], panel.first.add(p * panel.stride + v * LANES));
+                if COPIES {
+                    _mm512_store_ps(buffer.add((p * VECTORS + v) * LANES), *y);
+                }
             }
             for (sums, x) in sums.iter_mut().zip(x) {
                 let x = _mm512_set1_ps(x.add(p * product.a[1]).read());
@@ -135,11 +265,11 @@ unsafe fn tile<const VECTORS: usize, const ROWS: usize>(
                 }
             }
         }
+        let adds = product.adds || part.depth > 0;
         for (r, sums) in sums.into_iter().enumerate() {
             for (v, sum) in sums.into_iter().enumerate() {
-                let place = c.add((row + r) * product.columns + column + v * LANES);
-                let before =
-                    if product.adds { _mm512_maskz_loadu_ps(masks[v], place) } else { _mm512_setzero_ps() };
+                let place = c.add((part.row + r) * product.columns + part.column + v * LANES);
+                let before = if adds { _mm512_maskz_loadu_ps(masks[v], place) } else { _mm512_setzero_ps() };
                 _mm512_mask_storeu_ps(place, masks[v], _mm512_add_ps(before, sum));
             }
         }

@@ -4,8 +4,7 @@ use ag_graph::ir::{Node, Operand};
 
 use super::Lowering;
 use crate::kernels::elementwise as kernels;
-use crate::kernels::product::{self, Product, Unpacked};
-use crate::options::MAX_RIGHT_OPERAND;
+use crate::kernels::product::{self, Product, Vectors};
 use crate::program::Step;
 use crate::view::View;
 
@@ -15,8 +14,8 @@ const MAX_MULTIPLICATIONS: usize = 262_144;
 /// The limit for results with few rows or columns.
 const MAX_WITH_FEW_ROWS: usize = 65_536;
 const FEW_ROWS: usize = 8;
-/// The limit with AVX2 for the kernels that pack no operand.
-const MAX_UNPACKED: usize = 2_097_152;
+/// The limit with AVX2 for the kernel for few rows or few columns.
+const MAX_WITH_AVX2: usize = 2_097_152;
 const FEW_COLUMNS: usize = 16;
 
 impl Lowering<'_> {
@@ -86,12 +85,9 @@ impl Lowering<'_> {
             b: [b.strides[0], b.strides[1]],
             adds,
         };
-        let unpacked = product::unpacked(out.element, &product);
-        let most = match unpacked {
-            Some(Unpacked::Avx512) if inner * columns <= MAX_RIGHT_OPERAND => {
-                self.options.limits.multiplications
-            }
-            Some(Unpacked::Avx2) if rows <= FEW_ROWS || columns <= FEW_COLUMNS => MAX_UNPACKED,
+        let most = match product::vectors(out.element, &product) {
+            Some(Vectors::Avx512) => self.options.limits.multiplications,
+            Some(Vectors::Avx2) if rows <= FEW_ROWS || columns <= FEW_COLUMNS => MAX_WITH_AVX2,
             _ if rows.min(columns) < FEW_ROWS => MAX_WITH_FEW_ROWS,
             _ => MAX_MULTIPLICATIONS,
         };
