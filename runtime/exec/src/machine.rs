@@ -47,13 +47,16 @@ impl Plan {
             poll_timer: PollTimer::default(),
             outputs: Vec::new(),
             is_native: tier() != Tier::Torch && aten::ambient().is_multiple_of(2),
-            scratch: Scratch::default(),
+            scratch: Scratch::take(),
         };
         machine.registers.open(entry);
         for (register, input) in entry.params.iter().zip(saved) {
             machine.registers.store(*register, input).map_err(nowhere)?;
         }
-        machine.run().map_err(|(fault, function, at)| machine.error(fault, function, at))
+        let results =
+            machine.run().map_err(|(fault, function, at)| machine.error(fault, function, at));
+        machine.scratch.keep();
+        results
     }
 
     /// Checks the inputs that follow the saved ones.

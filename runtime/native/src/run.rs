@@ -19,6 +19,8 @@ pub struct Memory {
     bases: Vec<*mut u8>,
     registers: Vec<u64>,
     lists: Vec<List>,
+    /// The memory of the lists of earlier runs, from small to large, at most one for each list of the program.
+    spare: Vec<Vec<u64>>,
     /// The outputs that are numbers.
     numbers: Vec<u64>,
 }
@@ -63,10 +65,9 @@ impl List {
         if self.gaps > 0 && self.missing.get(index) == Some(&true) { Err(Stopped) } else { Ok(index * bytes) }
     }
 
-    /// Makes all tensors missing.
+    /// Fills an empty list with tensors that are missing.
     fn vacate(&mut self, count: i64, bytes: usize) -> Result<(), Stopped> {
         let count = usize::try_from(count.max(0)).map_err(|_| Stopped)?;
-        self.clear();
         self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MAX_VACANT_BYTES).ok_or(Stopped)?;
         self.data.resize(self.bytes.div_ceil(8), 0);
         self.missing.resize(count, true);
@@ -169,9 +170,22 @@ impl Memory {
         self.bases[CONSTANTS as usize] = program.constants.as_ptr().cast_mut().cast();
         self.registers.clear();
         self.registers.resize(program.registers as usize, 0);
-        if self.lists.len() < program.lists as usize {
-            self.lists.resize_with(program.lists as usize, List::default);
+        for list in &mut self.lists {
+            list.clear();
+            if list.data.capacity() > 0 {
+                self.spare.push(std::mem::take(&mut list.data));
+            }
         }
+        self.lists.resize_with(program.lists as usize, List::default);
+        self.spare.sort_unstable_by_key(Vec::capacity);
+        self.spare.drain(..self.spare.len().saturating_sub(program.lists as usize));
+    }
+
+    /// The size in bytes of the memory that the next run can use.
+    pub fn size(&self) -> usize {
+        let lists = self.lists.iter().map(|list| &list.data).chain(&self.spare);
+        let bytes: usize = lists.map(|data| data.capacity() * size_of::<u64>()).sum();
+        bytes + self.arena.capacity() * size_of::<Line>()
     }
 
     #[inline(always)]
@@ -195,6 +209,17 @@ impl Memory {
 
     fn list(&mut self, list: ListRegister) -> &mut List {
         &mut self.lists[list.0 as usize]
+    }
+
+    /// An empty list.
+    fn new_list(&mut self, list: ListRegister) -> &mut List {
+        let spare = &mut self.spare;
+        let list = &mut self.lists[list.0 as usize];
+        list.clear();
+        if list.data.capacity() == 0 {
+            list.data = spare.pop().unwrap_or_default();
+        }
+        list
     }
 
     /// Moves a list out of its register if this is its last use; otherwise copies it.
@@ -286,8 +311,7 @@ impl Memory {
                     }
                     Step::Repeat { list, count, a, bytes } => {
                         let (a, count) = (self.at(*a), self.number(*count).cast_signed());
-                        let list = self.list(*list);
-                        list.clear();
+                        let list = self.new_list(*list);
                         for _ in 0..count {
                             list.push(a, *bytes as usize);
                         }
@@ -332,9 +356,7 @@ impl Memory {
                     }
                     Step::Split { list, a, bytes } => {
                         let a = self.at(*a);
-                        let list = self.list(*list);
-                        list.clear();
-                        list.push(a, *bytes as usize);
+                        self.new_list(*list).push(a, *bytes as usize);
                     }
                     Step::Jump { to } => at = *to as usize,
                     Step::JumpIfFalse { condition, to } => {
@@ -388,10 +410,12 @@ impl Memory {
                 *self.register(index) = start;
                 *self.register(step) = by;
             }
-            Step::NewList { out } => self.list(out).clear(),
+            Step::NewList { out } => {
+                self.new_list(out);
+            }
             Step::Vacate { list, count, bytes } => {
                 let count = self.number(count).cast_signed();
-                self.list(list).vacate(count, bytes as usize)?;
+                self.new_list(list).vacate(count, bytes as usize)?;
             }
             Step::MoveList { out, a, is_last } => *self.list(out) = self.take(a, is_last),
             Step::PushList { list, item, is_last } => {

@@ -1,6 +1,8 @@
 //! Runs native segments on the registers of a machine.
 #![allow(unsafe_code, reason = "a segment reads and writes tensors by address")]
 
+use std::cell::Cell;
+
 use ag_native::{Base, Input, Memory, Output};
 use tch::Tensor;
 
@@ -8,6 +10,14 @@ use super::registers::Registers;
 use crate::aten;
 use crate::plan::{Dead, Native, Register, ScalarInput};
 use crate::value::Value;
+
+/// The maximum size in bytes of the buffers that a thread keeps between runs of plans. Larger ones are given back.
+const MAX_KEPT: usize = 1 << 25;
+
+thread_local! {
+    /// The buffers of the last run on this thread.
+    static KEPT: Cell<Option<Scratch>> = const { Cell::new(None) };
+}
 
 /// The buffers that runs of segments reuse.
 #[derive(Debug, Default)]
@@ -20,6 +30,20 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
+    /// The buffers that the thread has kept, or new ones.
+    pub(super) fn take() -> Self {
+        KEPT.take().unwrap_or_default()
+    }
+
+    /// Keeps the buffers for the next run on this thread.
+    pub(super) fn keep(mut self) {
+        self.tensors.clear();
+        self.views.clear();
+        if self.memory.size() <= MAX_KEPT {
+            KEPT.set(Some(self));
+        }
+    }
+
     /// Runs a segment. If it returns `false`, nothing has changed.
     pub(super) fn run(
         &mut self,

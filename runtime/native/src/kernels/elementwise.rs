@@ -1,7 +1,7 @@
 //! Elementwise kernels, by the name of the operator and the dtype of its operands.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
-use super::loops::{Kernel, Versions};
+use super::loops::{Kernel, Versions, opaque};
 use super::number::{Number, Truth};
 use super::{is_wide, math};
 use crate::dtype::Element;

@@ -1,7 +1,7 @@
 //! Macros that expand to loops over elements.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
-use super::is_wide;
+use super::{Instructions, instructions};
 
 /// Writes `count` elements to `out`. The operands and the result advance by `strides` elements: the operands
 /// first, the result last. The result of a kernel other than `copy` is contiguous.
@@ -11,26 +11,31 @@ use super::is_wide;
 /// overlap an operand, unless both have the same address, dtype and stride.
 pub(crate) type Kernel = unsafe fn(out: *mut u8, inputs: [*const u8; 3], count: usize, strides: [usize; 4]);
 
-/// The two versions of a kernel.
+/// The versions of a kernel, one for each instruction set.
 #[derive(Clone, Copy)]
 pub(super) struct Versions {
     pub(super) portable: Kernel,
-    pub(super) wide: Kernel,
+    pub(super) avx2: Kernel,
+    pub(super) avx512: Kernel,
 }
 
 impl Versions {
     pub(super) fn select(self) -> Kernel {
-        if is_wide() { self.wide } else { self.portable }
+        match instructions() {
+            Instructions::Portable => self.portable,
+            Instructions::Avx2 => self.avx2,
+            Instructions::Avx512 => self.avx512,
+        }
     }
 }
 
-/// Expands a loop for both instruction sets. In the loop, the constant `WIDE` is true for AVX2 and FMA.
+/// Expands a loop for each instruction set. In the loop, the constant `WIDE` is true if there are AVX2 and FMA.
 macro_rules! versions {
     (|$out:ident, $inputs:ident, $count:ident, $strides:ident| $body:block) => {{
         /// # Safety
         /// See [`Kernel`].
         unsafe fn portable($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
-            #[allow(dead_code, reason = "most kernels are the same for both")]
+            #[allow(dead_code, reason = "most kernels are the same for all")]
             const WIDE: bool = false;
             // SAFETY: see `Kernel`.
             unsafe { $body }
@@ -39,16 +44,43 @@ macro_rules! versions {
         #[target_feature(enable = "avx2,fma")]
         /// # Safety
         /// See [`Kernel`]; the processor must have AVX2 and FMA.
-        unsafe fn wide($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
-            #[allow(dead_code, reason = "most kernels are the same for both")]
+        unsafe fn avx2($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            #[allow(dead_code, reason = "most kernels are the same for all")]
+            const WIDE: bool = true;
+            // SAFETY: see `Kernel`.
+            unsafe { $body }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
+        /// # Safety
+        /// See [`Kernel`]; the processor must have AVX-512.
+        unsafe fn avx512($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+            #[allow(dead_code, reason = "most kernels are the same for all")]
             const WIDE: bool = true;
             // SAFETY: see `Kernel`.
             unsafe { $body }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        use portable as wide;
-        Versions { portable, wide }.select()
+        use {portable as avx2, portable as avx512};
+        Versions { portable, avx2, avx512 }.select()
     }};
+}
+
+/// The same number, about which the compiler knows nothing. The compiler vectorizes blocks; with AVX-512, it would also
+/// vectorize the loop over blocks, with gathers that are ten times slower.
+#[inline(always)]
+pub(super) fn opaque(number: usize) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut number = number;
+        // SAFETY: there is no instruction.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) number, options(pure, nomem, nostack, preserves_flags));
+        }
+        number
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    number
 }
 
 /// Writes a value for each element of the operands: in blocks of 16, then of 8 and 4, then one by one.
@@ -67,6 +99,7 @@ macro_rules! each {
         let mut at = 0;
         while at + 16 <= $count {
             block!(16, at, $out: $to, [$($x: $a),*], $value);
+            at = opaque(at);
         }
         if at + 8 <= $count {
             block!(8, at, $out: $to, [$($x: $a),*], $value);

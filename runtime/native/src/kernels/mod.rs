@@ -1,5 +1,5 @@
-//! Kernels: loops over memory. Each is compiled twice: for all x86-64 processors, and for those with AVX2 and FMA.
-//! Products of `f32` are also compiled for AVX-512.
+//! Kernels: loops over memory. Each is compiled for all x86-64 processors, and for those with AVX2 and FMA. Loops over
+//! elements and products of `f32` are also compiled for AVX-512.
 //!
 //! The loops are plain Rust, which the compiler vectorizes. A macro expands each loop in a function with
 //! `#[target_feature]` and in a function without it. A closure in a generic function would be compiled without the
@@ -32,7 +32,7 @@ pub(crate) enum Instructions {
     Portable,
     /// With AVX2 and FMA.
     Avx2,
-    /// With AVX-512.
+    /// With AVX-512 F, BW, DQ and VL, which all processors with AVX-512 except for Xeon Phi have.
     Avx512,
 }
 
@@ -53,7 +53,11 @@ fn available() -> Instructions {
     #[cfg(target_arch = "x86_64")]
     {
         let is_wide = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        match (is_wide, is_x86_feature_detected!("avx512f")) {
+        let is_widest = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match (is_wide, is_widest) {
             (true, true) => Instructions::Avx512,
             (true, false) => Instructions::Avx2,
             _ => Instructions::Portable,

@@ -1,7 +1,8 @@
 //! Reductions over any dimensions of a small tensor. Sums of `f32` are accumulated in `f64`.
 #![allow(unsafe_code, reason = "kernels read memory by address")]
 
-use super::is_wide;
+#[cfg(target_arch = "x86_64")]
+use super::{Instructions, instructions};
 use super::lanes::{LANES, combine, load, store};
 use crate::dtype::Element;
 
@@ -98,8 +99,10 @@ impl Reduce {
         // SAFETY: see `run`; the processor has the instructions.
         unsafe {
             #[cfg(target_arch = "x86_64")]
-            if is_wide() {
-                return wide(self, out, a);
+            match instructions() {
+                Instructions::Avx512 => return avx512(self, out, a),
+                Instructions::Avx2 => return avx2(self, out, a),
+                Instructions::Portable => {}
             }
             self.sums::<false>(out, a)
         }
@@ -277,7 +280,16 @@ fn accumulate(sums: &mut [f64; LANES], block: [f32; LANES], is_norm: bool) {
 /// See [`Reduce::run`]; the processor must have AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn wide(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
+unsafe fn avx2(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
+    // SAFETY: see `Reduce::run`.
+    unsafe { reduce.sums::<true>(out, a) }
+}
+
+/// # Safety
+/// See [`Reduce::run`]; the processor must have AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
+unsafe fn avx512(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
     // SAFETY: see `Reduce::run`.
     unsafe { reduce.sums::<true>(out, a) }
 }

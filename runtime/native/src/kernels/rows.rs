@@ -2,6 +2,8 @@
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use super::lanes::{LANES, combine, load, store};
+#[cfg(target_arch = "x86_64")]
+use super::{Instructions, instructions};
 use super::{is_wide, math};
 use crate::dtype::Element;
 
@@ -38,8 +40,10 @@ impl Rows {
             }
             let (out, [a, b]) = (out.cast::<f32>(), operands.map(<*const u8>::cast::<f32>));
             #[cfg(target_arch = "x86_64")]
-            if is_wide() {
-                return wide(self, out, [a, b], rows, columns);
+            match instructions() {
+                Instructions::Avx512 => return avx512(self, out, [a, b], rows, columns),
+                Instructions::Avx2 => return avx2(self, out, [a, b], rows, columns),
+                Instructions::Portable => {}
             }
             self.run_f32::<false>(out, [a, b], rows, columns);
         }
@@ -217,7 +221,16 @@ unsafe fn backward<const WIDE: bool>(
 /// See [`Rows::run`]; the processor must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn wide(kind: Rows, out: *mut f32, operands: [*const f32; 2], rows: usize, columns: usize) {
+unsafe fn avx2(kind: Rows, out: *mut f32, operands: [*const f32; 2], rows: usize, columns: usize) {
+    // SAFETY: see `Rows::run`.
+    unsafe { kind.run_f32::<true>(out, operands, rows, columns) }
+}
+
+/// # Safety
+/// See [`Rows::run`]; the processor must have AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
+unsafe fn avx512(kind: Rows, out: *mut f32, operands: [*const f32; 2], rows: usize, columns: usize) {
     // SAFETY: see `Rows::run`.
     unsafe { kind.run_f32::<true>(out, operands, rows, columns) }
 }
