@@ -375,11 +375,41 @@ def sum_of_products(x, g, n):
     return total
 
 
+def states(x, h):
+    """The example for `joined-lists`."""
+    outputs = []
+    for t in range(x.shape[0]):
+        h = torch.tanh(x[t] + h)
+        outputs.append(h)
+    return torch.stack(outputs)
+
+
+def test_a_list_may_change_after_it_has_been_joined():
+    @ag.function
+    def program(x, h):
+        outputs = []
+        for t in range(x.shape[0]):
+            h = torch.tanh(x[t] + h)
+            outputs.append(h)
+        joined = torch.stack(outputs)
+        outputs[1] = h * 2
+        changed = torch.stack(outputs)
+        outputs.append(h)
+        longer = torch.stack(outputs).sum(0)
+        last = outputs.pop()
+        return joined.t(), changed, longer, last, torch.cat(outputs)
+
+    args = torch.randn(64, 40), torch.randn(40)
+    assert "joined-lists" in native_listing(program, *args)
+    torch.testing.assert_close(program(*args), program.python_function(*args))
+
+
 DOCUMENTED = {
     "borrowed-items": (descent, (torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4))),
     "multiply-add": (descent, (torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4))),
     "in-place-results": (descent, (torch.linspace(-1, 1, 300), torch.tensor(1e-3), torch.tensor(4))),
     "added-products": (sum_of_products, (torch.linspace(-1, 1, 60).view(6, 10), torch.linspace(0, 2, 42).view(6, 7), torch.tensor(4))),
+    "joined-lists": (states, (torch.linspace(-1, 1, 640).view(64, 10), torch.zeros(10))),
 }  # fmt: skip
 
 

@@ -53,8 +53,7 @@ impl Plan {
         for (register, input) in entry.params.iter().zip(saved) {
             machine.registers.store(*register, input).map_err(nowhere)?;
         }
-        let results =
-            machine.run().map_err(|(fault, function, at)| machine.error(fault, function, at));
+        let results = machine.run().map_err(|(fault, function, at)| machine.error(fault, function, at));
         machine.scratch.keep();
         results
     }

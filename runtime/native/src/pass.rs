@@ -6,11 +6,17 @@ pub enum Pass {
     MultiplyAdd,
     InPlaceResults,
     AddedProducts,
+    JoinedLists,
 }
 
 impl Pass {
-    pub const ALL: [Self; 4] =
-        [Self::BorrowedItems, Self::MultiplyAdd, Self::InPlaceResults, Self::AddedProducts];
+    pub const ALL: [Self; 5] = [
+        Self::BorrowedItems,
+        Self::MultiplyAdd,
+        Self::InPlaceResults,
+        Self::AddedProducts,
+        Self::JoinedLists,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -18,6 +24,7 @@ impl Pass {
             Self::MultiplyAdd => "multiply-add",
             Self::InPlaceResults => "in-place-results",
             Self::AddedProducts => "added-products",
+            Self::JoinedLists => "joined-lists",
         }
     }
 

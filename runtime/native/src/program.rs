@@ -189,6 +189,12 @@ pub(crate) enum Step {
     NewList {
         out: ListRegister,
     },
+    /// A new list whose tensors are in this memory, as long as they need no more than these bytes.
+    NewListIn {
+        out: ListRegister,
+        place: Place,
+        bytes: u32,
+    },
     /// Moves a list, or copies it if it is used again.
     MoveList {
         out: ListRegister,
@@ -347,6 +353,7 @@ impl Step {
             | Self::Fill { out, .. }
             | Self::Get { out, .. }
             | Self::Pop { out, .. }
+            | Self::NewListIn { place: out, .. }
             | Self::Concat { out, .. } => visit(out),
             Self::Address { from, .. } => visit(from),
             Self::Scalar { .. }

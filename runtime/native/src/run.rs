@@ -1,6 +1,8 @@
 //! Runs programs.
 #![allow(unsafe_code, reason = "steps read and write memory by address")]
 
+use std::mem::MaybeUninit;
+
 use ag_graph::ir::arithmetic::float;
 
 use crate::dtype::Element;
@@ -15,7 +17,7 @@ pub struct Stopped;
 /// Memory for runs, which is reused by the next run.
 #[derive(Debug, Default)]
 pub struct Memory {
-    arena: Vec<Line>,
+    arena: Vec<MaybeUninit<Line>>,
     bases: Vec<*mut u8>,
     registers: Vec<u64>,
     lists: Vec<List>,
@@ -36,10 +38,12 @@ struct Line {
 /// pointers for such a list, but this tier needs the memory of the tensors.
 const MAX_VACANT_BYTES: usize = 1 << 26;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct List {
     /// The elements of its tensors, one tensor after the other, in units of eight bytes.
     data: Vec<u64>,
+    /// If the tensors are in other memory: where.
+    lent: Option<Lent>,
     /// The length of the data in bytes.
     bytes: usize,
     /// The items of a list of lists.
@@ -50,9 +54,35 @@ struct List {
     gaps: usize,
 }
 
+/// Memory that belongs to a tensor, and contains the items of a list.
+#[derive(Debug, Clone, Copy)]
+struct Lent {
+    address: *mut u8,
+    bytes: usize,
+    /// Whether the tensor exists, so that the list must not change it.
+    is_read_only: bool,
+}
+
+impl Clone for List {
+    /// A copy in memory of its own.
+    fn clone(&self) -> Self {
+        let mut copy = Self {
+            data: self.data.clone(),
+            lent: self.lent,
+            bytes: self.bytes,
+            lists: self.lists.clone(),
+            missing: self.missing.clone(),
+            gaps: self.gaps,
+        };
+        copy.own();
+        copy
+    }
+}
+
 impl List {
     fn clear(&mut self) {
         self.data.clear();
+        self.lent = None;
         self.bytes = 0;
         self.lists.clear();
         self.missing.clear();
@@ -86,13 +116,46 @@ impl List {
     }
 
     fn address(&mut self) -> *mut u8 {
-        self.data.as_mut_ptr().cast()
+        self.lent.map_or_else(|| self.data.as_mut_ptr().cast(), |lent| lent.address)
+    }
+
+    /// The address for changes of the items.
+    fn writable(&mut self) -> *mut u8 {
+        if self.lent.is_some_and(|lent| lent.is_read_only) {
+            self.own();
+        }
+        self.address()
+    }
+
+    /// Copies the tensors to memory of the list.
+    fn own(&mut self) {
+        if let Some(lent) = self.lent.take() {
+            let bytes = std::mem::take(&mut self.bytes);
+            self.data.clear();
+            // SAFETY: the lent memory contains the tensors.
+            unsafe { self.push(lent.address, bytes) };
+        }
+    }
+
+    /// Whether this list, or a list in it, is in this memory.
+    fn is_in(&self, address: *mut u8) -> bool {
+        self.lent.is_some_and(|lent| lent.address == address)
+            || self.lists.iter().any(|list| list.is_in(address))
     }
 
     /// # Safety
     /// `from` must be valid for `bytes` bytes outside of this list.
     unsafe fn push(&mut self, from: *const u8, bytes: usize) {
         let end = self.bytes + bytes;
+        if let Some(lent) = self.lent {
+            if end <= lent.bytes && !lent.is_read_only {
+                // SAFETY: the memory is valid for this number of bytes. The caller guarantees the source.
+                unsafe { from.copy_to_nonoverlapping(lent.address.add(self.bytes), bytes) };
+                self.bytes = end;
+                return;
+            }
+            self.own();
+        }
         let (length, words) = (self.data.len(), end.div_ceil(8));
         if words > self.data.capacity() {
             self.data.reserve(words);
@@ -161,7 +224,7 @@ impl Memory {
     fn prepare(&mut self, program: &Program) {
         let lines = program.arena.div_ceil(64) + 1;
         if self.arena.len() < lines {
-            self.arena.resize(lines, Line { _bytes: [0; 64] });
+            self.arena = vec![MaybeUninit::uninit(); lines];
         }
         self.bases.clear();
         self.bases.resize(program.bases as usize, std::ptr::null_mut());
@@ -335,7 +398,7 @@ impl Memory {
                         if start / bytes < list.missing.len() {
                             list.missing.remove(start / bytes);
                         }
-                        let item = list.address().add(start);
+                        let item = list.writable().add(start);
                         item.copy_to_nonoverlapping(out, bytes);
                         item.add(bytes).copy_to(item, list.bytes - start - bytes);
                         list.bytes -= bytes;
@@ -344,15 +407,11 @@ impl Memory {
                         let (a, index, bytes) = (self.at(*a), self.number(*index), *bytes as usize);
                         let list = self.list(*list);
                         let start = list.occupy(index, bytes)?;
-                        a.copy_to_nonoverlapping(list.address().add(start), bytes);
+                        a.copy_to_nonoverlapping(list.writable().add(start), bytes);
                     }
                     Step::Concat { out, list, bytes } => {
                         let out = self.at(*out);
-                        let list = self.list(*list);
-                        if list.bytes != *bytes as usize || list.gaps > 0 {
-                            return Err(Stopped);
-                        }
-                        list.address().copy_to_nonoverlapping(out, list.bytes);
+                        self.concat(out, *list, *bytes as usize)?;
                     }
                     Step::Split { list, a, bytes } => {
                         let a = self.at(*a);
@@ -392,6 +451,29 @@ impl Memory {
         Ok(())
     }
 
+    /// Joins the items of a list.
+    ///
+    /// # Safety
+    /// `out` must be valid for this number of bytes.
+    unsafe fn concat(&mut self, out: *mut u8, list: ListRegister, bytes: usize) -> Result<(), Stopped> {
+        let joined = self.list(list);
+        if joined.bytes != bytes || joined.gaps > 0 {
+            return Err(Stopped);
+        }
+        if let Some(lent) = joined.lent.as_mut().filter(|lent| lent.address == out) {
+            lent.is_read_only = true;
+            return Ok(());
+        }
+        let from = joined.address();
+        // The memory was lent to another list, which may be used again.
+        if self.lists.iter().any(|list| list.is_in(out)) {
+            return Err(Stopped);
+        }
+        // SAFETY: the list has this number of bytes. The caller guarantees the target.
+        unsafe { from.copy_to_nonoverlapping(out, bytes) };
+        Ok(())
+    }
+
     /// Runs a step that uses no memory by address.
     fn other(&mut self, step: &Step) -> Result<(), Stopped> {
         match *step {
@@ -412,6 +494,12 @@ impl Memory {
             }
             Step::NewList { out } => {
                 self.new_list(out);
+            }
+            Step::NewListIn { out, place, bytes } => {
+                let lent = Lent { address: self.at(place), bytes: bytes as usize, is_read_only: false };
+                let list = self.list(out);
+                list.clear();
+                list.lent = Some(lent);
             }
             Step::Vacate { list, count, bytes } => {
                 let count = self.number(count).cast_signed();

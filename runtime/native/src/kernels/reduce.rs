@@ -1,9 +1,9 @@
 //! Reductions over any dimensions of a small tensor. Sums of `f32` are accumulated in `f64`.
 #![allow(unsafe_code, reason = "kernels read memory by address")]
 
+use super::lanes::{LANES, combine, load, store};
 #[cfg(target_arch = "x86_64")]
 use super::{Instructions, instructions};
-use super::lanes::{LANES, combine, load, store};
 use crate::dtype::Element;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

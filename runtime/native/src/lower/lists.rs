@@ -48,6 +48,7 @@ impl Lowering<'_> {
                 let item = ListItem::of_list(self.function.ty(node.outputs[0]))?;
                 let list = self.new_list();
                 self.step(Step::NewList { out: list });
+                self.note_new_list(list);
                 for operand in items {
                     // A list that occurs twice, as in `[row, row]`, cannot be moved.
                     let is_once = items.iter().filter(|item| *item == operand).count() == 1;

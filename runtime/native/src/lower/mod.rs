@@ -10,6 +10,7 @@ mod creation;
 mod elementwise;
 mod emit;
 mod in_place_results;
+mod joined_lists;
 mod lists;
 mod losses;
 mod multiply_add;
@@ -119,6 +120,10 @@ struct Lowering<'a> {
     /// The last steps that are products, with the buffers of their results.
     products: Vec<(u32, BufferId)>,
     additions: Vec<Addition>,
+    /// The buffers of tensors that join the items of a list, outside of loops and branches.
+    joined: Vec<BufferId>,
+    /// The lists that are made outside of loops and branches.
+    outer_lists: Vec<ListRegister>,
 }
 
 impl<'a> Lowering<'a> {
@@ -145,6 +150,8 @@ impl<'a> Lowering<'a> {
             multiplications: Vec::new(),
             products: Vec::new(),
             additions: Vec::new(),
+            joined: Vec::new(),
+            outer_lists: Vec::new(),
         }
     }
 

@@ -120,11 +120,13 @@ impl Lowering<'_> {
         Some(Output::View(OutputView { of, sizes: view.sizes, strides: view.strides, offset }))
     }
 
-    /// Copies a part of the arena to a new tensor, which the caller of the segment creates.
+    /// Makes a part of the arena a new tensor, which the caller of the segment creates.
     fn new_tensor(&mut self, outputs: &mut Outputs, view: View) -> Option<usize> {
         let base = self.new_base();
-        let out = View { place: Place { base, offset: 0 }, ..view.clone() };
-        self.copy(&out, &view)?;
+        if !self.join_in_place(&view, base) {
+            let out = View { place: Place { base, offset: 0 }, ..view.clone() };
+            self.copy(&out, &view)?;
+        }
         outputs.tensor_bases.push(base);
         let View { element, sizes, strides, .. } = view;
         outputs.tensors.push(NewTensor { element, sizes, strides });

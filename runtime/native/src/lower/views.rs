@@ -207,6 +207,7 @@ impl Lowering<'_> {
         let out = self.allocate_copy(element, &sizes)?;
         let bytes = (out.count() * element.size()) as u32;
         self.step(Step::Concat { out: out.place, list, bytes });
+        self.note_joined(&out);
         Some(out)
     }
 
