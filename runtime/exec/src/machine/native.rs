@@ -12,7 +12,7 @@ use crate::plan::{Dead, Native, Register, ScalarInput};
 use crate::value::Value;
 
 /// The maximum size in bytes of the buffers that a thread keeps between runs of plans. Larger ones are given back.
-const MAX_KEPT: usize = 1 << 25;
+const MAX_KEPT: usize = 1 << 27;
 
 thread_local! {
     /// The buffers of the last run on this thread.

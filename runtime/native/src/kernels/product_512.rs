@@ -64,6 +64,59 @@ struct Part {
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const u8) {
     let (c, a, b) = (c.cast::<f32>(), a.cast::<f32>(), b.cast::<f32>());
+    // SAFETY: see `Kernel`.
+    unsafe {
+        if product.b[1] != 1 || product.rows > HEIGHT && product.b[0] >= FAR {
+            packed(product, c, a, b);
+        } else {
+            direct(product, c, a, b);
+        }
+    }
+}
+
+/// A product whose tiles read `b` where it is.
+///
+/// # Safety
+/// See [`f32`]; the rows of `b` must be contiguous.
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn direct(product: &Product, c: *mut f32, a: *const f32, b: *const f32) {
+    let nowhere = std::ptr::null_mut();
+    let height = tile_height(product.rows, HEIGHT);
+    for column in (0..product.columns).step_by(2 * LANES) {
+        let panel = Panel { first: b.wrapping_add(column), stride: product.b[0], count: product.inner };
+        let left = product.columns - column;
+        let most = if left <= LANES { tile_height(product.rows, HEIGHT_OF_NARROW) } else { height };
+        let mut row = 0;
+        while row < product.rows {
+            let part = Part { row, column, depth: 0 };
+            let rows = most.min(product.rows - row);
+            // SAFETY: the tiles cover the result.
+            unsafe {
+                if left <= LANES {
+                    rows_of::<1, false>(product, c, a, panel, nowhere, part, rows, [mask(left)]);
+                } else {
+                    let masks = [!0, mask(left - LANES)];
+                    rows_of::<2, false>(product, c, a, panel, nowhere, part, rows, masks);
+                }
+            }
+            row += rows;
+        }
+    }
+}
+
+/// The height of tiles of nearly equal height.
+fn tile_height(rows: usize, most: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most).max(1))
+}
+
+/// A product whose tiles read contiguous copies of panels.
+///
+/// # Safety
+/// See [`f32`].
+#[target_feature(enable = "avx512f")]
+#[inline(never)]
+unsafe fn packed(product: &Product, c: *mut f32, a: *const f32, b: *const f32) {
     let mut buffer = MaybeUninit::<Buffer>::uninit();
     let buffer = buffer.as_mut_ptr().cast::<f32>();
     // SAFETY: the panels cover the result.
@@ -105,11 +158,8 @@ unsafe fn panel<const VECTORS: usize>(
     end: usize,
     masks: [__mmask16; VECTORS],
 ) {
-    // Tiles of nearly equal height.
     let rows = end - part.row;
-    let most = if VECTORS == 1 { HEIGHT_OF_NARROW } else { HEIGHT };
-    let tiles = rows.div_ceil(most);
-    let height = rows.div_ceil(tiles);
+    let height = tile_height(rows, if VECTORS == 1 { HEIGHT_OF_NARROW } else { HEIGHT });
     let count = (product.inner - part.depth).min(DEPTH);
     let packed = Panel { first: buffer, stride: VECTORS * LANES, count };
     // SAFETY: the caller guarantees the shapes.
@@ -120,7 +170,7 @@ unsafe fn panel<const VECTORS: usize>(
             let columns = (product.columns - part.column).min(VECTORS * LANES);
             transpose::<VECTORS>(first, product.b[1], columns, count, buffer);
             panel = packed;
-        } else if tiles > 1 && product.b[0] >= FAR {
+        } else if rows > height {
             rows_of::<VECTORS, true>(product, c, a, panel, buffer, part, height, masks);
             part.row += height;
             panel = packed;

@@ -1,7 +1,9 @@
 //! Reductions over any dimensions of a small tensor. Sums of `f32` are accumulated in `f64`.
 #![allow(unsafe_code, reason = "kernels read memory by address")]
 
-use super::lanes::{LANES, combine, load, store};
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Avx2, Avx512};
+use super::lanes::{LANES, Portable, Vectors, combine, load, store};
 #[cfg(target_arch = "x86_64")]
 use super::{Instructions, instructions};
 use crate::dtype::Element;
@@ -104,14 +106,14 @@ impl Reduce {
                 Instructions::Avx2 => return avx2(self, out, a),
                 Instructions::Portable => {}
             }
-            self.sums::<false>(out, a)
+            self.sums::<Portable>(out, a)
         }
     }
 
     /// # Safety
-    /// See `run`; with `WIDE`, the processor must have AVX2.
+    /// See `run`; the processor must have the instructions.
     #[inline(always)]
-    unsafe fn sums<const WIDE: bool>(&self, out: *mut f32, a: *const f32) -> bool {
+    unsafe fn sums<V: Vectors>(&self, out: *mut f32, a: *const f32) -> bool {
         let is_norm = self.reduction == Reduction::Norm;
         // SAFETY: the caller guarantees the shapes.
         unsafe {
@@ -122,7 +124,7 @@ impl Reduce {
                         let a = a.add(row * stride);
                         let mut sums = [0.0_f64; LANES];
                         for at in (0..columns).step_by(LANES) {
-                            let block = load::<WIDE>(a.add(at), columns - at, 0.0);
+                            let block = load::<V>(a.add(at), columns - at, 0.0);
                             accumulate(&mut sums, block, is_norm);
                         }
                         out.add(row).write(self.total(combine(sums, |x, y| x + y), columns) as f32);
@@ -132,11 +134,11 @@ impl Reduce {
                     for at in (0..columns).step_by(LANES) {
                         let mut sums = [0.0_f64; LANES];
                         for row in 0..rows {
-                            let block = load::<WIDE>(a.add(row * stride + at), columns - at, 0.0);
+                            let block = load::<V>(a.add(row * stride + at), columns - at, 0.0);
                             accumulate(&mut sums, block, is_norm);
                         }
                         let totals = sums.map(|sum| self.total(sum, rows) as f32);
-                        store(out.add(at), columns - at, totals);
+                        store::<V>(out.add(at), columns - at, totals);
                     }
                 }
                 _ => return false,
@@ -282,7 +284,7 @@ fn accumulate(sums: &mut [f64; LANES], block: [f32; LANES], is_norm: bool) {
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
     // SAFETY: see `Reduce::run`.
-    unsafe { reduce.sums::<true>(out, a) }
+    unsafe { reduce.sums::<Avx2>(out, a) }
 }
 
 /// # Safety
@@ -291,5 +293,5 @@ unsafe fn avx2(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
 unsafe fn avx512(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
     // SAFETY: see `Reduce::run`.
-    unsafe { reduce.sums::<true>(out, a) }
+    unsafe { reduce.sums::<Avx512>(out, a) }
 }

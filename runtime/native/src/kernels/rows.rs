@@ -1,10 +1,12 @@
 //! Softmax and its logarithm over contiguous rows, and their derivatives.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
-use super::lanes::{LANES, combine, load, store};
+use super::is_wide;
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Avx2, Avx512};
+use super::lanes::{LANES, Portable, Vectors, load, store};
 #[cfg(target_arch = "x86_64")]
 use super::{Instructions, instructions};
-use super::{is_wide, math};
 use crate::dtype::Element;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,30 +47,24 @@ impl Rows {
                 Instructions::Avx2 => return avx2(self, out, [a, b], rows, columns),
                 Instructions::Portable => {}
             }
-            self.run_f32::<false>(out, [a, b], rows, columns);
+            self.run_f32::<Portable>(out, [a, b], rows, columns);
         }
     }
 
     /// # Safety
     /// See `run`.
     #[inline(always)]
-    unsafe fn run_f32<const WIDE: bool>(
-        self,
-        out: *mut f32,
-        [a, b]: [*const f32; 2],
-        rows: usize,
-        columns: usize,
-    ) {
+    unsafe fn run_f32<V: Vectors>(self, out: *mut f32, [a, b]: [*const f32; 2], rows: usize, columns: usize) {
         for start in (0..rows).map(|row| row * columns) {
             // SAFETY: the caller guarantees the shapes.
             unsafe {
                 let (out, a, b) = (out.add(start), a.add(start), b.wrapping_add(start));
                 match self {
                     Self::Softmax | Self::LogSoftmax => {
-                        softmax::<WIDE>(self == Self::LogSoftmax, out, a, columns);
+                        softmax::<V>(self == Self::LogSoftmax, out, a, columns);
                     }
                     Self::SoftmaxBackward | Self::LogSoftmaxBackward => {
-                        backward::<WIDE>(self == Self::LogSoftmaxBackward, out, a, b, columns);
+                        backward::<V>(self == Self::LogSoftmaxBackward, out, a, b, columns);
                     }
                 }
             }
@@ -143,38 +139,38 @@ fn sum(count: usize, value: &impl Fn(usize) -> f64) -> f64 {
 /// # Safety
 /// See [`Rows::run`].
 #[inline(always)]
-unsafe fn softmax<const WIDE: bool>(is_log: bool, out: *mut f32, a: *const f32, columns: usize) {
+unsafe fn softmax<V: Vectors>(is_log: bool, out: *mut f32, a: *const f32, columns: usize) {
     // SAFETY: the caller guarantees the shapes.
     unsafe {
         let mut largest = [f32::NEG_INFINITY; LANES];
         for at in (0..columns).step_by(LANES) {
-            let x = load::<WIDE>(a.add(at), columns - at, f32::NEG_INFINITY);
+            let x = load::<V>(a.add(at), columns - at, f32::NEG_INFINITY);
             for lane in 0..LANES {
                 // NaN is ignored here, and appears in the sum.
                 largest[lane] = if x[lane] > largest[lane] { x[lane] } else { largest[lane] };
             }
         }
-        let largest = combine(largest, |x, y| if x > y { x } else { y });
+        let largest = V::largest(largest);
         let mut sums = [0.0_f32; LANES];
         for at in (0..columns).step_by(LANES) {
-            let mut x = load::<WIDE>(a.add(at), columns - at, f32::NEG_INFINITY);
+            let mut x = load::<V>(a.add(at), columns - at, f32::NEG_INFINITY);
             for lane in 0..LANES {
-                x[lane] = math::exp::<WIDE>(x[lane] - largest);
+                x[lane] = V::exp(x[lane] - largest);
                 sums[lane] += x[lane];
             }
             if !is_log {
-                store(out.add(at), columns - at, x);
+                store::<V>(out.add(at), columns - at, x);
             }
         }
-        let total = combine(sums, |x, y| x + y);
+        let total = V::sum(sums);
         let logarithm = if is_log { f64::from(total).ln() as f32 } else { 0.0 };
         for at in (0..columns).step_by(LANES) {
             let from = if is_log { a } else { out.cast_const() };
-            let mut x = load::<WIDE>(from.add(at), columns - at, 0.0);
+            let mut x = load::<V>(from.add(at), columns - at, 0.0);
             for x in &mut x {
                 *x = if is_log { *x - largest - logarithm } else { *x / total };
             }
-            store(out.add(at), columns - at, x);
+            store::<V>(out.add(at), columns - at, x);
         }
     }
 }
@@ -184,35 +180,26 @@ unsafe fn softmax<const WIDE: bool>(is_log: bool, out: *mut f32, a: *const f32, 
 /// # Safety
 /// See [`Rows::run`].
 #[inline(always)]
-unsafe fn backward<const WIDE: bool>(
-    is_log: bool,
-    out: *mut f32,
-    a: *const f32,
-    b: *const f32,
-    columns: usize,
-) {
+unsafe fn backward<V: Vectors>(is_log: bool, out: *mut f32, a: *const f32, b: *const f32, columns: usize) {
     // SAFETY: the caller guarantees the shapes.
     unsafe {
         let mut sums = [0.0_f32; LANES];
         for at in (0..columns).step_by(LANES) {
-            let x = load::<WIDE>(a.add(at), columns - at, 0.0);
-            let y = load::<WIDE>(b.add(at), columns - at, 0.0);
+            let x = load::<V>(a.add(at), columns - at, 0.0);
+            let y = load::<V>(b.add(at), columns - at, 0.0);
             for lane in 0..LANES {
                 sums[lane] += if is_log { x[lane] } else { x[lane] * y[lane] };
             }
         }
-        let total = combine(sums, |x, y| x + y);
+        let total = V::sum(sums);
         for at in (0..columns).step_by(LANES) {
-            let mut x = load::<WIDE>(a.add(at), columns - at, 0.0);
-            let y = load::<WIDE>(b.add(at), columns - at, 0.0);
+            let mut x = load::<V>(a.add(at), columns - at, 0.0);
+            let y = load::<V>(b.add(at), columns - at, 0.0);
             for lane in 0..LANES {
-                x[lane] = if is_log {
-                    x[lane] - math::exp::<WIDE>(y[lane]) * total
-                } else {
-                    (x[lane] - total) * y[lane]
-                };
+                x[lane] =
+                    if is_log { x[lane] - V::exp(y[lane]) * total } else { (x[lane] - total) * y[lane] };
             }
-            store(out.add(at), columns - at, x);
+            store::<V>(out.add(at), columns - at, x);
         }
     }
 }
@@ -223,7 +210,7 @@ unsafe fn backward<const WIDE: bool>(
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(kind: Rows, out: *mut f32, operands: [*const f32; 2], rows: usize, columns: usize) {
     // SAFETY: see `Rows::run`.
-    unsafe { kind.run_f32::<true>(out, operands, rows, columns) }
+    unsafe { kind.run_f32::<Avx2>(out, operands, rows, columns) }
 }
 
 /// # Safety
@@ -232,5 +219,5 @@ unsafe fn avx2(kind: Rows, out: *mut f32, operands: [*const f32; 2], rows: usize
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
 unsafe fn avx512(kind: Rows, out: *mut f32, operands: [*const f32; 2], rows: usize, columns: usize) {
     // SAFETY: see `Rows::run`.
-    unsafe { kind.run_f32::<true>(out, operands, rows, columns) }
+    unsafe { kind.run_f32::<Avx512>(out, operands, rows, columns) }
 }
