@@ -61,7 +61,7 @@ impl Reduce {
     /// `a` must be valid for these dimensions of `from`, `out` for the remaining elements of `to`.
     pub(crate) unsafe fn run(&self, out: *mut u8, a: *const u8) {
         // SAFETY: the caller guarantees the shapes.
-        if unsafe { self.run_sums(out, a) } {
+        if unsafe { self.run_vectors(out, a) } {
             return;
         }
         let mut place = 0;
@@ -87,17 +87,15 @@ impl Reduce {
         });
     }
 
-    /// Computes a sum of `f32` along rows or columns of contiguous memory, with vectors. Returns `false` for other
-    /// reductions.
+    /// Reduces `f32` along rows or columns of contiguous memory, with vectors. Returns `false` for other reductions.
     ///
     /// # Safety
     /// See `run`.
-    unsafe fn run_sums(&self, out: *mut u8, a: *const u8) -> bool {
-        let is_sum = matches!(self.reduction, Reduction::Sum | Reduction::Mean | Reduction::Norm);
-        if !is_sum || self.from != Element::F32 || self.to != Element::F32 {
+    unsafe fn run_vectors(&self, out: *mut u8, a: *const u8) -> bool {
+        let (out, a) = (out.cast::<f32>(), a.cast::<f32>());
+        if self.from != Element::F32 || self.to != Element::F32 {
             return false;
         }
-        let (out, a) = (out.cast::<f32>(), a.cast::<f32>());
         // SAFETY: see `run`; the processor has the instructions.
         unsafe {
             #[cfg(target_arch = "x86_64")]
@@ -106,15 +104,42 @@ impl Reduce {
                 Instructions::Avx2 => return avx2(self, out, a),
                 Instructions::Portable => {}
             }
-            self.sums::<Portable>(out, a)
+            self.vectors::<Portable>(out, a)
         }
     }
 
     /// # Safety
     /// See `run`; the processor must have the instructions.
     #[inline(always)]
-    unsafe fn sums<V: Vectors>(&self, out: *mut f32, a: *const f32) -> bool {
-        let is_norm = self.reduction == Reduction::Norm;
+    unsafe fn vectors<V: Vectors>(&self, out: *mut f32, a: *const f32) -> bool {
+        // SAFETY: the caller guarantees the shapes.
+        unsafe {
+            match self.reduction {
+                Reduction::Sum | Reduction::Mean | Reduction::Norm => {
+                    let is_norm = self.reduction == Reduction::Norm;
+                    self.blocks::<V, f64>(out, a, 0.0, |x| if is_norm { x * x } else { x }, |x, y| x + y)
+                }
+                Reduction::Max => self.blocks::<V, f32>(out, a, f32::NEG_INFINITY, |x| x, larger),
+                Reduction::Min => self.blocks::<V, f32>(out, a, f32::INFINITY, |x| x, smaller),
+                _ => false,
+            }
+        }
+    }
+
+    /// Joins the values of a function of the elements, block by block. `start` does not change a result that it is joined
+    /// with; it is also the value of lanes after the last element.
+    ///
+    /// # Safety
+    /// See `run`; the processor must have the instructions.
+    #[inline(always)]
+    unsafe fn blocks<V: Vectors, T: Copy + From<f32> + Into<f64>>(
+        &self,
+        out: *mut f32,
+        a: *const f32,
+        start: f32,
+        value: impl Fn(T) -> T,
+        join: impl Fn(T, T) -> T,
+    ) -> bool {
         // SAFETY: the caller guarantees the shapes.
         unsafe {
             match (&self.kept[..], &self.reduced[..]) {
@@ -122,22 +147,26 @@ impl Reduce {
                     let (rows, stride) = kept.first().copied().unwrap_or((1, 0));
                     for row in 0..rows {
                         let a = a.add(row * stride);
-                        let mut sums = [0.0_f64; LANES];
+                        let mut lanes = [T::from(start); LANES];
                         for at in (0..columns).step_by(LANES) {
-                            let block = load::<V>(a.add(at), columns - at, 0.0);
-                            accumulate(&mut sums, block, is_norm);
+                            let block = load::<V>(a.add(at), columns - at, start);
+                            for (lane, x) in lanes.iter_mut().zip(block) {
+                                *lane = join(*lane, value(x.into()));
+                            }
                         }
-                        out.add(row).write(self.total(combine(sums, |x, y| x + y), columns) as f32);
+                        out.add(row).write(self.total(combine(lanes, &join).into(), columns) as f32);
                     }
                 }
                 (&[(columns, 1)], &[(rows, stride)]) => {
                     for at in (0..columns).step_by(LANES) {
-                        let mut sums = [0.0_f64; LANES];
+                        let mut lanes = [T::from(start); LANES];
                         for row in 0..rows {
-                            let block = load::<V>(a.add(row * stride + at), columns - at, 0.0);
-                            accumulate(&mut sums, block, is_norm);
+                            let block = load::<V>(a.add(row * stride + at), columns - at, start);
+                            for (lane, x) in lanes.iter_mut().zip(block) {
+                                *lane = join(*lane, value(x.into()));
+                            }
                         }
-                        let totals = sums.map(|sum| self.total(sum, rows) as f32);
+                        let totals = lanes.map(|lane| self.total(lane.into(), rows) as f32);
                         store::<V>(out.add(at), columns - at, totals);
                     }
                 }
@@ -270,12 +299,16 @@ impl Reduce {
     }
 }
 
+/// The larger number, or NaN if one is NaN.
 #[inline(always)]
-fn accumulate(sums: &mut [f64; LANES], block: [f32; LANES], is_norm: bool) {
-    for (sum, x) in sums.iter_mut().zip(block) {
-        let x = f64::from(x);
-        *sum += if is_norm { x * x } else { x };
-    }
+fn larger(x: f32, y: f32) -> f32 {
+    if y > x || y.is_nan() { y } else { x }
+}
+
+/// The smaller number, or NaN if one is NaN.
+#[inline(always)]
+fn smaller(x: f32, y: f32) -> f32 {
+    if y < x || y.is_nan() { y } else { x }
 }
 
 /// # Safety
@@ -284,7 +317,7 @@ fn accumulate(sums: &mut [f64; LANES], block: [f32; LANES], is_norm: bool) {
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
     // SAFETY: see `Reduce::run`.
-    unsafe { reduce.sums::<Avx2>(out, a) }
+    unsafe { reduce.vectors::<Avx2>(out, a) }
 }
 
 /// # Safety
@@ -293,5 +326,5 @@ unsafe fn avx2(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
 unsafe fn avx512(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
     // SAFETY: see `Reduce::run`.
-    unsafe { reduce.sums::<Avx512>(out, a) }
+    unsafe { reduce.vectors::<Avx512>(out, a) }
 }
