@@ -173,7 +173,9 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some(name @ ("eval" | "exec")) => Some(if name == "eval" { "`eval`" } else { "`exec`" }),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
             _ => {
-                if let Some(what) = ctx.resolve(&call.func).and_then(|name| of_library(&name)) {
+                // Many functions that use these modules never reach the compiler.
+                let library = ctx.resolve(&call.func).filter(|_| !ctx.stage.uncertain);
+                if let Some(what) = library.and_then(|name| of_library(&name)) {
                     return Some(what).filter(|_| !is_under_script_test(ctx, expression.range()));
                 }
                 let method = call.func.as_attribute_expr()?;

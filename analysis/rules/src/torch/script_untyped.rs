@@ -59,7 +59,9 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
-    arguments(ctx);
+    if !ctx.stage.uncertain {
+        arguments(ctx);
+    }
     // Comments declare types, too: `# type: (Tensor, int) -> Tensor`.
     if ctx.ast.text.contains("# type:") {
         return;
