@@ -137,7 +137,8 @@ impl<'a> FunctionContext<'a> {
     /// parameter.
     pub fn callee_and_receiver(&self, call: &ast::ExprCall) -> Option<(&'a FunctionAst, bool)> {
         let mut sites = self.types.calls.iter();
-        let site = sites.find(|site| site.location.range == call.range() && !site.implicit && !site.partial)?;
+        let site =
+            sites.find(|site| site.location.range == call.range() && !site.implicit && !site.partial)?;
         let [target] = site.targets.as_slice() else { return None };
         let function = FunctionId::new(self.db, target.document, target.path.clone());
         Some((function_ast(self.db, function).as_ref()?, target.bound))

@@ -170,7 +170,8 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
             .map(|(parameter, _)| parameter.name().as_str())
             .collect();
         let named = call.arguments.keywords.iter().filter(|keyword| is_symbolic(&keyword.value));
-        let named: Vec<&str> = named.filter_map(|keyword| keyword.arg.as_ref()).map(|it| it.as_str()).collect();
+        let named: Vec<&str> =
+            named.filter_map(|keyword| keyword.arg.as_ref()).map(|it| it.as_str()).collect();
         let parameters: Vec<&'a str> = def.parameters.iter().map(|it| it.name().as_str()).collect();
         symbolic.extend(parameters.iter().filter(|parameter| named.contains(parameter)));
         if symbolic.is_empty() {
@@ -187,7 +188,8 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         let yields = expressions::of_function(def)
             .into_iter()
             .any(|expression| matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_)));
-        let mut returned = statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt).peekable();
+        let mut returned =
+            statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt).peekable();
         let result = !yields
             && returned.peek().is_some()
             && returned.all(|node| node.value.as_deref().is_some_and(|value| tensors.contains(value)));

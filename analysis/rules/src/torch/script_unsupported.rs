@@ -173,7 +173,7 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some(name @ ("eval" | "exec")) => Some(if name == "eval" { "`eval`" } else { "`exec`" }),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
             _ => {
-                // Many functions that use these modules never reach the compiler.
+                // Many functions that only possibly reach the compiler use these modules.
                 let library = ctx.resolve(&call.func).filter(|_| !ctx.stage.uncertain);
                 if let Some(what) = library.and_then(|name| of_library(&name)) {
                     return Some(what).filter(|_| !is_under_script_test(ctx, expression.range()));

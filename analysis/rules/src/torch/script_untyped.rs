@@ -17,8 +17,8 @@ use ag_syntax::qname::QName;
 declare_rule! {
     /// ## What it does
     /// Reports parameters of a TorchScript function without annotation whose default or argument is not a
-    /// Tensor, and the calls in compiled code that pass such an argument; also parameters that the function uses as a number, string or container: `range(n)`, `mode == "fast"`,
-    /// `ids.append(0)`.
+    /// Tensor, or that the function uses as a number, string or container: `range(n)`, `mode == "fast"`,
+    /// `ids.append(0)`. In compiled code, it also reports the call that passes such an argument: `self.fuse([x, y])`.
     ///
     /// ## Why is this bad?
     /// A parameter without annotation is taken to be a Tensor. TorchScript rejects a number as default at compile time,
@@ -59,6 +59,7 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
+    // Most functions that only possibly reach the compiler pass values of all types.
     if !ctx.stage.uncertain {
         arguments(ctx);
     }
@@ -149,7 +150,10 @@ fn arguments(ctx: &FunctionContext) {
             ctx.report(
                 &SCRIPT_UNTYPED,
                 call,
-                format!("this passes {what} for `{name}` of `{}`, which has no annotation and is inferred as a Tensor", def.name),
+                format!(
+                    "this passes {what} for `{name}` of `{}`, which has no annotation and is inferred as a Tensor",
+                    def.name
+                ),
             )
             .why(ctx.why(argument))
             .help(format!("annotate the parameter: `{name}: {required}`"))

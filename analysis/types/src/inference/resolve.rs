@@ -175,7 +175,9 @@ impl<'db> Inference<'db> {
         }
         for alternative in self.assumed(object).alternatives() {
             let TypeExpression::Generic(generic) = alternative else { continue };
-            let (TypeExpression::Class(class), [modules]) = (&generic.0, generic.1.as_slice()) else { continue };
+            let (TypeExpression::Class(class), [modules]) = (&generic.0, generic.1.as_slice()) else {
+                continue;
+            };
             if class.qualname != "Sequential" || !class.module.starts_with("torch.nn") {
                 continue;
             }
