@@ -81,7 +81,7 @@ fn check(ctx: &FileContext) {
         for object in &call.objects {
             let passes = |other: &&Call| same(other) && other.objects.iter().any(|it| it.id == object.id);
             let first = calls.iter().filter(passes).map(|other| other.site.node.range().start()).min();
-            // `self.step(x)`: of its own attributes, an object may assign only those that the method does not read.
+            // `self.step(x)`: an object may assign attributes of its own that the method does not read.
             let own = call.name.starts_with("self.").then(|| read_by(&call.jitted)).flatten();
             if let Some(first) = first {
                 mutated(ctx, program, call.site, object, (&call.name, own), first, &mut reported);
@@ -190,7 +190,8 @@ fn captured<'a>(
     }
 }
 
-/// Reports the assignment to an attribute of a static argument, among those in `read` if it is given: `step(model, x); model.rate = 0.01; step(model, x)`.
+/// Reports the assignment to an attribute of a static argument: `step(model, x); model.rate = 0.01; step(model, x)`. If
+/// `read` is given, other attributes are not reported.
 fn mutated<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
