@@ -43,6 +43,10 @@ pub struct FileIndex {
     pub imports: Imports,
     /// The code with calls, by the last name of the callee: `self.model.call(x)` -> `call`. Sorted, without duplicates.
     pub calls: FxHashMap<Name, Vec<Code>>,
+    /// The names under which functions are called, by the last name of the function: `step` for `train` after
+    /// `step = jax.jit(train)`. For a function that returns a nested one, the names of its results: `step` for
+    /// `make_step` after `step = make_step(0.1)`. Sorted, without duplicates.
+    pub other_names: FxHashMap<Name, Vec<Name>>,
     pub roots: IndexVec<RootIndex, RootSite>,
     /// Names of overloaded builtins that functions call: (function, range of the name).
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
@@ -173,6 +177,12 @@ impl FileIndex {
             codes.shrink_to_fit();
         }
         self.calls.shrink_to_fit();
+        for names in self.other_names.values_mut() {
+            names.sort_unstable();
+            names.dedup();
+            names.shrink_to_fit();
+        }
+        self.other_names.shrink_to_fit();
         self.roots.raw.shrink_to_fit();
         self.builtin_calls.shrink_to_fit();
         self.lambdas.shrink_to_fit();

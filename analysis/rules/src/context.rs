@@ -133,6 +133,17 @@ impl<'a> FunctionContext<'a> {
         function_ast(self.db, function).as_ref()
     }
 
+    /// The function that a call resolves to, as [`Self::callee`], and whether the call passes a receiver for its first
+    /// parameter.
+    pub fn callee_and_receiver(&self, call: &ast::ExprCall) -> Option<(&'a FunctionAst, bool)> {
+        let mut sites = self.types.calls.iter();
+        let site =
+            sites.find(|site| site.location.range == call.range() && !site.implicit && !site.partial)?;
+        let [target] = site.targets.as_slice() else { return None };
+        let function = FunctionId::new(self.db, target.document, target.path.clone());
+        Some((function_ast(self.db, function).as_ref()?, target.bound))
+    }
+
     /// The binding time of an expression; for `not`, `and`, `or` and comparisons, the binding time of their
     /// operands, as in AutoGraph.
     pub fn binding(&self, expression: &Expr) -> Binding {

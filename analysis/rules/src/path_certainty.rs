@@ -95,12 +95,16 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
-/// Whether the call that leads here passes an expression for `parameter` that satisfies `accepts`.
-pub(super) fn receives(ctx: &FunctionContext, parameter: &str, accepts: &dyn Fn(&Expr) -> bool) -> bool {
+/// Whether the call that leads here passes an expression for `parameter` that `accepts`, given the calling function.
+pub(super) fn receives<'a>(
+    ctx: &FunctionContext<'a>,
+    parameter: &str,
+    accepts: &dyn Fn(FunctionId<'a>, &'a Expr) -> bool,
+) -> bool {
     let callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     ctx.stage.root.is_none()
         && argument(ctx.db, ctx.stage, &callee, &Name::new(parameter))
-            .is_some_and(|(_, value)| accepts(value))
+            .is_some_and(|(caller, value)| accepts(caller, value))
 }
 
 /// The argument that the call of `callee` passes for the parameter `name`, and the calling function.

@@ -9,7 +9,7 @@ use ag_flow::DefKind;
 use ag_flow::cfg::{BlockKind, StatementKind};
 use ag_index::assumptions::{Parameter, Source};
 use ag_index::facts::{Binding, TensorKind};
-use ag_index::index::FunctionId;
+use ag_index::index::{FunctionId, function_ast};
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
 use ag_staging::queries;
 use ag_syntax::expressions;
@@ -290,7 +290,9 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
             !definitions.is_empty()
                 && definitions.iter().all(|definition| match definition.kind {
-                    DefKind::Parameter(_) => path_certainty::receives(ctx, &name.id, &compares),
+                    DefKind::Parameter(_) => path_certainty::receives(ctx, &name.id, &|caller, value| {
+                        is_comparison(ctx, caller, value, steps - 1)
+                    }),
                     _ => definition
                         .value
                         .and_then(|range| ctx.expression_at(range))
@@ -301,13 +303,37 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     }
 }
 
-/// Whether an expression is a comparison or its negation: `x > 0`, `~(x > 0)`.
-fn compares(value: &Expr) -> bool {
+/// Whether an expression of a calling function is a comparison of Tensors or its negation, or a variable bound to one:
+/// `x > 0`, `~(x > 0)`, `mask` after `mask = tokens != 0`.
+fn is_comparison<'a>(ctx: &FunctionContext<'a>, caller: FunctionId<'a>, value: &Expr, steps: usize) -> bool {
     match value {
-        Expr::Compare(compare) => {
-            matches!(*compare.ops, [ast::CmpOp::Lt | ast::CmpOp::LtE | ast::CmpOp::Gt | ast::CmpOp::GtE])
+        Expr::Compare(compare) => match *compare.ops {
+            [ast::CmpOp::Lt | ast::CmpOp::LtE | ast::CmpOp::Gt | ast::CmpOp::GtE] => true,
+            [ast::CmpOp::Eq | ast::CmpOp::NotEq] => {
+                let fact = expressions::id(value).and_then(|id| queries::facts(ctx.db, caller).get(id));
+                fact.is_some_and(|fact| {
+                    matches!(fact.tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
+                })
+            }
+            _ => false,
+        },
+        Expr::UnaryOp(operation) => {
+            operation.op == ast::UnaryOp::Invert && is_comparison(ctx, caller, &operation.operand, steps)
         }
-        Expr::UnaryOp(operation) => operation.op == ast::UnaryOp::Invert && compares(&operation.operand),
+        Expr::Name(name) if steps > 0 => {
+            let (Some(flow), Some(ast)) =
+                (queries::flow(ctx.db, caller).as_ref(), function_ast(ctx.db, caller).as_ref())
+            else {
+                return false;
+            };
+            let definitions = flow.definitions_of(name.range(), &QName::from(&name.id));
+            !definitions.is_empty()
+                && definitions.iter().all(|definition| {
+                    let value = definition.value.and_then(|range| expressions::at(ast.def(), range));
+                    definition.kind == DefKind::Assign
+                        && value.is_some_and(|value| is_comparison(ctx, caller, value, steps - 1))
+                })
+        }
         _ => false,
     }
 }

@@ -79,6 +79,11 @@ impl Workspace {
         self.files.get(document).copied().flatten()
     }
 
+    /// The files of all documents.
+    pub(crate) fn files(&self) -> impl Iterator<Item = File> {
+        self.files.iter().filter_map(|file| *file)
+    }
+
     /// A document by its identity; `near` is a likely position.
     pub(crate) fn find(&self, document: Document, near: DocumentIndex) -> Option<(DocumentIndex, &Source)> {
         let is_it = |source: &Source| source.document == document;

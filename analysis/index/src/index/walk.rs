@@ -13,6 +13,7 @@ use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class}
 use crate::index::{FileIndex, Signature, last_name};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
+use crate::makers;
 use crate::roots;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::words::words;
@@ -38,6 +39,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         pending: FxHashMap::default(),
         called: FxHashMap::default(),
         type_variables: FxHashSet::default(),
+        factories: FxHashSet::default(),
         false_constants: FxHashSet::default(),
         dead: Vec::new(),
     };
@@ -60,6 +62,8 @@ struct Walk<'a> {
     called: FxHashMap<*const ast::ExprLambda, bool>,
     /// Type variables without bound so far: `T = TypeVar("T")`, `def f[T]`, `class A[T]`.
     type_variables: FxHashSet<Name>,
+    /// The functions so far that return a nested function: `def make_step(rate): …; return step`.
+    factories: FxHashSet<Name>,
     /// Module constants whose latest value is `False`: `JAX_MODE = False`.
     false_constants: FxHashSet<Name>,
     /// The bodies of `if` statements on such a constant: `if JAX_MODE:`.
@@ -177,6 +181,7 @@ impl<'a> Walk<'a> {
         let text = &self.text[value.range()];
         if !names.is_empty() && words(text).iter().any(|word| names.contains(word)) {
             let text = Name::new(text);
+            self.factories.insert(Name::new(self.index.short_name(function)));
             self.signature().into_iter().for_each(|signature| signature.returned.push(text.clone()));
         }
     }
@@ -197,6 +202,36 @@ impl<'a> Walk<'a> {
             } else {
                 self.false_constants.remove(&name.id);
             }
+        }
+    }
+
+    /// Records the name of a function that a library or another function has made: `step = jax.jit(train)`.
+    fn other_name(&mut self, assign: &'a ast::StmtAssign) {
+        let ([target], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return };
+        let Some(name) = last_name(target) else { return };
+        let function = match self.wrapped(call, 4) {
+            Some(function) => function,
+            None => match &*call.func {
+                Expr::Name(factory) if self.factories.contains(&factory.id) => &factory.id,
+                _ => return,
+            },
+        };
+        if function != name {
+            self.index.other_names.entry(function.clone()).or_default().push(name.clone());
+        }
+    }
+
+    /// The last name of the function in `jax.jit(f)`, `jax.jit(jax.vmap(self.f))` and `partial(f, 1)`.
+    fn wrapped(&self, call: &'a ast::ExprCall, depth: u8) -> Option<&'a Name> {
+        let depth = depth.checked_sub(1)?;
+        let imports = &self.index.imports;
+        let wraps = makers::is_partial(imports, &call.func)
+            || self.makers.resolve(imports, &call.func).is_some()
+            || imports.resolve(&call.func).is_some_and(|name| makers::is_transparent(&name));
+        let given = call.arguments.args.first().or_else(|| makers::function_keyword(&call.arguments));
+        match given.filter(|_| wraps)? {
+            Expr::Call(inner) => self.wrapped(inner, depth),
+            function => last_name(function),
         }
     }
 
@@ -281,6 +316,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             }
             Stmt::Assign(assign) => {
                 self.targets(&assign.targets);
+                self.other_name(assign);
                 if self.scope == Code::Module {
                     self.track_constant(assign);
                 }

@@ -13,6 +13,8 @@ pub(super) enum DType {
     BFloat16,
     Float32,
     Complex64,
+    /// A floating-point or complex dtype that is not known further: of `0.5 * x`, `jnp.mean(x)`.
+    Inexact,
 }
 
 impl DType {
@@ -37,6 +39,15 @@ impl DType {
             Self::BFloat16 => "bfloat16",
             Self::Float32 => "float32",
             Self::Complex64 => "complex64",
+            Self::Inexact => "floating-point",
+        }
+    }
+
+    /// Whether two values certainly have different dtypes.
+    fn differs_from(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Inexact, other) | (other, Self::Inexact) => !other.is_inexact(),
+            (own, other) => own != other,
         }
     }
 
@@ -49,7 +60,7 @@ impl DType {
             Self::Bool => 0,
             Self::Int32 => 1,
             Self::Float16 | Self::BFloat16 | Self::Float32 => 2,
-            Self::Complex64 => 3,
+            Self::Complex64 | Self::Inexact => 3,
         }
     }
 }
@@ -297,13 +308,16 @@ impl Value {
 impl Leaf {
     pub(super) fn noun(&self) -> String {
         let dtype = self.dtype.map_or("an array", |(dtype, _)| dtype.as_str());
-        let Some(shape) = &self.shape else { return dtype.to_owned() };
+        let Some(shape) = &self.shape else {
+            let is_inexact = matches!(self.dtype, Some((DType::Inexact, _)));
+            return if is_inexact { "a floating-point array".to_owned() } else { dtype.to_owned() };
+        };
         let dimensions: Vec<String> = shape.iter().map(u64::to_string).collect();
         format!("{dtype}[{}]", dimensions.join(","))
     }
 
     fn difference(&self, other: &Self) -> Option<(String, String)> {
-        let dtypes = self.dtype.zip(other.dtype).is_some_and(|(own, other)| own.0 != other.0);
+        let dtypes = self.dtype.zip(other.dtype).is_some_and(|(own, other)| own.0.differs_from(other.0));
         let shapes = self.shape.as_ref().zip(other.shape.as_ref()).is_some_and(|(own, other)| own != other);
         let shown = |leaf: &Self| match shapes {
             true => leaf.noun(),
@@ -315,7 +329,13 @@ impl Leaf {
 
 /// The dtype of `a + b`.
 pub(super) fn promote(left: Option<(DType, bool)>, right: Option<(DType, bool)>) -> Option<(DType, bool)> {
+    if let (Some((dtype, _)), None) | (None, Some((dtype, _))) = (left, right) {
+        return dtype.is_inexact().then_some((DType::Inexact, false));
+    }
     let (left, right) = (left?, right?);
+    if left.0 == DType::Inexact || right.0 == DType::Inexact {
+        return Some((DType::Inexact, left.1 && right.1));
+    }
     let (strong, weak) = match (left.1, right.1) {
         (true, true) => return Some(if left.0.category() >= right.0.category() { left } else { right }),
         (false, false) => {
@@ -389,7 +409,11 @@ pub(super) fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
     let dtype = match function {
         "any" | "all" => Some(DType::Bool),
         "argmax" | "argmin" => Some(DType::Int32),
-        "mean" => leaf.dtype.map(|(dtype, _)| if dtype.is_inexact() { dtype } else { DType::Float32 }),
+        "mean" => Some(match leaf.dtype {
+            Some((dtype, _)) if dtype.is_inexact() => dtype,
+            Some(_) => DType::Float32,
+            None => DType::Inexact,
+        }),
         "sum" | "prod" => {
             leaf.dtype.map(|(dtype, _)| if dtype == DType::Bool { DType::Int32 } else { dtype })
         }
@@ -403,12 +427,15 @@ pub(super) fn binary(left: &Value, op: Operator, right: &Value) -> Value {
         // An operation on an array and an unknown value returns an array of unknown dtype.
         let array = [left, right].iter().any(|side| side.leaf().is_some());
         let other = [left, right].iter().all(|side| matches!(side, Value::Unknown | Value::Leaf(_)));
-        return if array && other { Value::array(None, false, None) } else { Value::Unknown };
+        let dtype = promote(left.leaf().and_then(|it| it.dtype), right.leaf().and_then(|it| it.dtype));
+        let dtype = dtype.map(|(dtype, _)| dtype).or((op == Operator::Div).then_some(DType::Inexact));
+        return if array && other { Value::array(dtype, false, None) } else { Value::Unknown };
     };
     let promoted = promote(left.dtype, right.dtype);
     let dtype = match op {
         Operator::Div => promoted
-            .map(|(dtype, weak)| if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) }),
+            .map(|(dtype, weak)| if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) })
+            .or(Some((DType::Inexact, false))),
         Operator::Pow | Operator::MatMult | Operator::LShift | Operator::RShift => {
             promoted.filter(|(dtype, _)| dtype.is_inexact())
         }

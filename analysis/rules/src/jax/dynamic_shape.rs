@@ -7,6 +7,7 @@ use super::super::declare::declare_rule;
 use super::super::tracing::{is_created_before_tracing, is_mask, is_tensor};
 use super::static_parameters::{CHECKING, COUNTING, SHAPED, SHAPED_METHODS};
 use super::{snippet, value_severity};
+use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::sequence;
 
@@ -68,12 +69,24 @@ fn check(ctx: &FunctionContext) {
         if is_created_before_tracing(ctx, value) {
             continue;
         }
+        // `h[mask]`: any array raises, but the object may be of another kind.
+        let indexed = expression.as_subscript_expr().map(|subscript| &*subscript.value);
+        let severity = match value_severity(ctx, value) {
+            Severity::Error if indexed.is_some_and(|it| is_unknown(ctx, it)) => Severity::Warning,
+            severity => severity,
+        };
         ctx.report(&JAX_DYNAMIC_SHAPE, expression, message)
-            .severity(value_severity(ctx, value))
+            .severity(severity)
             .why(ctx.why(value))
             .help(help)
             .emit();
     }
+}
+
+/// Whether nothing is known about the type of a variable.
+fn is_unknown(ctx: &FunctionContext, value: &Expr) -> bool {
+    let fact = ctx.fact(value);
+    value.is_name_expr() && fact.unknown && fact.alternatives.is_empty()
 }
 
 type Found<'a> = Option<(String, &'a Expr, String)>;
@@ -87,7 +100,8 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
     let is_grid = ctx
         .resolve(array)
         .is_some_and(|name| matches!(name.as_str(), "jax.numpy.mgrid" | "jax.numpy.ogrid" | "jax.numpy.r_"));
-    if subscript.ctx != ExprContext::Load || !is_grid && !is_tensor(ctx, array) {
+    let is_unknown = is_unknown(ctx, array);
+    if subscript.ctx != ExprContext::Load || !is_grid && !is_tensor(ctx, array) && !is_unknown {
         return None;
     }
     let array = snippet(ctx, array);
@@ -104,7 +118,7 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
             );
             return Some((message, part, "use `jnp.where(mask, x, fill)`, which keeps the shape".to_owned()));
         }
-        let Expr::Slice(slice) = part else { continue };
+        let Some(slice) = part.as_slice_expr().filter(|_| !is_unknown) else { continue };
         let bounds = [&slice.lower, &slice.upper, &slice.step].into_iter().flatten();
         if let Some(bound) = bounds.map(|bound| &**bound).find(|bound| is_tensor(ctx, bound)) {
             let message = format!(

@@ -146,7 +146,8 @@ fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<
     value.leaves(&mut leaves);
     let wrong = leaves.iter().find_map(|leaf| {
         let (dtype, _) = leaf.dtype?;
-        let fits = if holomorphic { dtype == DType::Complex64 } else { dtype.is_inexact() };
+        let fits =
+            if holomorphic { matches!(dtype, DType::Complex64 | DType::Inexact) } else { dtype.is_inexact() };
         (!fits).then_some(dtype)
     })?;
     if transformed.sets("allow_int") {
@@ -197,6 +198,7 @@ fn output(transformed: &Transformed, result: &Value, holomorphic: bool) -> Optio
         }
         Value::Leaf(Leaf { dtype: Some((dtype, _)), .. }) => {
             let fits = match dtype {
+                DType::Inexact => true,
                 DType::Complex64 => holomorphic,
                 other => other.is_inexact() && !holomorphic,
             };

@@ -143,6 +143,10 @@ pub(super) fn callee<'a>(
             let name = inner.arguments.args.first().and_then(Expr::as_name_expr);
             Some((jitted, name.map_or("the jitted function".to_owned(), |name| name.id.to_string()), false))
         }
+        // `self.step(x)` of a decorated method
+        Expr::Attribute(method) if let Some(def) = program.method(scope, method) => {
+            Some((of_def(ctx, def)?, format!("self.{}", def.name), true))
+        }
         // `model.step(x)` of a decorated method
         Expr::Attribute(method) => {
             let (Bound::Value(Expr::Call(made)), owner) = program.value(scope, &method.value) else {

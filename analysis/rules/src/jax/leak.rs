@@ -86,7 +86,12 @@ fn check(ctx: &FunctionContext) {
             && STORING_METHODS.contains(&method.attr.as_str())
             && is_container(ctx, &method.value)
             && outlives(ctx, &method.value, true)
-            && let Some(value) = call.arguments.args.iter().find(|value| is_traced(ctx, value))
+            && let Some(value) = call
+                .arguments
+                .args
+                .iter()
+                .chain(call.arguments.keywords.iter().map(|keyword| &keyword.value))
+                .find(|value| is_traced(ctx, value))
         {
             report(ctx, &expression.value, value, &method.value);
         }

@@ -249,7 +249,8 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     fn inexact(&self) -> Value {
         let Leaf { dtype, shape } = self.first().unwrap_or_default();
         let inexact = |dtype: DType| if dtype.is_inexact() { dtype } else { DType::Float32 };
-        Value::Leaf(Leaf { dtype: dtype.map(|(dtype, weak)| (inexact(dtype), weak)), shape })
+        let dtype = dtype.map_or((DType::Inexact, false), |(dtype, weak)| (inexact(dtype), weak));
+        Value::Leaf(Leaf { dtype: Some(dtype), shape })
     }
 
     /// `jnp.abs(x)`, of the same dtype and shape.

@@ -219,7 +219,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `np.eye(10)[labels]`: NumPy needs the values of an index.
+/// Reports `np.eye(10)[labels]` and `out[i] = 1.0`: NumPy needs the values of an index.
 fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &'a ast::ExprSubscript) {
     let array = &*subscript.value;
     let made = array.as_call_expr().and_then(|call| ctx.resolve(&call.func));
@@ -239,7 +239,7 @@ fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &
         other => std::slice::from_ref(other),
     };
     let Some(index) = parts.iter().find(|part| is_tensor(ctx, part)).filter(|_| is_numpy) else { return };
-    if !subscript.ctx.is_load() || is_created_before_tracing(ctx, index) {
+    if is_created_before_tracing(ctx, index) {
         return;
     }
     ctx.report(

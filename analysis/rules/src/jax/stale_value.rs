@@ -81,8 +81,10 @@ fn check(ctx: &FileContext) {
         for object in &call.objects {
             let passes = |other: &&Call| same(other) && other.objects.iter().any(|it| it.id == object.id);
             let first = calls.iter().filter(passes).map(|other| other.site.node.range().start()).min();
+            // `self.step(x)`: an object may assign attributes of its own that the method does not read.
+            let own = call.name.starts_with("self.").then(|| read_by(&call.jitted)).flatten();
             if let Some(first) = first {
-                mutated(ctx, program, call.site, object, &call.name, first, &mut reported);
+                mutated(ctx, program, call.site, object, (&call.name, own), first, &mut reported);
             }
         }
     }
@@ -188,13 +190,14 @@ fn captured<'a>(
     }
 }
 
-/// Reports the assignment to an attribute of a static argument: `step(model, x); model.rate = 0.01; step(model, x)`.
+/// Reports the assignment to an attribute of a static argument: `step(model, x); model.rate = 0.01; step(model, x)`. If
+/// `read` is given, other attributes are not reported.
 fn mutated<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
     site: &Site<'a, ast::ExprCall>,
     object: &'a ast::ExprName,
-    function: &str,
+    (function, read): (&str, Option<FxHashSet<&'a str>>),
     first: TextSize,
     reported: &mut FxHashSet<TextRange>,
 ) {
@@ -205,7 +208,9 @@ fn mutated<'a>(
         binding.repeated.is_some() || binding.range.start() > first && binding.range.start() < called.start()
     });
     let stores = program.stores.iter().filter(|store| {
-        store.scope == site.scope && store.node.value.as_name_expr().is_some_and(|it| it.id == object.id)
+        store.scope == site.scope
+            && store.node.value.as_name_expr().is_some_and(|it| it.id == object.id)
+            && read.as_ref().is_none_or(|read| read.contains(store.node.attr.as_str()))
     });
     for store in stores {
         let at = store.node.range().start();
@@ -225,6 +230,13 @@ fn mutated<'a>(
             .emit();
         }
     }
+}
+
+/// The attributes that a jitted function reads.
+fn read_by<'a>(jitted: &Jitted<'a>) -> Option<FxHashSet<&'a str>> {
+    let Some(Body::Function(def)) = jitted.body else { return None };
+    let attributes = expressions::of_function(def).into_iter().filter_map(Expr::as_attribute_expr);
+    Some(attributes.filter(|it| it.ctx.is_load()).map(|it| it.attr.as_str()).collect())
 }
 
 fn is_parameter(program: &Program, owner: ScopeId, range: TextRange) -> bool {

@@ -286,7 +286,7 @@ fn value_method(ctx: &FunctionContext, call: &ExprCall) {
 }
 
 /// Attributes of arrays, strings and torch's Tensors that TensorFlow's Tensors do not have, and what replaces them.
-const ARRAY_ATTRIBUTES: [(&str, &str); 24] = [
+const ARRAY_ATTRIBUTES: [(&str, &str); 23] = [
     ("astype", "`tf.cast`"),
     ("reshape", "`tf.reshape`"),
     ("flatten", "`tf.reshape(x, [-1])`"),
@@ -307,20 +307,50 @@ const ARRAY_ATTRIBUTES: [(&str, &str); 24] = [
     ("swapaxes", "`tf.transpose`"),
     ("copy", "`tf.identity`"),
     ("tobytes", "`tf.io.serialize_tensor`"),
-    ("decode", "`tf.strings` or `tf.py_function`"),
     ("permute", "`tf.transpose`"),
     ("unsqueeze", "`tf.expand_dims`"),
     ("detach", "`tf.stop_gradient`"),
 ];
 
+/// Methods of strings that neither Tensors nor tuples and dictionaries have.
+const STRING_METHODS: [&str; 19] = [
+    "decode",
+    "encode",
+    "endswith",
+    "find",
+    "isdigit",
+    "lower",
+    "lstrip",
+    "partition",
+    "replace",
+    "rfind",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "title",
+    "upper",
+];
+
 /// Reports attributes that a Tensor does not have: `x.astype(np.float32)`, `text.decode()`.
 fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
     let name = attribute.attr.as_str();
-    let Some((_, instead)) = ARRAY_ATTRIBUTES.iter().find(|(known, _)| *known == name) else { return };
+    let instead = match ARRAY_ATTRIBUTES.iter().find(|(known, _)| *known == name) {
+        Some((_, instead)) => instead,
+        None if STRING_METHODS.contains(&name) => "`tf.strings` or `tf.py_function`",
+        None => return,
+    };
     // The Tensors of other Keras backends have some of these attributes.
     let is_tensorflow = ctx.dialect() == Dialect::Tensorflow || ctx.imports.uses("tensorflow");
-    // An object that is only assumed to be a Tensor may have a method of that name.
+    // An object that is only assumed to be a Tensor may have a method of that name. The elements of a Dataset are
+    // Tensors, tuples and dictionaries.
     let is_array = match ctx.fact(&attribute.value).unknown {
+        true if STRING_METHODS.contains(&name) => {
+            is_array(ctx, &attribute.value) && is_parameter_of_callback(ctx, &attribute.value)
+        }
         true => matches!(name, "astype") && is_array(ctx, &attribute.value),
         false => is_array(ctx, &attribute.value) && tracing::origin(ctx, &attribute.value) != Origin::Outside,
     };

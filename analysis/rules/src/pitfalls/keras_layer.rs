@@ -284,8 +284,13 @@ impl<'a> Class<'_, 'a> {
 
     /// Layers and weights that each call creates.
     fn creations(&self, call: &'a ast::StmtFunctionDef) {
-        let mut local: FxHashMap<&str, &Expr> = FxHashMap::default();
-        for statement in &call.body {
+        self.creations_in(&call.body, &mut FxHashMap::default());
+    }
+
+    /// The layers and weights that the statements of `call` create; `local` has the layers in local variables. Returns
+    /// whether each call evaluates the code after these statements.
+    fn creations_in(&self, body: &'a [Stmt], local: &mut FxHashMap<&'a str, &'a Expr>) -> bool {
+        for statement in body {
             let value = match statement {
                 Stmt::Assign(assign) => {
                     if let [target] = assign.targets.as_slice()
@@ -306,10 +311,17 @@ impl<'a> Class<'_, 'a> {
                 }
                 Stmt::Return(node) => node.value.as_deref(),
                 Stmt::Expr(node) => Some(&*node.value),
-                Stmt::With(_) | Stmt::For(_) | Stmt::AugAssign(_) | Stmt::AnnAssign(_) => None,
-                _ => return,
+                // A loop over the parts of a layer usually has iterations.
+                Stmt::With(ast::StmtWith { body, .. }) | Stmt::For(ast::StmtFor { body, .. }) => {
+                    if !self.creations_in(body, local) {
+                        return false;
+                    }
+                    None
+                }
+                Stmt::AugAssign(_) | Stmt::AnnAssign(_) => None,
+                _ => return false,
             };
-            let mut made = Made { class: self, local: &local, found: Vec::new() };
+            let mut made = Made { class: self, local: &*local, found: Vec::new() };
             value.into_iter().for_each(|value| made.visit_expr(value));
             for (range, is_weight) in made.found {
                 if is_weight {
@@ -327,9 +339,10 @@ impl<'a> Class<'_, 'a> {
                 }
             }
             if matches!(statement, Stmt::Return(_)) {
-                return;
+                return false;
             }
         }
+        true
     }
 
     /// Reports an output that is not a tensor: `return {"x": x, "name": "text"}`.

@@ -5,27 +5,39 @@
 //! dense = keras.layers.Dense(4)
 //! x = dense(inputs)              # symbolic
 //! x = keras.ops.relu(x) + 1.0    # symbolic
+//! x = block(x, 8)                # symbolic if `block` of this file returns such a tensor
 //! ```
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
-use rustc_hash::FxHashSet;
+use ruff_text_size::{Ranged, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bindings::Bindings;
 use super::keras_ranks::returns_several;
 use crate::FileContext;
-use ag_syntax::expressions;
+use ag_syntax::{expressions, statements};
 
 /// Deeper expressions are not followed.
 const MAX_DEPTH: usize = 32;
 
+/// Whether functions of the file return a symbolic tensor: by the start of the function and the names of the parameters
+/// that are symbolic tensors. `false` while the function is examined.
+type Returns<'a> = Rc<RefCell<FxHashMap<(TextSize, Vec<&'a str>), bool>>>;
+
 pub(super) struct KerasTensors<'c, 'a> {
     ctx: &'c FileContext<'a>,
+    returns: Returns<'a>,
     /// Names that are bound only to symbolic tensors.
     tensors: FxHashSet<&'a str>,
     /// Names that are bound only to layers with one result.
     layers: FxHashSet<&'a str>,
     /// All names that the scope binds.
     bound: FxHashSet<&'a str>,
+    /// The scope is the module, whose functions are among the names that it binds.
+    is_module: bool,
 }
 
 impl<'c, 'a> KerasTensors<'c, 'a> {
@@ -36,6 +48,16 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         body: &'a [Stmt],
         parameters: &[&'a str],
         symbolic: &[&'a str],
+    ) -> Self {
+        Self::of_scope_with(ctx, body, parameters, symbolic, Returns::default())
+    }
+
+    fn of_scope_with(
+        ctx: &'c FileContext<'a>,
+        body: &'a [Stmt],
+        parameters: &[&'a str],
+        symbolic: &[&'a str],
+        returns: Returns<'a>,
     ) -> Self {
         let mut bindings = Bindings::of_scope(body, parameters);
         for name in symbolic {
@@ -49,6 +71,8 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
             .filter(|(_, values)| !values.is_empty() && values.iter().all(|value| is_layer(ctx, value)));
         let mut found = Self {
             ctx,
+            returns,
+            is_module: std::ptr::eq(body, ctx.parsed.suite().as_slice()),
             layers: layers.map(|(name, _)| *name).collect(),
             tensors: bindings.values.keys().filter(of_one_kind).copied().collect(),
             bound,
@@ -112,6 +136,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
             // `keras.layers.Dense(4)(x)`
             layer @ Expr::Call(_) => is_layer(self.ctx, layer) && takes_tensor(),
             Expr::Name(name) if self.layers.contains(name.id.as_str()) => takes_tensor(),
+            Expr::Name(name) if self.returns_tensor(name, call, is_symbolic) => true,
             callee => self.ctx.resolve(callee).is_some_and(|name| {
                 matches!(name.as_str(), "keras.Input" | "keras.layers.Input" | "keras.KerasTensor")
                     && arguments.find_keyword("tensor").is_none()
@@ -120,6 +145,56 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
                     || name.strip_prefix("tensorflow.").is_some_and(keeps_tensor) && takes_tensor()
             }),
         }
+    }
+
+    /// Whether a function of the file returns a symbolic tensor in this call: `def block(x): return Dense(4)(x)`.
+    fn returns_tensor(
+        &self,
+        name: &ast::ExprName,
+        call: &ast::ExprCall,
+        is_symbolic: &dyn Fn(&Expr) -> bool,
+    ) -> bool {
+        let is_local = self.bound.contains(name.id.as_str()) && !self.is_module;
+        if is_local || call.arguments.args.iter().any(Expr::is_starred_expr) {
+            return false;
+        }
+        let mut defs = self.ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
+        let Some(def) = defs.find(|def| def.name.id == name.id) else { return false };
+        if defs.any(|other| other.name.id == name.id) || !def.decorator_list.is_empty() || def.is_async {
+            return false;
+        }
+        let positional = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
+        let mut symbolic: Vec<&'a str> = positional
+            .zip(&call.arguments.args)
+            .filter(|(_, argument)| is_symbolic(argument))
+            .map(|(parameter, _)| parameter.name().as_str())
+            .collect();
+        let named = call.arguments.keywords.iter().filter(|keyword| is_symbolic(&keyword.value));
+        let named: Vec<&str> =
+            named.filter_map(|keyword| keyword.arg.as_ref()).map(|it| it.as_str()).collect();
+        let parameters: Vec<&'a str> = def.parameters.iter().map(|it| it.name().as_str()).collect();
+        symbolic.extend(parameters.iter().filter(|parameter| named.contains(parameter)));
+        if symbolic.is_empty() {
+            return false;
+        }
+        let key = (def.start(), symbolic.clone());
+        if let Some(known) = self.returns.borrow().get(&key) {
+            return *known;
+        }
+        self.returns.borrow_mut().insert(key.clone(), false);
+        let others: Vec<&str> = parameters.into_iter().filter(|name| !symbolic.contains(name)).collect();
+        let tensors =
+            KerasTensors::of_scope_with(self.ctx, &def.body, &others, &symbolic, Rc::clone(&self.returns));
+        let yields = expressions::of_function(def)
+            .into_iter()
+            .any(|expression| matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_)));
+        let mut returned =
+            statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt).peekable();
+        let result = !yields
+            && returned.peek().is_some()
+            && returned.all(|node| node.value.as_deref().is_some_and(|value| tensors.contains(value)));
+        self.returns.borrow_mut().insert(key, result);
+        result
     }
 }
 

@@ -14,7 +14,8 @@ declare_rule! {
     /// ## What it does
     /// Reports unsupported Python in a TorchScript function: generators, `try`, lambdas, nested functions,
     /// `global`, sets, conditions in comprehensions, `else` of loops, assignment expressions, `match`, imports,
-    /// format specifications in f-strings, `*args` and `**kwargs`, and some builtins.
+    /// format specifications in f-strings, `*args` and `**kwargs`, some builtins, and functions of NumPy and of
+    /// modules such as `random` and `os`.
     ///
     /// ## Why is this bad?
     /// TorchScript compiles the source of the function and raises on unsupported syntax.
@@ -172,6 +173,11 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some(name @ ("eval" | "exec")) => Some(if name == "eval" { "`eval`" } else { "`exec`" }),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
             _ => {
+                // Many functions that only possibly reach the compiler use these modules.
+                let library = ctx.resolve(&call.func).filter(|_| !ctx.stage.uncertain);
+                if let Some(what) = library.and_then(|name| of_library(&name)) {
+                    return Some(what).filter(|_| !is_under_script_test(ctx, expression.range()));
+                }
                 let method = call.func.as_attribute_expr()?;
                 (method.attr.as_str() == "numpy" && is_tensor(ctx, &method.value))
                     .then_some("`.numpy()`, which its Tensors do not have")
@@ -180,6 +186,24 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
         _ => None,
     }
     .filter(|_| !is_under_script_test(ctx, expression.range()))
+}
+
+/// Describes a call of a function that is written in C or uses Python that the compiler rejects: `np.exp(2.0)`.
+fn of_library(name: &str) -> Option<&'static str> {
+    Some(match name.split_once('.')?.0 {
+        "numpy" => "functions of NumPy",
+        "scipy" => "functions of SciPy",
+        "copy" => "functions of the module `copy`",
+        "functools" => "functions of the module `functools`",
+        "itertools" => "functions of the module `itertools`",
+        "json" => "functions of the module `json`",
+        "operator" => "functions of the module `operator`",
+        "os" => "functions of the module `os`",
+        "random" => "functions of the module `random`",
+        "re" => "functions of the module `re`",
+        "time" => "functions of the module `time`",
+        _ => return None,
+    })
 }
 
 /// Describes the construct in `[*values, 3]`, where `values` is a list of unknown length.

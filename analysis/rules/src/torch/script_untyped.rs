@@ -11,14 +11,14 @@ use super::scripts;
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
-use ag_index::facts::Binding;
+use ag_index::facts::{Alternative, Binding};
 use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
     /// Reports parameters of a TorchScript function without annotation whose default or argument is not a
     /// Tensor, or that the function uses as a number, string or container: `range(n)`, `mode == "fast"`,
-    /// `ids.append(0)`.
+    /// `ids.append(0)`. In compiled code, it also reports the call that passes such an argument: `self.fuse([x, y])`.
     ///
     /// ## Why is this bad?
     /// A parameter without annotation is taken to be a Tensor. TorchScript rejects a number as default at compile time,
@@ -58,6 +58,10 @@ declare_rule! {
 fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
+    }
+    // Most functions that only possibly reach the compiler pass values of all types.
+    if !ctx.stage.uncertain {
+        arguments(ctx);
     }
     // Comments declare types, too: `# type: (Tensor, int) -> Tensor`.
     if ctx.ast.text.contains("# type:") {
@@ -116,6 +120,79 @@ fn check(ctx: &FunctionContext) {
             .emit();
         }
     }
+}
+
+/// Reports arguments that are not Tensors, of compiled functions whose parameter has no annotation: `self.fuse([x, y])`.
+fn arguments(ctx: &FunctionContext) {
+    let compiled = Compiled::of(ctx);
+    for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {
+        let Some((callee, bound)) = ctx.callee_and_receiver(call) else { continue };
+        let def = callee.def();
+        let is_plain = def.decorator_list.iter().all(|decorator| {
+            ctx.resolve(&decorator.expression).is_some_and(|name| name == "torch.jit.script")
+        });
+        if !is_plain || callee.text.contains("# type:") || !compiled.contains(call.range()) {
+            continue;
+        }
+        let positional = def.parameters.posonlyargs.iter().chain(&def.parameters.args).skip(bound.into());
+        let positional = call.arguments.args.iter().take_while(|it| !it.is_starred_expr()).zip(positional);
+        let named = call.arguments.keywords.iter().filter_map(|keyword| {
+            let name = keyword.arg.as_ref()?;
+            let parameter = def.parameters.iter_non_variadic_params().find(|it| it.name().id == name.id)?;
+            Some((&keyword.value, parameter))
+        });
+        for (argument, parameter) in positional.chain(named) {
+            let Some((what, required)) = not_a_tensor(ctx, argument) else { continue };
+            if parameter.annotation().is_some() {
+                continue;
+            }
+            let name = parameter.name();
+            ctx.report(
+                &SCRIPT_UNTYPED,
+                call,
+                format!(
+                    "this passes {what} for `{name}` of `{}`, which has no annotation and is inferred as a Tensor",
+                    def.name
+                ),
+            )
+            .why(ctx.why(argument))
+            .help(format!("annotate the parameter: `{name}: {required}`"))
+            .emit();
+        }
+    }
+}
+
+/// Describes an argument that is certainly not a Tensor, with its type in TorchScript.
+fn not_a_tensor(ctx: &FunctionContext, argument: &Expr) -> Option<(&'static str, &'static str)> {
+    // TorchScript itself infers a parameter without annotation as a Tensor.
+    if let Expr::Name(name) = argument {
+        let definitions = ctx.flow.definitions_of(argument.range(), &QName::from(&name.id));
+        let is_untyped = |it: &&ag_flow::Def| {
+            matches!(it.kind, DefKind::Parameter(_))
+                && ctx.parameter(&name.id).is_none_or(|it| it.source != Source::Annotation)
+        };
+        if definitions.is_empty() || definitions.iter().any(is_untyped) {
+            return None;
+        }
+    }
+    let fact = ctx.python_fact(argument);
+    let [alternative] = fact.alternatives.as_slice() else { return None };
+    if fact.unknown || fact.never {
+        return None;
+    }
+    Some(match alternative {
+        Alternative::Bool(_) => ("a bool", "bool"),
+        Alternative::Int(_) => ("an int", "int"),
+        Alternative::Float => ("a float", "float"),
+        Alternative::Str(_) => ("a string", "str"),
+        Alternative::Container { class, .. } => match class.as_str() {
+            "list" => ("a list", "List[…]"),
+            "dict" => ("a dictionary", "Dict[…]"),
+            "tuple" => ("a tuple", "Tuple[…]"),
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 /// The first use of a parameter that a Tensor does not support, and the type that does: `range(n)`, `mode == "fast"`.

@@ -1,5 +1,7 @@
 //! Evidence: code near staged functions that calls them, and so determines the types of their parameters.
 
+use std::collections::BTreeSet;
+
 use crate::fixpoint::Fixpoint;
 use ag_db::{Db, Document};
 use ag_index::ids::{Code, DocumentIndex};
@@ -9,22 +11,35 @@ use ruff_index::IndexSlice;
 use ruff_python_ast::name::Name;
 use rustc_hash::FxHashMap;
 
-/// The scopes that call a function or class of a given last name.
-struct Callers<'db>(FxHashMap<&'db str, Vec<Scope>>);
+struct Callers<'db> {
+    /// The scopes that call a function or class of a given last name.
+    scopes: FxHashMap<&'db str, Vec<Scope>>,
+    /// The other names under which a function is called: `step` after `step = jax.jit(train)`.
+    other_names: FxHashMap<&'db str, BTreeSet<&'db str>>,
+}
 
 impl<'db> Callers<'db> {
     fn of(db: &'db dyn Db, documents: &IndexSlice<DocumentIndex, Document>) -> Self {
         let mut callers: FxHashMap<&str, Vec<Scope>> = FxHashMap::default();
+        let mut other_names: FxHashMap<&str, BTreeSet<&str>> = FxHashMap::default();
         for (document, id) in documents.iter_enumerated() {
             for (name, codes) in &file_index(db, *id).calls {
                 let scopes = codes.iter().map(|code| Scope { document, code: *code });
                 callers.entry(name.as_str()).or_default().extend(scopes);
             }
+            for (name, others) in &file_index(db, *id).other_names {
+                other_names.entry(name.as_str()).or_default().extend(others.iter().map(Name::as_str));
+            }
         }
         for scopes in callers.values_mut() {
             scopes.sort_unstable();
         }
-        Self(callers)
+        Self { scopes: callers, other_names }
+    }
+
+    /// All names under which a function of this name is called, its own name first.
+    fn names<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n str> {
+        std::iter::once(name).chain(self.other_names.get(name).into_iter().flatten().copied())
     }
 }
 
@@ -59,30 +74,33 @@ impl Fixpoint {
         let Code::Function(function) = scope.code else { return Vec::new() };
         let index = file_index(db, self.documents[scope.document]);
         let mut neighbours = Vec::new();
-        let mut called = |name: &str| {
-            self.names.insert(Name::new(name));
-            if let Some(callers) = callers.0.get(name)
-                && callers.len() <= self.limits.callers
-            {
-                neighbours.extend(callers.iter().copied());
-            }
-        };
+        let mut called: Vec<&str> = Vec::new();
         let name = index.short_name(function);
         // `x.call(…)` and `x.forward(…)` are rarely written out, and match many classes.
         if !matches!(name, "call" | "forward" | "__call__" | "__init__") {
-            called(name);
+            called.extend(callers.names(name));
         }
         if let Some(class) = index.class_around(scope.code)
             && let Some(class) = index.definitions.classes.get(class)
         {
-            called(class.qualname.rsplit('.').next().unwrap_or_default());
+            called.extend(callers.names(class.qualname.rsplit('.').next().unwrap_or_default()));
             neighbours.extend(class.methods.iter().filter_map(|method| {
                 let sets = index.signatures.get(*method)?.sets_attributes;
                 sets.then_some(Scope { document: scope.document, code: Code::Function(*method) })
             }));
         }
         if let Some(parent) = index.function(scope.code).and_then(|f| f.parent) {
+            // `step = make_step(0.1)`
+            called.extend(callers.names(index.short_name(parent)).skip(1));
             neighbours.push(Scope { document: scope.document, code: Code::Function(parent) });
+        }
+        for name in called {
+            self.names.insert(Name::new(name));
+            if let Some(callers) = callers.scopes.get(name)
+                && callers.len() <= self.limits.callers
+            {
+                neighbours.extend(callers.iter().copied());
+            }
         }
         neighbours
     }

@@ -87,6 +87,9 @@ impl Inference<'_> {
             };
             targets.iter_mut().for_each(|target| target.bound = true);
         }
+        if targets.is_empty() {
+            self.sequence(call, expression, calls);
+        }
         let (mut bound, mut skip) = (0, 0);
         if applies || targets.iter().any(|target| !is_named(&call.func, target)) {
             (bound, skip) = self.shift(&call.func);
@@ -139,6 +142,22 @@ impl Inference<'_> {
         let setup = self.setup_before(&call.func);
         if !setup.is_empty() {
             calls.push(CallSite { open: true, implicit: true, ..CallSite::of(setup, Some(expression)) });
+        }
+    }
+
+    /// Adds the calls of the modules in a sequence: `self.body(x)`, where `self.body = nn.Sequential(Encoder(), Head())`.
+    /// The first module receives the argument, and the others usually receive a value of the same type.
+    fn sequence(&self, call: &ast::ExprCall, expression: ExprId, calls: &mut Vec<CallSite>) {
+        let Some(argument) = call.arguments.args.first().filter(|argument| !argument.is_starred_expr())
+        else {
+            return;
+        };
+        for target in self.modules_of_sequence(&call.func) {
+            calls.push(CallSite {
+                arguments: vec![(ArgumentSlot::Position(0), self.assumed(argument))],
+                implicit: true,
+                ..CallSite::of(vec![target], Some(expression))
+            });
         }
     }
 

@@ -167,6 +167,42 @@ impl<'db> Inference<'db> {
         targets
     }
 
+    /// The methods `forward` of the modules in an `nn.Sequential` whose type lists them: `Sequential[Encoder | Head]`.
+    pub(super) fn modules_of_sequence(&self, object: &Expr) -> Vec<Target> {
+        let mut targets = Vec::new();
+        if !matches!(self.type_of(object), Some(Type::NominalInstance(_))) {
+            return targets;
+        }
+        for alternative in self.assumed(object).alternatives() {
+            let TypeExpression::Generic(generic) = alternative else { continue };
+            let (TypeExpression::Class(class), [modules]) = (&generic.0, generic.1.as_slice()) else {
+                continue;
+            };
+            if class.qualname != "Sequential" || !class.module.starts_with("torch.nn") {
+                continue;
+            }
+            let modules = match modules {
+                TypeExpression::Union(modules) => modules,
+                module => std::slice::from_ref(module),
+            };
+            for module in modules {
+                let TypeExpression::Class(module) = module else { continue };
+                if let Some(class) = self.class_named(&module.module, &module.qualname) {
+                    self.add_method(class, &["forward"], &mut targets);
+                }
+            }
+        }
+        targets
+    }
+
+    /// The location of the name of a class of the project.
+    fn class_named(&self, module: &str, qualname: &str) -> Option<FileRange> {
+        let file = self.workspace.files().find(|file| super::module_key(self.db, *file) == module)?;
+        let classes = &locate::definitions(self.db, file).classes;
+        let class = classes.iter().find(|class| class.qualname == qualname)?;
+        Some(FileRange::new(file, class.name_range))
+    }
+
     fn add_targets(&self, ty: Type<'db>, targets: &mut Vec<Target>) {
         match ty {
             Type::Union(union) => {
