@@ -21,7 +21,7 @@ pub struct Memory {
     bases: Vec<*mut u8>,
     registers: Vec<u64>,
     lists: Vec<List>,
-    /// The memory of the lists of earlier runs, from small to large, at most one for each list of the program.
+    /// The memory of lists that no longer exist.
     spare: Vec<Vec<u64>>,
     /// The outputs that are numbers.
     numbers: Vec<u64>,
@@ -281,6 +281,7 @@ impl Memory {
         list.clear();
         if list.data.capacity() == 0 {
             list.data = spare.pop().unwrap_or_default();
+            list.data.clear();
         }
         list
     }
@@ -505,7 +506,13 @@ impl Memory {
                 let count = self.number(count).cast_signed();
                 self.new_list(list).vacate(count, bytes as usize)?;
             }
-            Step::MoveList { out, a, is_last } => *self.list(out) = self.take(a, is_last),
+            Step::MoveList { out, a, is_last } => {
+                let moved = self.take(a, is_last);
+                let replaced = std::mem::replace(self.list(out), moved);
+                if replaced.data.capacity() > 0 {
+                    self.spare.push(replaced.data);
+                }
+            }
             Step::PushList { list, item, is_last } => {
                 let item = self.take(item, is_last);
                 self.list(list).lists.push(item);
