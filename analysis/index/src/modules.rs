@@ -10,7 +10,11 @@ use ruff_python_stdlib::identifiers::is_identifier;
 #[salsa::tracked(returns(ref))]
 pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
     let path = document.file(db).path(db).as_system_path()?;
-    Project::try_get(db)?.import_roots(db).iter().find_map(|root| path.strip_prefix(root).ok()).and_then(name_of)
+    Project::try_get(db)?
+        .import_roots(db)
+        .iter()
+        .find_map(|root| path.strip_prefix(root).ok())
+        .and_then(name_of)
 }
 
 /// All names of a document: relative to every import root that contains it, [`module_name`] first. A file `tests/helpers.py`

@@ -56,7 +56,8 @@ class Plain:
 fn a_module_has_a_name_for_every_import_root() {
     let helpers = "import tf_keras\n\nclass Base(tf_keras.layers.Layer):\n    pass\n";
     let layers = "from helpers import Base\n\nclass Block(Base):\n    def call(self, x):\n        return x\n";
-    let tools = "from tests.helpers import Base\n\nclass Tool(Base):\n    def call(self, x):\n        return x\n";
+    let tools =
+        "from tests.helpers import Base\n\nclass Tool(Base):\n    def call(self, x):\n        return x\n";
     let files = [
         ("setup.py", "NAME = 'pkg'\n"),
         ("tests/helpers.py", helpers),
@@ -145,7 +146,8 @@ def optimizer():
 ";
     assert!(!converts(&[("layer.py", layer)], "Gate.call"));
     assert!(converts(&[("layer.py", layer), ("training.py", training)], "Gate.call"));
-    let phase = "from tensorflow.keras import backend as K\n\ndef noisy(x):\n    return K.in_train_phase(x, x)\n";
+    let phase =
+        "from tensorflow.keras import backend as K\n\ndef noisy(x):\n    return K.in_train_phase(x, x)\n";
     assert!(converts(&[("layer.py", layer), ("phase.py", phase)], "Gate.call"));
     let name = "from tensorflow.keras.backend import in_train_phase\n";
     assert!(converts(&[("layer.py", layer), ("phase.py", name)], "Gate.call"));

@@ -380,9 +380,8 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 if ONLY_KERAS2.iter().any(|(_, name)| *name == attribute.attr.as_str()) =>
             {
                 let resolved = self.index.imports.resolve(expression);
-                self.index.names_keras2 |= resolved.is_some_and(|resolved| {
-                    ONLY_KERAS2.iter().any(|only| is_named(&resolved, *only))
-                });
+                self.index.names_keras2 |= resolved
+                    .is_some_and(|resolved| ONLY_KERAS2.iter().any(|only| is_named(&resolved, *only)));
             }
             Expr::Compare(compare)
                 if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>

@@ -113,7 +113,8 @@ fn is_undeclared(ctx: &FunctionContext, test: &Expr) -> bool {
         Expr::Compare(compare) => all(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
         Expr::Attribute(attribute) => {
             let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);
-            let is_own = attribute.value.as_name_expr().zip(receiver).is_some_and(|(it, own)| it.id == own.name);
+            let is_own =
+                attribute.value.as_name_expr().zip(receiver).is_some_and(|(it, own)| it.id == own.name);
             is_own
                 && ctx.fact(test).unknown
                 && !declares_attribute(ctx.db, ctx.document, attribute.attr.id.clone())

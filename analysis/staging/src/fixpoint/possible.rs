@@ -126,8 +126,7 @@ impl Fixpoint {
     fn is_forward(&self, db: &dyn Db, callable: Callable) -> bool {
         let index = file_index(db, self.documents[callable.document]);
         callable.function().is_some_and(|code| {
-            self.is_method(db, callable)
-                && index.function(code).is_some_and(|it| it.path.name() == "forward")
+            self.is_method(db, callable) && index.function(code).is_some_and(|it| it.path.name() == "forward")
         })
     }
 
