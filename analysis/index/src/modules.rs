@@ -17,8 +17,8 @@ pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
         .and_then(name_of)
 }
 
-/// All names of a document: relative to every import root that contains it, [`module_name`] first. A file `tests/helpers.py`
-/// without `__init__.py` is imported as `helpers` by the other tests, and as `tests.helpers` from the project's root.
+/// All names of a document: relative to every import root that contains it, [`module_name`] first. The file
+/// `tests/helpers.py` is `helpers` for the other tests, and `tests.helpers` from the project's root.
 pub fn module_names(db: &dyn Db, document: Document) -> Vec<Name> {
     let file = document.file(db);
     let Some((path, project)) = file.path(db).as_system_path().zip(Project::try_get(db)) else {
