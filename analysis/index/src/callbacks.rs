@@ -109,15 +109,14 @@ const fn keras(
 
 /// The library functions that call functions, from the libraries' documentation (TensorFlow 2.21, JAX 0.10).
 pub static CALLERS: &[Caller] = &[
-    // In eager code, these run their functions in Python; `tf.vectorized_map` always traces.
-    inline(tf("tensorflow.cond", &[(1, "true_fn"), (2, "false_fn")], &[], false)),
-    inline(tf("tensorflow.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")], false)),
-    inline(tf("tensorflow.switch_case", &[(1, "branch_fns"), (2, "default")], &[], false)),
-    inline(tf("tensorflow.map_fn", &[(0, "fn")], &[Slice(1, "elems")], true)),
+    tf("tensorflow.cond", &[(1, "true_fn"), (2, "false_fn")], &[], false),
+    tf("tensorflow.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")], false),
+    tf("tensorflow.switch_case", &[(1, "branch_fns"), (2, "default")], &[], false),
+    tf("tensorflow.map_fn", &[(0, "fn")], &[Slice(1, "elems")], true),
     tf("tensorflow.vectorized_map", &[(0, "fn")], &[Slice(1, "elems")], false),
-    inline(tf("tensorflow.scan", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false)),
-    inline(tf("tensorflow.foldl", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false)),
-    inline(tf("tensorflow.foldr", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false)),
+    tf("tensorflow.scan", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
+    tf("tensorflow.foldl", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
+    tf("tensorflow.foldr", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
     jax("jax.lax.cond", &[(1, "true_fun"), (2, "false_fun")], &[Rest(3)]),
     jax("jax.lax.switch", &[(1, "branches")], &[Rest(2)]),
     jax("jax.lax.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),

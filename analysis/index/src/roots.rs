@@ -7,7 +7,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::aliases::Makers;
 use crate::assumptions::RootOptions;
-use crate::callbacks::{self, Caller};
+use crate::callbacks;
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{Code, FunctionIndex};
 use crate::index::FileIndex;
@@ -164,10 +164,7 @@ fn all_of_call<'a>(
         expression: None,
         receiver: None,
     };
-    // In TensorFlow 1, all code builds a graph.
-    let builds_graph = |dialect| dialect == Dialect::Tensorflow && imports.uses("tensorflow.compat.v1");
-    let stages = |caller: &&Caller| caller.stages || builds_graph(caller.dialect);
-    if let Some(caller) = callee.as_deref().and_then(callbacks::caller).filter(stages) {
+    if let Some(caller) = callee.as_deref().and_then(callbacks::caller).filter(|caller| caller.stages) {
         return caller
             .functions_of(call)
             .into_iter()
