@@ -1,7 +1,7 @@
-//! The dotted name under which a document is imported.
+//! The dotted names under which a document is imported.
 
 use ag_db::{Db, Document, Project};
-use ruff_db::system::{SystemPath, SystemPathBuf};
+use ruff_db::system::SystemPath;
 use ruff_python_ast::name::Name;
 use ruff_python_stdlib::identifiers::is_identifier;
 
@@ -10,13 +10,26 @@ use ruff_python_stdlib::identifiers::is_identifier;
 #[salsa::tracked(returns(ref))]
 pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
     let path = document.file(db).path(db).as_system_path()?;
-    name_of(path, Project::try_get(db)?.import_roots(db))
+    Project::try_get(db)?
+        .import_roots(db)
+        .iter()
+        .find_map(|root| path.strip_prefix(root).ok())
+        .and_then(name_of)
 }
 
-/// `package/models/net.py` -> `package.models.net`, `package/__init__.py` -> `package`; relative to the first
-/// root that contains the file.
-fn name_of(path: &SystemPath, roots: &[SystemPathBuf]) -> Option<Name> {
-    let relative = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
+/// All names of a document: relative to every import root that contains it, [`module_name`] first. The file
+/// `tests/helpers.py` is `helpers` for the other tests, and `tests.helpers` from the project's root.
+pub fn module_names(db: &dyn Db, document: Document) -> Vec<Name> {
+    let file = document.file(db);
+    let Some((path, project)) = file.path(db).as_system_path().zip(Project::try_get(db)) else {
+        return Vec::new();
+    };
+    let relative = project.import_roots(db).iter().filter_map(|root| path.strip_prefix(root).ok());
+    relative.filter_map(name_of).collect()
+}
+
+/// `package/models/net.py` -> `package.models.net`, `package/__init__.py` -> `package`.
+fn name_of(relative: &SystemPath) -> Option<Name> {
     if !matches!(relative.extension(), Some("py" | "pyi")) {
         return None;
     }
@@ -34,14 +47,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_count_from_the_first_root_that_contains_the_file() {
-        let roots = [SystemPathBuf::from("/project/src"), SystemPathBuf::from("/project")];
-        let name = |path: &str| name_of(SystemPath::new(path), &roots);
-        assert_eq!(name("/project/src/pkg/net.py").as_deref(), Some("pkg.net"));
-        assert_eq!(name("/project/src/pkg/__init__.pyi").as_deref(), Some("pkg"));
-        assert_eq!(name("/project/tools/run.py").as_deref(), Some("tools.run"));
-        assert_eq!(name("/project/src/train-model.py"), None);
-        assert_eq!(name("/project/src/notes.ipynb"), None);
-        assert_eq!(name("/elsewhere/net.py"), None);
+    fn names_of_paths() {
+        let name = |path: &str| name_of(SystemPath::new(path));
+        assert_eq!(name("pkg/net.py").as_deref(), Some("pkg.net"));
+        assert_eq!(name("pkg/__init__.pyi").as_deref(), Some("pkg"));
+        assert_eq!(name("tools/run.py").as_deref(), Some("tools.run"));
+        assert_eq!(name("train-model.py"), None);
+        assert_eq!(name("notes.ipynb"), None);
     }
 }

@@ -8,7 +8,7 @@ use ruff_python_ast::name::Name;
 use rustc_hash::FxHashMap;
 
 use crate::index::tree;
-use crate::modules::module_name;
+use crate::modules::{module_name, module_names};
 
 /// The usual names of frameworks, of their modules, and of functions such as `jax.jit`. Imports of other names are not
 /// followed.
@@ -90,8 +90,15 @@ fn find(db: &dyn Db, module: &str) -> Option<Document> {
 /// The documents of a project by the names of their modules.
 #[salsa::tracked(returns(ref))]
 fn by_module(db: &dyn Db, project: Project) -> FxHashMap<Name, Document> {
+    let mut documents: FxHashMap<Name, Document> = FxHashMap::default();
     let named = |document: &Document| Some((Name::new(module_name(db, *document).as_deref()?), *document));
-    project.documents(db).values().filter_map(named).collect()
+    documents.extend(project.documents(db).values().filter_map(named));
+    for document in project.documents(db).values() {
+        for name in module_names(db, *document) {
+            documents.entry(name).or_insert(*document);
+        }
+    }
+    documents
 }
 
 /// Resolves a relative name: `..common.jax` in `package.models.net` -> `package.common.jax`.

@@ -51,6 +51,55 @@ class Plain:
     assert_eq!(staged(&files), [("Block.call".to_owned(), Some(RootKind::KerasMethod))]);
 }
 
+/// Tests import their neighbors without a package, also if the project's root is an import root because of `setup.py`.
+#[test]
+fn a_module_has_a_name_for_every_import_root() {
+    let helpers = "import tf_keras\n\nclass Base(tf_keras.layers.Layer):\n    pass\n";
+    let layers = "from helpers import Base\n\nclass Block(Base):\n    def call(self, x):\n        return x\n";
+    let tools =
+        "from tests.helpers import Base\n\nclass Tool(Base):\n    def call(self, x):\n        return x\n";
+    let files = [
+        ("setup.py", "NAME = 'pkg'\n"),
+        ("tests/helpers.py", helpers),
+        ("tests/test_layers.py", layers),
+        ("tools/run.py", tools),
+    ];
+    let expected = ["Block.call", "Tool.call"].map(|name| (name.to_owned(), Some(RootKind::KerasMethod)));
+    assert_eq!(staged(&files), expected);
+}
+
+/// TorchScript has no functions as values: a method of a Tensor is not a method of a class of the project.
+#[test]
+fn torchscript_does_not_call_functions_that_are_values() {
+    let script = "\
+import torch
+
+class Timer:
+    def div_(self, scale):
+        try:
+            return scale
+        finally:
+            pass
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+def run(values: list, scale: int):
+    return scaled(values, scale)
+
+@torch.jit.script
+def scaled(values: list[torch.Tensor], scale: int):
+    for value in values:
+        value.div_(scale)
+
+run([Timer(), torch.ones(3)], 2)
+scaled([Timer()], 2)
+";
+    let names: Vec<String> = staged(&[("scales.py", script)]).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["scaled"]);
+}
+
 #[test]
 fn a_call_on_self_stages_overriding_methods_in_other_files() {
     let trainer = "\
@@ -97,6 +146,15 @@ def optimizer():
 ";
     assert!(!converts(&[("layer.py", layer)], "Gate.call"));
     assert!(converts(&[("layer.py", layer), ("training.py", training)], "Gate.call"));
+    let phase =
+        "from tensorflow.keras import backend as K\n\ndef noisy(x):\n    return K.in_train_phase(x, x)\n";
+    assert!(converts(&[("layer.py", layer), ("phase.py", phase)], "Gate.call"));
+    let name = "from tensorflow.keras.backend import in_train_phase\n";
+    assert!(converts(&[("layer.py", layer), ("phase.py", name)], "Gate.call"));
+    let addons = "import tensorflow_addons as tfa\n";
+    assert!(converts(&[("layer.py", layer), ("addons.py", addons)], "Gate.call"));
+    let kept = "from tensorflow.keras import backend as K\n\ndef shown(x):\n    return K.int_shape(x)\n";
+    assert!(!converts(&[("layer.py", layer), ("kept.py", kept)], "Gate.call"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The classes of a file whose instances are not Tensors.
+//! The classes of a file whose instances are not Tensors, and the attributes that a file sets.
 
 use ruff_python_ast::name::Name;
 
@@ -21,4 +21,25 @@ pub fn plain_classes(db: &dyn Db, document: Document) -> Vec<Name> {
         }
     }
     plain
+}
+
+/// Whether a file sets an attribute of this name on any object, or names it in a string, as in
+/// `self.register_buffer("mask", mask)`.
+#[salsa::tracked]
+pub fn declares_attribute(db: &dyn Db, document: Document, name: Name) -> bool {
+    let source = text(db, document);
+    let text = source.as_str();
+    text.match_indices(name.as_str()).any(|(start, name)| {
+        let (before, after) = (&text[..start], &text[start + name.len()..]);
+        let is_quoted = before.ends_with(['"', '\'']) && after.starts_with(['"', '\'']);
+        let rest = after.trim_start();
+        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+        let starts_statement = line.strip_suffix('.').unwrap_or(line).chars().all(char::is_alphanumeric);
+        // `self.mask = …`, `self.mask: Tensor = …`, `self.mask, self.other = …`, and in a class `mask: Tensor`
+        let is_assigned = rest.starts_with('=') && !rest.starts_with("==");
+        let is_set = is_assigned || rest.starts_with([':', ',']) && starts_statement;
+        let is_whole = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+            && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        is_quoted || is_whole && is_set
+    })
 }

@@ -5,6 +5,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::{FunctionContext, path_certainty};
+use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_flow::cfg::{BlockKind, StatementKind};
 use ag_index::assumptions::{Parameter, Source};
@@ -82,6 +83,13 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
         }),
         _ => false,
     }
+}
+
+/// The greatest severity of a decision that tests a Tensor unless a Python operand before it short-circuits: `if grid
+/// is None and x.any():`. Only callers of a root are free to choose its arguments; in other functions the operand may
+/// always short-circuit.
+pub(super) fn short_circuited_severity(ctx: &FunctionContext) -> Severity {
+    if ctx.root().is_some() { Severity::Warning } else { Severity::Info }
 }
 
 /// The construct as a noun phrase for messages.

@@ -20,7 +20,7 @@ use ag_db::Document;
 use ag_index::ids::{ClassIndex, DocumentIndex};
 use ag_index::index::{FileIndex, file_index};
 use ag_index::keras_classes;
-use ag_index::modules::module_name;
+use ag_index::modules::{module_name, module_names};
 use ag_index::roots::RootSite;
 use ag_syntax::imports;
 
@@ -157,13 +157,18 @@ impl<'db> Modules<'db> {
             .iter()
             .map(|document| module_name(db, *document).as_ref().map(|name| imports::canonical(name)))
             .collect();
-        let positions =
-            names.iter_enumerated().filter_map(|(position, name)| Some((name.clone()?, position)));
+        let named = names.iter_enumerated().filter_map(|(position, name)| Some((name.clone()?, position)));
+        let mut positions: FxHashMap<Name, DocumentIndex> = named.collect();
+        for (position, document) in documents.iter_enumerated() {
+            for name in module_names(db, *document) {
+                positions.entry(imports::canonical(&name)).or_insert(position);
+            }
+        }
         let is_package = |document: &Document| document.file(db).path(db).as_str().ends_with("__init__.py");
         Self {
             indices: documents.iter().map(|document| &**file_index(db, *document)).collect(),
             packages: documents.iter().map(is_package).collect(),
-            positions: positions.collect(),
+            positions,
             names,
         }
     }

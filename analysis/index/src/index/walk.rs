@@ -19,12 +19,25 @@ use ag_syntax::expressions::ExprId;
 use ag_syntax::words::words;
 
 /// Names of Keras modules that version 3 removed, or that raise in it.
-const ONLY_KERAS2: [(&str, &str); 4] = [
+const ONLY_KERAS2: [(&str, &str); 14] = [
     ("keras.optimizers", "legacy"),
+    ("keras.backend", "function"),
+    ("keras.backend", "get_session"),
+    ("keras.backend", "in_test_phase"),
+    ("keras.backend", "in_train_phase"),
     ("keras.backend", "learning_phase"),
+    ("keras.backend", "learning_phase_scope"),
+    ("keras.backend", "placeholder"),
+    ("keras.backend", "print_tensor"),
+    ("keras.backend", "set_learning_phase"),
+    ("keras.backend", "set_session"),
+    ("keras", "engine"),
     ("keras.layers", "experimental"),
     ("keras", "experimental"),
 ];
+
+/// Packages and modules that cannot be imported with Keras 3.
+const REQUIRE_KERAS2: [&str; 3] = ["tensorflow_addons", "keras.engine", "tensorflow.keras.engine"];
 
 /// Fills an index that already contains the file's definitions and imports.
 pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
@@ -44,7 +57,16 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         dead: Vec::new(),
     };
     walk.visit_body(body);
+    let imports = &walk.index.imports;
+    let requires_keras2 = REQUIRE_KERAS2.iter().any(|package| imports.uses(package))
+        || imports.dotted_names().any(|name| ONLY_KERAS2.iter().any(|only| is_named(name, *only)));
+    walk.index.names_keras2 |= requires_keras2;
     walk.index
+}
+
+/// Whether a dotted name is that of a module's member: `keras.optimizers.legacy`.
+fn is_named(dotted: &str, (module, name): (&str, &str)) -> bool {
+    dotted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(module)
 }
 
 struct Walk<'a> {
@@ -394,11 +416,8 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 if ONLY_KERAS2.iter().any(|(_, name)| *name == attribute.attr.as_str()) =>
             {
                 let resolved = self.index.imports.resolve(expression);
-                self.index.names_keras2 |= resolved.is_some_and(|resolved| {
-                    ONLY_KERAS2.iter().any(|(module, name)| {
-                        resolved.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(module)
-                    })
-                });
+                self.index.names_keras2 |= resolved
+                    .is_some_and(|resolved| ONLY_KERAS2.iter().any(|only| is_named(&resolved, *only)));
             }
             Expr::Compare(compare)
                 if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>

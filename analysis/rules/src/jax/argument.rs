@@ -83,14 +83,18 @@ fn check(ctx: &FileContext) {
 }
 
 /// Reports `@jax.jit` on a method of a class without bases and decorators: `self` is not a pytree unless the file
-/// registers the class. A function whose first parameter has another name may be called through the class, without an
-/// instance: `Metrics.normalize(x)`.
+/// registers the class, or derives other classes from it, which may be pytrees. A function whose first parameter has
+/// another name may be called through the class, without an instance: `Metrics.normalize(x)`.
 fn methods(ctx: &FileContext) {
     if !ctx.imports.uses("jax") || ctx.text.contains("register_") {
         return;
     }
-    for class in &ctx.program().classes {
-        let bare = class.decorator_list.is_empty()
+    let classes = &ctx.program().classes;
+    let bases = || classes.iter().filter_map(|class| class.arguments.as_ref()).flat_map(|all| &all.args);
+    for class in classes {
+        let is_derived = bases().any(|base| base.as_name_expr().is_some_and(|it| it.id == class.name.id));
+        let bare = !is_derived
+            && class.decorator_list.is_empty()
             && class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
         for method in class.body.iter().filter(|_| bare).filter_map(Stmt::as_function_def_stmt) {
             let [decorator] = method.decorator_list.as_slice() else { continue };

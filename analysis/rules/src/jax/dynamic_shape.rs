@@ -6,10 +6,11 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_created_before_tracing, is_mask, is_tensor};
 use super::static_parameters::{CHECKING, COUNTING, SHAPED, SHAPED_METHODS};
+use super::transformed::is_false;
 use super::{snippet, value_severity};
 use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
-use ag_syntax::expressions::sequence;
+use ag_syntax::expressions::{integer, sequence};
 
 declare_rule! {
     /// ## What it does
@@ -241,12 +242,14 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     counted(ctx, call, &name, &shown)
 }
 
-/// A loop that is unrolled although its bound is traced: `jax.lax.fori_loop(0, n, body, init, unroll=2)`.
+/// A loop that is unrolled although its bound is traced: `jax.lax.fori_loop(0, n, body, init, unroll=2)`. JAX accepts
+/// `unroll=False` and `unroll=1`, which do not unroll.
 fn unrolled<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
     let unroll = &call.arguments.find_keyword("unroll")?.value;
     let bounds = [(0, "lower"), (1, "upper")];
     let mut bounds = bounds.into_iter().filter_map(|(position, keyword)| argument(call, position, keyword));
-    let bound = bounds.find(|bound| is_tensor(ctx, bound)).filter(|_| !unroll.is_none_literal_expr())?;
+    let unrolls = !is_false(unroll) && integer(unroll) != Some(1);
+    let bound = bounds.find(|bound| is_tensor(ctx, bound)).filter(|_| unrolls)?;
     let message = format!(
         "the loop is unrolled, but its bound `{}` is traced and has no value yet",
         snippet(ctx, bound)

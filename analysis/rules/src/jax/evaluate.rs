@@ -134,7 +134,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             }
             (Bound::Value(Expr::Attribute(attribute)), owner) => {
                 let def = self.program.method(owner, attribute)?;
-                self.is_plain(def).then_some(Function::Method(def))
+                (self.is_plain(def) && !is_stub(def)).then_some(Function::Method(def))
             }
             _ => None,
         }
@@ -562,4 +562,14 @@ fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) 
         Expr::Attribute(attribute) => bind(&attribute.value, &Value::Unknown, environment),
         _ => {}
     }
+}
+
+/// Whether a method has no body of its own, so that derived classes replace it: `pass`, `...`, `raise
+/// NotImplementedError`.
+fn is_stub(def: &ast::StmtFunctionDef) -> bool {
+    def.body.iter().all(|statement| match statement {
+        Stmt::Pass(_) | Stmt::Raise(_) => true,
+        Stmt::Expr(expression) => expression.value.is_literal_expr(),
+        _ => false,
+    })
 }

@@ -8,6 +8,8 @@ use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_mask, is_tensor};
 use super::snippet;
 use ag_db::diagnostic::{Applicability, Edit, Severity};
+use ag_flow::DefKind;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -130,12 +132,20 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
 }
 
 /// Whether the array may be a `Ref`, which is written in place: Pallas kernels pass `Ref`s to the functions that they
-/// call and define. The result of an operation is never a `Ref`.
+/// call and define, whose parameters are often annotated as arrays. The result of an operation is never a `Ref`.
 fn may_be_ref(ctx: &FunctionContext, array: &Expr) -> bool {
     let has_refs = ctx.imports.uses("jax.experimental.pallas")
         || ctx.imports.dotted_names().any(|name| REF_MAKERS.iter().any(|maker| name.starts_with(maker)))
         || tracing::uses(ctx, &REF_MAKERS);
-    has_refs && tracing::origin(ctx, array) != Origin::Computed
+    has_refs && (tracing::origin(ctx, array) != Origin::Computed || is_parameter(ctx, array))
+}
+
+/// Whether an expression is the name of a parameter that no statement before has bound to another value.
+fn is_parameter(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let Expr::Name(name) = expression else { return false };
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    !definitions.is_empty()
+        && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
 }
 
 /// The modules and functions that make `Ref`s.

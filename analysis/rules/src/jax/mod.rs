@@ -42,7 +42,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::callers;
 use super::parameter_use;
 use super::path_certainty;
-use super::tracing::{self, Certainty, Decision, Origin};
+use super::tracing::{self, Certainty, Decision, Origin, short_circuited_severity};
 use super::{FileContext, FunctionContext, Rule};
 use ag_db::diagnostic::{Anchor, Severity};
 use ag_flow::{Def, DefKind};
@@ -137,7 +137,7 @@ fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
 fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
     let severity = match decision.certainty {
         Certainty::Always => bool_severity(ctx, decision.test),
-        Certainty::Reached => bool_severity(ctx, decision.test).min(Severity::Warning),
+        Certainty::Reached => bool_severity(ctx, decision.test).min(short_circuited_severity(ctx)),
         Certainty::Sometimes => Severity::Info,
     };
     (if severity == Severity::Info { "may be" } else { "is" }, severity)
@@ -385,10 +385,11 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
 }
 
 /// The name through which a call reaches the object whose method it calls: `keys.next()`, `self.keys.next()`, or
-/// `keys(x)`, which calls `__call__`.
+/// `keys(x)`, which calls `__call__`. A call that runs `__init__` because it creates the object has no receiver:
+/// `models.Keys(0)`.
 fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprName> {
     let mut object = match &*expressions::at(call.ast.def(), call.range)?.as_call_expr()?.func {
-        Expr::Attribute(attribute) => &*attribute.value,
+        Expr::Attribute(attribute) if attribute.attr.as_str() == method => &*attribute.value,
         object if method == "__call__" => object,
         _ => return None,
     };

@@ -39,8 +39,10 @@ use ruff_python_ast::{Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use super::tracing::{self, Certainty, Decision, Origin};
+use super::classes::declares_attribute;
+use super::tracing::{self, Certainty, Decision, Origin, short_circuited_severity};
 use ag_db::diagnostic::Severity;
+use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_index::facts::Binding;
 use ag_index::index::{FunctionId, function_ast, last_name};
@@ -83,6 +85,7 @@ fn break_severity(ctx: &FunctionContext) -> Severity {
 fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {
+        _ if is_undeclared(ctx, decision.test) => Severity::Info,
         // Attributes of a module whose type is unknown are usually parameters and buffers.
         Origin::Outside if ctx.fact(decision.test).unknown => certain.min(Severity::Warning),
         _ if ctx.fact(decision.test).unknown => Severity::Info,
@@ -92,8 +95,31 @@ fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) 
     };
     match decision.certainty {
         Certainty::Always => severity,
-        Certainty::Reached => severity.min(Severity::Warning),
+        Certainty::Reached => severity.min(short_circuited_severity(ctx)),
         Certainty::Sometimes => Severity::Info,
+    }
+}
+
+/// Whether the decision is on an attribute of the module that its class neither assigns nor registers: `self.checks`,
+/// which a base class or other code sets. The base class `Module` declares it as a Tensor or any other value.
+fn is_undeclared(ctx: &FunctionContext, test: &Expr) -> bool {
+    let all = |operands: &mut dyn Iterator<Item = &Expr>| {
+        let mut traced = operands.filter(|operand| ctx.binding(operand) != Binding::Python).peekable();
+        traced.peek().is_some() && traced.all(|operand| is_undeclared(ctx, operand))
+    };
+    match test {
+        Expr::UnaryOp(operation) => is_undeclared(ctx, &operation.operand),
+        Expr::BoolOp(operation) => all(&mut operation.values.iter()),
+        Expr::Compare(compare) => all(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
+        Expr::Attribute(attribute) => {
+            let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);
+            let is_own =
+                attribute.value.as_name_expr().zip(receiver).is_some_and(|(it, own)| it.id == own.name);
+            is_own
+                && ctx.fact(test).unknown
+                && !declares_attribute(ctx.db, ctx.document, attribute.attr.id.clone())
+        }
+        _ => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Python values from outside a TorchScript function.
 
 use ruff_python_ast::Expr;
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
@@ -56,12 +56,15 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     let compiled = Compiled::of(ctx);
+    let types = types(ctx);
     for expression in ctx.expressions() {
         let Expr::Name(name) = expression else { continue };
         if !name.ctx.is_load() || name.id.starts_with("__") || ctx.imports.get(&name.id).is_some() {
             continue;
         }
-        // `torch.jit.annotate(List[int], [])`
+        if types.iter().any(|written| written.contains_range(name.range())) {
+            continue;
+        }
         let is_type = matches!(name.id.as_str(), "int" | "float" | "complex" | "bool" | "str");
         if is_type && ctx.builtin(expression).is_some() {
             continue;
@@ -97,4 +100,19 @@ fn check(ctx: &FunctionContext) {
             .emit();
         }
     }
+}
+
+/// The types that are written as arguments, which may name a tuple of types from outside the function:
+/// `torch.jit.annotate(List[Hypothesis], [])`.
+fn types(ctx: &FunctionContext) -> Vec<TextRange> {
+    let calls = ctx.expressions().into_iter().filter_map(Expr::as_call_expr);
+    let written = calls.filter_map(|call| {
+        let position = match ctx.resolve(&call.func)?.as_str() {
+            "torch.jit.annotate" | "typing.cast" => 0,
+            "torch.jit.isinstance" | "torch.jit.Attribute" => 1,
+            _ => return None,
+        };
+        call.arguments.args.get(position).map(Ranged::range)
+    });
+    written.collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ag_db::Db;
 use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
-use ag_index::dialect::Dialect;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex};
 use ag_index::index::file_index;
 use ag_index::oracle::Scope;
@@ -97,6 +97,11 @@ impl Fixpoint {
             }
             let caller_staged = Staged { possible: true, ..staged };
             for call in possible.calls.get(&caller).into_iter().flatten() {
+                if caller_staged.mode == RootKind::TorchScript
+                    && !(self.is_method(db, caller) && self.is_forward(db, call.callee))
+                {
+                    continue;
+                }
                 let Some(cause) = self.site_cause(db, caller.document, call.site) else { continue };
                 let reached = match call.callee.function() {
                     Some(code) if !self.is_staged(call.callee) => {
@@ -113,6 +118,23 @@ impl Fixpoint {
             }
         }
         self.staged.len() != before
+    }
+
+    /// Whether a callable is the method of a module that TorchScript compiles. TorchScript derives the called function
+    /// from the static types, and has no functions as values. So the only values that it calls are modules, which are
+    /// attributes of modules: `self.layers[i](x)`.
+    fn is_forward(&self, db: &dyn Db, callable: Callable) -> bool {
+        let index = file_index(db, self.documents[callable.document]);
+        callable.function().is_some_and(|code| {
+            self.is_method(db, callable) && index.function(code).is_some_and(|it| it.path.name() == "forward")
+        })
+    }
+
+    fn is_method(&self, db: &dyn Db, callable: Callable) -> bool {
+        callable.function().is_some_and(|code| {
+            let scope = Scope { document: callable.document, code };
+            takes_receiver(self.index(db, scope), scope)
+        })
     }
 
     fn is_staged(&self, callable: Callable) -> bool {
@@ -166,6 +188,9 @@ impl Fixpoint {
                 options: RootOptions::default(),
             },
         };
+        if staged.mode == RootKind::TorchScript && !self.is_forward(db, root.function) {
+            return None;
+        }
         let dialects = &self.options.dialects;
         (dialects.is_empty() || dialects.contains(&staged.dialect)).then_some(staged)
     }
