@@ -76,3 +76,72 @@ def test_a_run_that_raises_does_not_change_them():
     assert len(xs) == 1
     f(xs, t(-2))
     assert len(xs) == 2
+
+
+def test_items_that_a_branch_does_not_change_stay_the_same_objects():
+    weight = torch.ones(3, requires_grad=True)
+    group = {"params": [weight], "lr": 0.5, "history": []}
+    pairs = [weight, t(1)]
+
+    @ag.function
+    def f(x):
+        y = (x * weight).sum()
+        if torch.isnan(y):
+            return None
+        group["lr"] = group["lr"] * 0.5
+        pairs[1] = pairs[1] + y.detach()
+        return y
+
+    params, history = group["params"], group["history"]
+    for count in (1, 2, 3):
+        f(t(1, 2, 3)).backward()
+        assert group["params"] is params and params[0] is weight and group["history"] is history and pairs[0] is weight
+        torch.testing.assert_close(weight.grad, t(1, 2, 3) * count)
+        assert group["lr"] == 0.5 * 0.5**count and pairs[1].item() == 1 + 6 * count
+    assert f(t(1, 2, float("nan"))) is None and group["lr"] == 0.5**4
+
+
+def test_items_that_a_loop_does_not_change_stay_the_same_objects():
+    weight = torch.ones(3, requires_grad=True)
+    state = {"weights": [weight], "total": t(0), "last": weight}
+
+    @ag.function
+    def f(n):
+        i = 0
+        while i < n:
+            state["total"] = state["total"] + state["weights"][0].detach().sum()
+            if state["total"] > 8:
+                state["last"] = state["last"] * 2
+            i = i + 1
+        return state["total"]
+
+    weights = state["weights"]
+    f(torch.tensor(4))
+    assert state["weights"] is weights and weights[0] is weight
+    assert state["total"].item() == 12 and torch.equal(state["last"], weight * 4)
+
+
+def test_a_scheduler_below_a_staged_condition():
+    def trained(stage):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (step + 1))
+
+        @stage
+        def step(x):
+            optimizer.zero_grad()
+            loss = model(x).pow(2).sum()
+            if torch.isnan(loss):
+                return None
+            loss.backward()
+            optimizer.step()
+            scheduler.step()
+            return loss.detach()
+
+        xs = [torch.ones(2, 3), torch.ones(2, 3) * 2, torch.full((2, 3), float("nan")), torch.ones(2, 3)]
+        losses = [step(x) for x in xs]
+        assert all(a is b for a, b in zip(optimizer.param_groups[0]["params"], model.parameters()))
+        return losses, optimizer.param_groups[0]["lr"], [p.detach() for p in model.parameters()]
+
+    torch.testing.assert_close(trained(ag.function), trained(lambda f: f))

@@ -87,10 +87,11 @@ def _cells(staging, blocks):
             if cell in cells:
                 continue
             found = []
-            for other in blocks:
-                if not other.is_dead:
-                    with regions.at_end(staging, other):
-                        found.append(regions.cell_spec(staging, cell, _state(other, cell)))
+            live = [(other, _state(other, cell)) for other in blocks if not other.is_dead]
+            kept = regions.kept_items(cell, cell_state(cell), [state for _, state in live])
+            for other, state in live:
+                with regions.at_end(staging, other):
+                    found.append(regions.cell_spec(staging, cell, state, kept))
             if not found:
                 continue
             try:
