@@ -136,3 +136,33 @@ def test_the_cost_of_nested_conditions_is_not_exponential(make):
     assert deep - middle < 2 * (middle - shallow)
     function = make(6)
     assert_same(function, (t(1, 2, -1),), (t(1, 2, 3, 4, 5, -1),), (t(1),))
+
+
+def test_numbers_that_torch_computes_from_sizes(recwarn):
+    """`interpolate` divides sizes, and multiplies a size by a number of the graph."""
+    interpolate = torch.nn.functional.interpolate
+
+    @ag.function
+    def resized(x, mask, n):
+        y = x[mask][None, None]
+        scale = 6 / y.shape[-1]
+        linear = interpolate(y, scale_factor=scale, mode="linear", recompute_scale_factor=True)
+        factor = 30 / int(n)
+        image = interpolate(x[None, None, None], scale_factor=(1.0, factor), mode="bilinear", recompute_scale_factor=True)
+        return linear, image, interpolate(y, size=5, mode="linear"), interpolate(y, size=2 * y.shape[-1])
+
+    for k in range(4):
+        x = torch.arange(8.0)
+        args = x, x > k, torch.tensor(10 + k)
+        torch.testing.assert_close(resized(*args), resized.python_function(*args))
+    assert not resized.fallbacks and len(resized.traces) == 1
+
+
+def test_errors_of_shape_functions_are_not_logged(capfd):
+    @ag.function
+    def f(x, mask):
+        return x[mask] @ torch.ones(3, 2)
+
+    with pytest.raises(RuntimeError):
+        f(torch.ones(4, 5), torch.ones(4) > 0)
+    assert "failed while attempting" not in capfd.readouterr().err

@@ -41,6 +41,10 @@ class StagingError(AutographError):
         self.calls = []  # the functions that the trace was in, innermost first
 
 
+class OuterHistory(StagingError):
+    """A gradient that continues in the operations that computed a tensor before the call."""
+
+
 class Caught(StagingError):
     """A `try` surrounds an exception of the graph, and cannot catch it."""
 
