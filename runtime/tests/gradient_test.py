@@ -613,3 +613,28 @@ def test_a_gradient_through_uses_before_and_after_freezing_is_refused():
 
     with pytest.raises(ag.StagingError, match="help: compute the gradient before the change"):
         f(torch.ones(3))
+
+
+def test_a_parameter_that_no_derivative_reaches_gets_no_gradient():
+    def program(stage):
+        torch.manual_seed(0)
+        router, experts = torch.nn.Linear(3, 4), torch.nn.Parameter(torch.randn(4, 3))
+        scale = torch.nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.AdamW([*router.parameters(), experts, scale], lr=0.1, weight_decay=0.5)
+
+        @stage
+        def step(x):
+            optimizer.zero_grad()
+            chosen = router(x).topk(2).indices
+            weight = (router(x) > 0).float().sum()
+            flat = torch.zeros_like(x * scale) + torch.ones_like(scale)
+            loss = ((experts[chosen].sum(1) * x * flat).sum(1) * weight).sum()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        found = [step(torch.randn(5, 3)) for _ in range(3)]
+        assert router.weight.grad is None and scale.grad is None
+        return [*found, experts.grad, *(p.detach() for p in [*router.parameters(), experts, scale])]
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))

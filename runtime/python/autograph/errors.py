@@ -156,6 +156,15 @@ class Drawn(Signal):
     one has drawn from one of them."""
 
 
+class Unreached(Signal):
+    """Restarts the trace. Its `backward` assigns no gradient to the leaves with these ids: the loss is computed from them, but
+    no operation on the way has a derivative."""
+
+    def __init__(self, leaves):
+        super().__init__()
+        self.leaves = leaves
+
+
 class Unconverted(Signal):
     """Restarts the trace without converting a function that reads its variables by name, as `locals()` does."""
 

@@ -11,7 +11,9 @@ from . import hooks
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
-def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False):
+def grad(
+    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False, is_backward=False
+):  # fmt: skip
     """Returns the gradients of the outputs with respect to the inputs; None for an input on which no output depends."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
@@ -36,7 +38,8 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     )
     requested = [value for value, needed in zip(input_values, used) if needed]
     types = [value.type for value in requested]
-    op = Gradient(create_graph, allow_unused or materialize_grads)
+    leaves = [_id_outside(staging, t) for t, needed in zip(inputs, used) if needed] if is_backward else ()
+    op = Gradient(create_graph, allow_unused or materialize_grads, tuple(leaves))
     gradients = iter(staging.emit(op, [values, seeds, requested], types) if requested else [])
     results = []
     for tensor, needed in zip(inputs, used):
@@ -112,11 +115,18 @@ def backward(staging, tensor, gradient=None, inputs=None):
         leaves = list(_tuple(inputs))
     if not leaves:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-    found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,))
+    leaves = [leaf for leaf in leaves if _id_outside(staging, leaf) not in staging.unreached]
+    found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,), is_backward=inputs is None)
     with torch.no_grad():
         for leaf, new in zip(leaves, found):
             staging.gradients.add(owner(staging, leaf), new)
     return leaves
+
+
+def _id_outside(staging, tensor):
+    """Returns the id of the tensor from outside that a tensor stands for; None for a tensor that the function computes."""
+    outside = staging.source_of(tensor)
+    return None if outside is None else id(outside)
 
 
 def _views_used(staging, value):

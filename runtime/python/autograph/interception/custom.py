@@ -12,6 +12,7 @@ from ..conversion import spans
 from ..errors import StagingError
 from ..operators import tape
 from ..operators.overloads import OVERLOADS
+from ..record.types import is_differentiable
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _IDS = itertools.count()
@@ -55,8 +56,12 @@ def apply(cls, *args):
             cls.setup_context(context, args, result)
     outputs = list(result) if isinstance(result, tuple) else [result]
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]
-    if not torch.is_grad_enabled() or not inputs:
+    if not torch.is_grad_enabled() or not all(any(is_differentiable(t.dtype) for t in part) for part in (inputs, outputs)):
         return result
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        message = f"the `torch.autograd.Function` `{cls.__name__}` cannot be staged in a transform of `torch.func`"
+        help = "use operations of torch instead, which have derivatives, or call it outside of `vmap`"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
     results = differentiable(cls.__name__, cls.backward, context, outputs, inputs)
     return tuple(results) if isinstance(result, tuple) else results[0]
 

@@ -29,6 +29,7 @@ from ..errors import (
     Unconverted,
     Undecided,
     Unreachable,
+    Unreached,
     Unroll,
 )
 from ..interception.patches import recording, tracing
@@ -80,10 +81,10 @@ class Trace:
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
-        recursive, unrolled, draws, decisions, catches, refuted = {}, set(), False, set(), False, set()
+        recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, set(), set()
         while True:
             try:
-                again = recursive, unrolled, draws, decisions, catches, refuted
+                again = recursive, unrolled, draws, decisions, catches, refuted, unreached
                 with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
                     return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except Drawn:
@@ -100,6 +101,8 @@ class Trace:
                 decisions = None
             except Refuted as found:
                 refuted.add(found.assumption)
+            except Unreached as found:
+                unreached |= found.leaves
             except Late as found:
                 for point in found.points:
                     del self.expected[point]
@@ -122,11 +125,13 @@ class Trace:
         decisions,
         catches,
         refuted,
+        unreached,
         python_calls,
     ):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
         staging.refuted = refuted
+        staging.unreached = unreached
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = any(group is not None for dims in (unknown or {}).values() for group in dims.values())
         staging.has_fallback = self.is_trial
