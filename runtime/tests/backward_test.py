@@ -168,3 +168,33 @@ def test_a_function_with_a_derivative_inside_vmap_is_refused():
 
     message = refusal(f, t(1, 2, 3).requires_grad_(), torch.tensor([2, 1]))
     assert "`Selected` cannot be staged in a transform" in message and "help: use operations of torch" in message
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, options):
+        ctx.factor = factor
+        ctx.options = {"shift": options[0], "signs": (x.sign(), 2)}
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor + ctx.options["shift"] * ctx.options["signs"][0] * ctx.options["signs"][1], None, None
+
+
+def test_numbers_of_the_graph_and_containers_in_a_context():
+    def program(stage):
+        weight = t(1, -2).requires_grad_()
+
+        @stage
+        def f(x, n):
+            (Scaled.apply(weight * x, n.item() * 2, [int(n)]) * x).sum().backward()
+            return n + 1
+
+        found = []
+        for n in (1.0, 2.0, 3.0):
+            weight.grad = None
+            found += [f(t(3, 4), torch.tensor(n)), weight.grad]
+        return found
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .._runtime import write
-from ..capture import permanent, profile, scalars
+from ..capture import data_attribute, permanent, profile, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
@@ -231,9 +231,16 @@ class Trace:
                 if scalars.is_staged(used):
                     self.uses.append((captures.index(base.source), len(operands)))
                     operands.append(scalars.lower(staging, used))
+        #: The captures whose `.data` a run assigns, each with the capture whose memory it gets; None for new memory.
+        self.assigned = {}
+        for capture in self.writes:
+            base = capture.fake.__dict__["_ag_view"].base
+            if base in staging.aliases.shared:
+                self.assigned[capture] = data_attribute.shares_with(staging, base)
         written = [None] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
-            written[position] = captures.index(capture)
+            if capture not in self.assigned:
+                written[position] = captures.index(capture)
         self.operands = operands
         self._gradients = {}
         waits.delay(staging.record.entry)
@@ -326,7 +333,8 @@ class Trace:
         """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
         tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
         if self.writes:
-            overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
+            in_place = [capture for capture in self.writes if capture not in self.assigned] if self.assigned else self.writes
+            overlap.check(self.staging.name, self.span, self.captures, tensors, in_place)
         return tensors
 
     def run(self, leaves, args, kwargs, trees=None):
@@ -386,7 +394,7 @@ class Trace:
         count = len(self.result.operands)
         result, states, gradients, contents = self.result.value(outputs, outside)
         if self.writes:
-            self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, outputs[count:])])
+            self._write_all(outside, outputs[count:])
         for capture, flag in self.flags:
             outside[id(capture)].requires_grad_(flag)
         with torch.no_grad():
@@ -404,19 +412,34 @@ class Trace:
         for capture, flag in self.flags:
             self._input(capture, leaves).requires_grad_(not flag)
 
-    def _write(self, written):
+    def _write_all(self, outside, values):
+        """Writes the new values of tensors from outside, or assigns their `.data`."""
+        if not self.assigned:
+            self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, values)], self.recorded)
+            return
+        rows = list(zip(self.writes, values, self.recorded))
+        in_place = [(outside[id(capture)], value, flag) for capture, value, flag in rows if capture not in self.assigned]
+        memory = {id(capture): outside[id(capture)].detach() for capture in self.assigned.values() if capture is not None}
+        if in_place:
+            self._write([(tensor, value) for tensor, value, _ in in_place], [flag for *_, flag in in_place])
+        for capture, value, _ in rows:
+            if capture in self.assigned:
+                other = self.assigned[capture]
+                outside[id(capture)].data = value.detach() if other is None else memory[id(other)]
+
+    def _write(self, written, recorded):
         """Writes to tensors from outside the graph, in place. Autograd records those writes that it would record in eager
         mode."""
-        for (tensor, _), is_recorded in zip(written, self.recorded):
+        for (tensor, _), is_recorded in zip(written, recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
                 raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        if not any(self.recorded):
+        if not any(recorded):
             write(*map(list, zip(*written)))
             return
         # A value may be a view of a tensor that is written too: `a.copy_(b)` and then `b.add_(1)`.
         storages = {tensor.untyped_storage().data_ptr() for tensor, _ in written}
         values = [value.clone() if value.untyped_storage().data_ptr() in storages else value for _, value in written]
-        for (tensor, _), value, is_recorded in zip(written, values, self.recorded):
+        for (tensor, _), value, is_recorded in zip(written, values, recorded):
             if is_recorded:
                 tensor.copy_(value)
             else:
