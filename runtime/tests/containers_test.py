@@ -145,3 +145,44 @@ def test_a_scheduler_below_a_staged_condition():
         return losses, optimizer.param_groups[0]["lr"], [p.detach() for p in model.parameters()]
 
     torch.testing.assert_close(trained(ag.function), trained(lambda f: f))
+
+
+def test_a_list_that_grows_below_a_condition_needs_one_trace():
+    def program(stage):
+        history, losses = [], []
+        weight = torch.ones(3, requires_grad=True)
+
+        @stage
+        def step(x):
+            loss = (x * weight).sum()
+            if torch.isnan(loss):
+                return None
+            history.append({"loss": loss.detach(), "rate": 0.1})
+            if loss > 3:
+                losses.append(loss.item())
+            return loss.detach()
+
+        found, kept = [], []
+        for k in (1, 2, float("nan"), 0.5, 1, 3):
+            found.append(step(torch.full((3,), float(k))))
+            assert all(a is b for a, b in zip(kept, history))
+            kept = list(history)
+        return found, history, losses, step
+
+    with pytest.warns(ag.FallbackWarning):
+        *found, staged = program(ag.function)
+    torch.testing.assert_close(found, list(program(lambda f: f)[:-1]))
+    assert len(staged.traces) == 1 and sum(staged.fallbacks.values()) == 3
+
+
+def test_a_list_that_is_read_below_a_condition():
+    history = [t(1)]
+
+    @ag.function
+    def step(x):
+        if x.sum() > 3:
+            history.append(history[-1] * 2)
+        return x + len(history)
+
+    assert [step(t(k)).item() for k in (1, 4, 5, 2)] == [2, 6, 8, 5]
+    assert [x.item() for x in history] == [1, 2, 4]

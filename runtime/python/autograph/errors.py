@@ -110,11 +110,11 @@ class Eager(Signal):
 
 class Decide(Signal):
     """Restarts the trace, with the condition at this span decided for the arguments of the call: code that depends on the
-    condition cannot become part of a graph."""
+    condition cannot become part of a graph. `growing` is the list from outside that grows in a branch, if that is the code."""
 
-    def __init__(self, span):
+    def __init__(self, span, growing=None):
         super().__init__()
-        self.span = span
+        self.span, self.growing = span, growing
 
 
 class Undecided(Signal):

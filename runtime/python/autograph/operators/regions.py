@@ -275,11 +275,12 @@ def decided_on_error(staging):
         raise
 
 
-def decide(staging):
-    """If possible, restarts the trace with this condition or loop decided for the arguments of the call."""
+def decide(staging, growing=None):
+    """If possible, restarts the trace with this condition or loop decided for the arguments of the call. `growing` is the list
+    from outside that grows in a branch, if that is the reason."""
     span = spans.current()
     if not staging.depth and span not in staging.decisions and staging.may_decide():
-        raise Decide(span) from None
+        raise Decide(span, growing) from None
 
 
 def check_not_caught(staging):

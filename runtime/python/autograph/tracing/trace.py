@@ -81,6 +81,7 @@ class Trace:
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
+        self.growing = []  # lists from outside that grow below a decided condition
         recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, set(), set()
         while True:
             try:
@@ -97,6 +98,8 @@ class Trace:
                 unrolled.add(found.code)
             except Decide as found:
                 decisions.add(found.span)
+                if found.growing is not None:
+                    self.growing.append(self.lists.original_of(found.growing))
             except Undecided:
                 decisions = None
             except Refuted as found:
@@ -193,6 +196,9 @@ class Trace:
             raise StagingError(message, span or span_of(python_function))
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, self.guards)
+        for container in self.growing:
+            if staging.objects.only_grows(container):  # its items do not matter, also if this call does not append to it
+                self.guards.skip(Items(container).key())
         self.guards.read()
         self.span = span_of(python_function)
         self._finish(result, self.span)
