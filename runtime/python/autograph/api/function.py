@@ -164,10 +164,10 @@ class Function(Lookup):
         if trace is self._considered:
             return
         self._considered = trace
-        if trace.lifted or trace.needs_leaves or self._speculation is not None:
+        if trace.lifted or self._speculation is not None:
             return
         direct = trace.direct
-        if direct is not None and differentiable.is_needed(trace.inputs(leaves)):
+        if direct is not None and (trace.leaf_arguments or differentiable.is_needed(trace.inputs(leaves))):
             direct = None
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
@@ -175,6 +175,8 @@ class Function(Lookup):
         )
 
     def _run_cached(self, trace, leaves, args, kwargs):
+        if trace.leaf_arguments and not all(leaves[index].is_leaf for index in trace.leaf_arguments):
+            return self._call(*args, **kwargs)
         try:
             return trace.run(leaves, args, kwargs)
         except OtherInput as error:

@@ -296,8 +296,9 @@ class Trace:
         if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
             sources = [capture.current_value if index is None else index for index, capture in self.sources]
             self.direct = self.plan, sources, self.result.form
-        #: Whether a gradient of the graph depends on arguments that are leaves. A call with other tensors needs another trace.
-        self.needs_leaves = any(capture in staging.leaf_sources for _, capture in self.arguments)
+        #: The indexes of arguments that are leaves on which a gradient of the graph depends. A call with computed tensors in
+        #: their places needs another trace.
+        self.leaf_arguments = [index for index, capture in self.arguments if capture in staging.leaf_sources]
         for _, capture in self.arguments:
             capture.tensor = None
 
