@@ -134,3 +134,67 @@ def test_retained_gradients():
         return y
 
     assert "`retain_grad`" in refusal(returned, t(1).requires_grad_())
+
+
+class Selected(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(table, index):
+        return table[index]
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[1])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return torch.zeros(3).index_put((ctx.saved_tensors[0],), gradient), None
+
+
+def test_a_function_of_integers_inside_vmap():
+    def mask(index, weight):
+        return torch.vmap(lambda i: Selected.apply(torch.tensor([True, False, True]), i))(index) * weight
+
+    staged, weight = ag.function(mask), t(2).requires_grad_()
+    result = staged(torch.tensor([2, 1]), weight)
+    result.sum().backward()
+    assert result.tolist() == [2, 0] and weight.grad.item() == 1
+
+
+def test_a_function_with_a_derivative_inside_vmap_is_refused():
+    def f(table, index):
+        return torch.vmap(lambda i: Selected.apply(table, i))(index)
+
+    message = refusal(f, t(1, 2, 3).requires_grad_(), torch.tensor([2, 1]))
+    assert "`Selected` cannot be staged in a transform" in message and "help: use operations of torch" in message
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, options):
+        ctx.factor = factor
+        ctx.options = {"shift": options[0], "signs": (x.sign(), 2)}
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor + ctx.options["shift"] * ctx.options["signs"][0] * ctx.options["signs"][1], None, None
+
+
+def test_numbers_of_the_graph_and_containers_in_a_context():
+    def program(stage):
+        weight = t(1, -2).requires_grad_()
+
+        @stage
+        def f(x, n):
+            (Scaled.apply(weight * x, n.item() * 2, [int(n)]) * x).sum().backward()
+            return n + 1
+
+        found = []
+        for n in (1.0, 2.0, 3.0):
+            weight.grad = None
+            found += [f(t(3, 4), torch.tensor(n)), weight.grad]
+        return found
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))

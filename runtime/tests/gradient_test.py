@@ -543,3 +543,98 @@ def test_a_bound_function_called_by_code_that_is_not_converted_is_refused():
         return torch.utils.checkpoint.checkpoint(bound, x, 2, use_reentrant=False)
 
     assert "was read before the trace" in refusal(f, t([1.5]))
+
+
+def test_parameters_that_are_frozen_for_a_part_of_the_function():
+    def program(stage):
+        torch.manual_seed(0)
+        critic, generator = torch.nn.Linear(3, 1), torch.nn.Linear(2, 3)
+        optimizer = torch.optim.SGD([*critic.parameters(), *generator.parameters()], lr=0.1)
+
+        @stage
+        def step(x, z):
+            optimizer.zero_grad()
+            critic(x).mean().backward()
+            critic.requires_grad_(False)
+            critic(generator(z)).mean().backward()
+            critic.requires_grad_(True)
+            critic(x).pow(2).mean().backward()
+            optimizer.step()
+            return critic(x)
+
+        found = []
+        for _ in range(3):
+            y = step(torch.randn(4, 3), torch.randn(4, 2))
+            y.sum().backward()
+            found.append(y.detach())
+            found += [p.grad.clone() for p in [*critic.parameters(), *generator.parameters()]]
+            found += [p.detach().clone() for p in critic.parameters()]
+            assert all(p.requires_grad for p in critic.parameters())
+        return found
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))
+
+
+def test_a_write_before_a_parameter_is_frozen_is_kept():
+    def program(stage):
+        w = torch.nn.Parameter(torch.ones(3))
+
+        @stage
+        def f(x):
+            with torch.no_grad():
+                w.add_(1)
+            w.requires_grad_(False)
+            y = (w * x).sum()
+            w.requires_grad_(True)
+            return y, (w * x * 2).sum()
+
+        found = []
+        for _ in range(2):
+            w.grad = None
+            y, z = f(torch.ones(3))
+            z.backward()
+            found += [y, z.detach(), w.detach().clone(), w.grad]
+            assert not y.requires_grad
+        w.requires_grad_(True)
+        return found
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))
+
+
+def test_a_gradient_through_uses_before_and_after_freezing_is_refused():
+    w = torch.nn.Parameter(torch.ones(3))
+
+    @ag.function
+    def f(x):
+        y = (w * x).sum()
+        w.requires_grad_(False)
+        w.requires_grad_(True)
+        (y + (w * x).sum()).backward()
+
+    with pytest.raises(ag.StagingError, match="help: compute the gradient before the change"):
+        f(torch.ones(3))
+
+
+def test_a_parameter_that_no_derivative_reaches_gets_no_gradient():
+    def program(stage):
+        torch.manual_seed(0)
+        router, experts = torch.nn.Linear(3, 4), torch.nn.Parameter(torch.randn(4, 3))
+        scale = torch.nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.AdamW([*router.parameters(), experts, scale], lr=0.1, weight_decay=0.5)
+
+        @stage
+        def step(x):
+            optimizer.zero_grad()
+            chosen = router(x).topk(2).indices
+            weight = (router(x) > 0).float().sum()
+            flat = torch.zeros_like(x * scale) + torch.ones_like(scale)
+            loss = ((experts[chosen].sum(1) * x * flat).sum(1) * weight).sum()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        found = [step(torch.randn(5, 3)) for _ in range(3)]
+        assert router.weight.grad is None and scale.grad is None
+        return [*found, experts.grad, *(p.detach() for p in [*router.parameters(), experts, scale])]
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))

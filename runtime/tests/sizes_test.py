@@ -136,3 +136,78 @@ def test_the_cost_of_nested_conditions_is_not_exponential(make):
     assert deep - middle < 2 * (middle - shallow)
     function = make(6)
     assert_same(function, (t(1, 2, -1),), (t(1, 2, 3, 4, 5, -1),), (t(1),))
+
+
+def test_numbers_that_torch_computes_from_sizes(recwarn):
+    """`interpolate` divides sizes, and multiplies a size by a number of the graph."""
+    interpolate = torch.nn.functional.interpolate
+
+    @ag.function
+    def resized(x, mask, n):
+        y = x[mask][None, None]
+        scale = 6 / y.shape[-1]
+        linear = interpolate(y, scale_factor=scale, mode="linear", recompute_scale_factor=True)
+        factor = 30 / int(n)
+        image = interpolate(x[None, None, None], scale_factor=(1.0, factor), mode="bilinear", recompute_scale_factor=True)
+        return linear, image, interpolate(y, size=5, mode="linear"), interpolate(y, size=2 * y.shape[-1])
+
+    for k in range(4):
+        x = torch.arange(8.0)
+        args = x, x > k, torch.tensor(10 + k)
+        torch.testing.assert_close(resized(*args), resized.python_function(*args))
+    assert not resized.fallbacks and len(resized.traces) == 1
+
+
+def test_errors_of_shape_functions_are_not_logged(capfd):
+    @ag.function
+    def f(x, mask):
+        return x[mask] @ torch.ones(3, 2)
+
+    with pytest.raises(RuntimeError):
+        f(torch.ones(4, 5), torch.ones(4) > 0)
+    assert "failed while attempting" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("dimensions, mode", [(1, "linear"), (2, "bilinear"), (3, "trilinear"), (2, "bicubic")])
+def test_interpolation_calls_the_kernel_of_torch(dimensions, mode):
+    weight = torch.randn(1, 2, *(3, 4, 5)[:dimensions], requires_grad=True)
+
+    def resized(x, count):
+        y = x * weight
+        size = count.item()
+        with torch.no_grad():
+            free = torch.nn.functional.interpolate(y, size=(size,) * dimensions, mode=mode)
+        fixed = torch.nn.functional.interpolate(y, scale_factor=1.5, mode=mode, align_corners=True)
+        return free, fixed + torch.nn.functional.interpolate(y, size=fixed.shape[2:], mode=mode)
+
+    staged = ag.function(resized)
+    for count in (3, 5, 8):
+        args = torch.randn(()), torch.tensor(count)
+        results = []
+        for function in (staged, resized):
+            weight.grad = None
+            free, fixed = function(*args)
+            fixed.sin().sum().backward()
+            results.append((free, fixed.detach(), weight.grad))
+        torch.testing.assert_close(*results)
+    assert staged.graph(*args).count(f"aten.upsample_{mode}") == 3
+
+
+def test_interpolation_of_an_unknown_size_with_a_gradient():
+    weight = torch.randn(8, 4, requires_grad=True)
+
+    def f(x, mask):
+        y = (x @ weight)[mask][None, None]
+        return torch.nn.functional.interpolate(y, size=(5, 6), mode="bilinear").sin().sum()
+
+    staged = ag.function(f)
+    for k in range(3):
+        x, mask = torch.randn(6, 8), torch.arange(6) > k
+        results = []
+        for function in (staged, f):
+            weight.grad = None
+            y = function(x, mask)
+            y.backward()
+            results.append((y.detach(), weight.grad))
+        torch.testing.assert_close(*results)
+    assert len(staged.traces) == 1 and not staged.fallbacks

@@ -30,6 +30,8 @@ def _inference(task, kind, stage):
 
 def _training(task, kind, stage):
     model = tiny.build(task, kind).train()
+    if task == "image":  # batch normalization of a few elements amplifies rounding errors
+        model = model.double()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
     @stage
@@ -42,7 +44,7 @@ def _training(task, kind, stage):
 
     observed = []
     for number in range(2):
-        given = tiny.inputs(task, model)
+        given = {name: v.to(model.dtype) if v.is_floating_point() else v for name, v in tiny.inputs(task, model).items()}
         suite.seed(number)
         observed.append(step(tiny.labels(task, given), **given).loss.detach())
         observed.append([p.detach().clone() for p in model.parameters()])

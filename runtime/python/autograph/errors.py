@@ -41,6 +41,10 @@ class StagingError(AutographError):
         self.calls = []  # the functions that the trace was in, innermost first
 
 
+class OuterHistory(StagingError):
+    """A gradient that continues in the operations that computed a tensor before the call."""
+
+
 class Caught(StagingError):
     """A `try` surrounds an exception of the graph, and cannot catch it."""
 
@@ -106,11 +110,11 @@ class Eager(Signal):
 
 class Decide(Signal):
     """Restarts the trace, with the condition at this span decided for the arguments of the call: code that depends on the
-    condition cannot become part of a graph."""
+    condition cannot become part of a graph. `growing` is the list from outside that grows in a branch, if that is the code."""
 
-    def __init__(self, span):
+    def __init__(self, span, growing=None):
         super().__init__()
-        self.span = span
+        self.span, self.growing = span, growing
 
 
 class Undecided(Signal):
@@ -150,6 +154,15 @@ class Restart(Signal):
 class Drawn(Signal):
     """Restarts the trace. The new trace compares the random number generators before and after each region, because this
     one has drawn from one of them."""
+
+
+class Unreached(Signal):
+    """Restarts the trace. Its `backward` assigns no gradient to the leaves with these ids: the loss is computed from them, but
+    no operation on the way has a derivative."""
+
+    def __init__(self, leaves):
+        super().__init__()
+        self.leaves = leaves
 
 
 class Unconverted(Signal):

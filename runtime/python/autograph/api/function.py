@@ -20,6 +20,7 @@ from ..errors import (
     Misfit,
     Observed,
     OtherInput,
+    OuterHistory,
     StagingError,
     Unencoded,
     Unread,
@@ -166,7 +167,7 @@ class Function(Lookup):
         if trace.lifted or self._speculation is not None:
             return
         direct = trace.direct
-        if direct is not None and differentiable.is_needed(trace.inputs(leaves)):
+        if direct is not None and (trace.leaf_arguments or differentiable.is_needed(trace.inputs(leaves))):
             direct = None
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
@@ -174,6 +175,8 @@ class Function(Lookup):
         )
 
     def _run_cached(self, trace, leaves, args, kwargs):
+        if trace.leaf_arguments and not all(leaves[index].is_leaf for index in trace.leaf_arguments):
+            return self._call(*args, **kwargs)
         try:
             return trace.run(leaves, args, kwargs)
         except OtherInput as error:
@@ -244,6 +247,10 @@ class Function(Lookup):
                     result = converted_calls.call(self.python_function, args, kwargs)
         if reason is not None:
             self._fallbacks.note(self.__name__, str(reason))
+        return self._ran_in_python(reason, result)
+
+    def _ran_in_python(self, reason, result):
+        """Called when Python has run a call instead of a graph, for this reason. Returns the result of the call."""
         return result
 
     def _profiled(self, leaves, structure, args, kwargs):
@@ -323,7 +330,7 @@ class Function(Lookup):
             self._fallbacks.refuse(refused.key, text)
         if reason is not None and not is_certain:  # the trace raised an exception, and Python did not
             self._fallbacks.note(self.__name__, text)
-        return result
+        return self._ran_in_python(reason, result)
 
     def _without(self, code):
         """Discards all graphs, because some may call the function with this code, which graphs must no longer call."""
@@ -382,6 +389,11 @@ class VerifiedFunction(Function):
         if functions_run_eagerly() or current() is not None:
             return super()._call(*args, **kwargs)
         return check.call(self.__name__, self.python_function, super()._call, args, kwargs, eagerly)
+
+    def _ran_in_python(self, reason, result):
+        if isinstance(reason, OuterHistory):  # copies of the arguments do not have their history
+            raise check.NotComparable(result)
+        return result
 
 
 #: The default of `verify` for staged functions.

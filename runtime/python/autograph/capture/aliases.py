@@ -30,12 +30,19 @@ DETACHED = (
 )
 
 
+ABANDONED = (
+    "this changes memory that a tensor from outside had before its `.data` was assigned\nhelp: copy it before the assignment: "
+    "`.clone()`"
+)
+
+
 class Base:
     """A storage. `source` is the capture of a tensor from outside the graph; None for a storage that the graph creates."""
 
-    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "was_leaf", "__weakref__")
+    __slots__ = ("value", "version", "depth", "fake", "source", "is_recorded", "was_leaf", "views", "__weakref__")
 
     def __init__(self, value, fake, depth, source=None):
+        self.views = None  # the views with a chain, as a weak set; None without such views
         self.value = value
         self.version = 0
         self.fake = fake
@@ -60,6 +67,10 @@ class View:
         self.chain = chain
         self.value = value
         self.version = base.version
+        if chain:
+            if base.views is None:
+                base.views = weakref.WeakSet()
+            base.views.add(self)
 
     def is_same_view(self, other):
         return self.base is other.base and self.chain == other.chain
@@ -97,6 +108,8 @@ class Aliases:
         self.staging = staging
         self.journals = []
         self.held = weakref.WeakSet()
+        self.abandoned = weakref.WeakSet()  # bases for the memory that tensors from outside had before `.data` was assigned
+        self.shared = {}  # base whose `.data` was assigned -> weak reference to the view that has the same memory
 
     # Values.
 
@@ -131,6 +144,8 @@ class Aliases:
         """Changes a tensor in place, and with it every view of the same storage."""
         if view.base in self.held:
             raise StagingError(HELD, spans.current())
+        if view.base in self.abandoned:
+            raise StagingError(ABANDONED, spans.current())
         own = self._own_history(view, value)
         if view.chain:
             operands = self._along(view)[:-1]
@@ -143,6 +158,35 @@ class Aliases:
         self.set_base(view.base, value)
         if own is not None:
             view.value, view.version = own, view.base.version
+        if self.shared:
+            self._share(view.base)
+
+    def _share(self, written):
+        """Changes the tensors that have the memory of a written base because of an assignment to `.data`."""
+        for base, reference in list(self.shared.items()):
+            source = reference()
+            if source is None or written not in (base, source.base):
+                continue
+            if written is not base:
+                self.set_base(base, self._overwritten(base.value, self.read(source)))
+                continue
+            del self.shared[base]  # the write below must not come back
+            with torch.no_grad():
+                self.write(source, base.value)
+            self.shared[base] = reference
+
+    def separate(self, base):
+        """Gives the views of a base a base of their own, which keeps the current value, before the base gets other memory."""
+        self.shared.pop(base, None)
+        views = [view for view in base.views or ()]
+        if not views:
+            return
+        other = Base(base.value, base.fake, base.depth)
+        other.version, other.views, base.views = base.version, base.views, None
+        for view in views:
+            view.base = other
+        if base.source is not None:
+            self.abandoned.add(other)
 
     def _own_history(self, view, value):
         """Returns the written value if the tensor is detached and the value has a history (`y = x.detach(); y += w`);

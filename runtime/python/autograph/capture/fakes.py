@@ -4,7 +4,9 @@ The mode and the class are torch's. This module replaces two slow parts of torch
 creates a mode and when it first calls one, and it sets about 30 attributes of each tensor one by one.
 """
 
+import logging
 import sys
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
 import torch
@@ -42,6 +44,20 @@ def called_without_dynamo(method):
         return call(self, func, types, args, kwargs or {})
 
     return __torch_dispatch__
+
+
+@contextmanager
+def _without_log():
+    """Torch logs the traceback of each error of a shape function. A trace handles these errors, or raises them at the user's
+    line."""
+    before, _LOG.disabled = _LOG.disabled, True
+    try:
+        yield
+    finally:
+        _LOG.disabled = before
+
+
+_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
 
 class Mode(FakeTensorMode):
@@ -91,13 +107,17 @@ class Mode(FakeTensorMode):
         first."""
         kwargs = kwargs or {}
         if not _is_direct(func) or not self._are_known(pytree.arg_tree_leaves(*args, **kwargs)):
-            return super().dispatch(func, types, args, kwargs)
+            return self._dispatched_by_torch(func, types, args, kwargs)
         try:
             with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
                 result = self._in_kernel(func, args, kwargs)
                 return pytree.tree_map_only(torch.Tensor, lambda part: self._fake(part, CPU), result)
         except NotImplementedError:
-            return super().dispatch(func, types, args, kwargs)  # calls the operator with tensors of zeros
+            return self._dispatched_by_torch(func, types, args, kwargs)  # calls the operator with tensors of zeros
+
+    def _dispatched_by_torch(self, func, types, args, kwargs):
+        with _without_log():
+            return super().dispatch(func, types, args, kwargs)
 
     def _are_known(self, leaves):
         """Returns whether at least one of the leaves is a tensor, and all tensors are on the CPU and have known sizes."""

@@ -53,7 +53,7 @@ class Gradients:
         if base in self.values:
             return self.values[base]
         outside = base.source.tensor if base.source is not None else None
-        if outside is None:
+        if outside is None or not (outside.is_leaf or outside.retains_grad):
             return None
         found = outside.grad
         self.guards.setdefault(id(outside), (outside, found is None))

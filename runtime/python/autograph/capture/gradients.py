@@ -3,15 +3,17 @@
 import torch
 
 from ..conversion import spans
-from ..errors import StagingError
-from ..record.ops import Gradient, of_torch
+from ..errors import Eager, OuterHistory, StagingError
+from ..record.ops import OVERWRITTEN, Gradient, of_torch
 from ..record.queries import depend_on, earlier_values, is_used, sources
 from . import hooks
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
-def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False):
+def grad(
+    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False, is_backward=False
+):  # fmt: skip
     """Returns the gradients of the outputs with respect to the inputs; None for an input on which no output depends."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
@@ -21,6 +23,7 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     seeds = _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
     values = [staging.value_of(output) for output in outputs]
     input_values = [staging.value_of(tensor, is_use=False) for tensor in inputs]
+    _check_outside(staging, values, inputs)
     views = map(staging.view_of, inputs)
     _check_changes(staging, {view.base for view in views if not view.chain}, values)
     for value, seed in zip(values, seeds):
@@ -35,7 +38,8 @@ def grad(staging, outputs, inputs, grad_outputs=None, allow_unused=None, materia
     )
     requested = [value for value, needed in zip(input_values, used) if needed]
     types = [value.type for value in requested]
-    op = Gradient(create_graph, allow_unused or materialize_grads)
+    leaves = [_id_outside(staging, t) for t, needed in zip(inputs, used) if needed] if is_backward else ()
+    op = Gradient(create_graph, allow_unused or materialize_grads, tuple(leaves))
     gradients = iter(staging.emit(op, [values, seeds, requested], types) if requested else [])
     results = []
     for tensor, needed in zip(inputs, used):
@@ -61,10 +65,44 @@ def _check_changes(staging, bases, outputs):
             raise StagingError(_CHANGED, spans.current())
 
 
+def _check_outside(staging, outputs, inputs=None):
+    """Lets Python run the call if a gradient has to continue outside of the function: an output depends on a tensor that was
+    computed before the call, and the gradient with respect to `inputs`, or of `backward` without them, flows through its
+    history. Notes the leaves from outside for which this was checked; a run with other tensors in their places may differ."""
+    bases = [base for base in staging.leaves if base.source is not None and base.value.visible]
+    used = depend_on(staging.record, [base.value for base in bases], outputs) if bases else ()
+    for base in (base for base, needed in zip(bases, used) if needed):
+        tensor = base.source.tensor
+        if tensor.is_leaf:
+            staging.leaf_sources.add(base.source)
+        elif inputs is None or _reaches(tensor, [other for other in map(staging.source_of, inputs) if other is not None]):
+            name = f"`{base.source.path}`" if base.source.path else "a tensor from outside"
+            message = f"this gradient continues in the operations that computed {name} before the call"
+            help = "compute the tensor in this function, or call `backward` outside of it"
+            raise Eager(OuterHistory(f"{message}\nhelp: {help}", spans.current()), lasts=True)
+
+
+def _reaches(tensor, targets):
+    """Returns whether the history of a tensor contains one of these tensors, other than the tensor itself."""
+    leaves = {id(target) for target in targets if target.grad_fn is None}
+    nodes = {target.grad_fn for target in targets if target is not tensor and target.grad_fn is not None}
+    pending, seen = [node for node, _ in tensor.grad_fn.next_functions if node is not None], set()
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node in nodes or id(getattr(node, "variable", None)) in leaves:
+            return True
+        pending += [previous for previous, _ in node.next_functions if previous is not None]
+    return False
+
+
 def backward(staging, tensor, gradient=None, inputs=None):
     """Accumulates gradients into `.grad` of the tensors that require one. Returns these tensors."""
     if inputs is None:
         value = staging.value_of(tensor)
+        _check_outside(staging, [value])
         bases = [base for base in list(staging.leaves) if base.value.visible]
         _check_changes(staging, bases, [value])
         used = depend_on(staging.record, [base.value for base in bases], [value])
@@ -77,11 +115,18 @@ def backward(staging, tensor, gradient=None, inputs=None):
         leaves = list(_tuple(inputs))
     if not leaves:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-    found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,))
+    leaves = [leaf for leaf in leaves if _id_outside(staging, leaf) not in staging.unreached]
+    found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,), is_backward=inputs is None)
     with torch.no_grad():
         for leaf, new in zip(leaves, found):
             staging.gradients.add(owner(staging, leaf), new)
     return leaves
+
+
+def _id_outside(staging, tensor):
+    """Returns the id of the tensor from outside that a tensor stands for; None for a tensor that the function computes."""
+    outside = staging.source_of(tensor)
+    return None if outside is None else id(outside)
 
 
 def _views_used(staging, value):
@@ -99,21 +144,32 @@ def owner(staging, tensor):
 
 def set_leaf(staging, base, requires_grad):
     """Changes `requires_grad` of a leaf. Values that are later computed from a frozen tensor have no gradient with
-    respect to it."""
+    respect to it, until it requires one again."""
+    before, is_unwritten = base.value, _is_unwritten(staging, base)
     if not requires_grad:
         staging.leaves.discard(base)
-        type = base.value.type
-        base.value = staging.unwritten[base] = staging.emit(_DETACH, [base.value], [type])[0]
-        base.version += 1
+        base.value = staging.emit(_DETACH, [before], [before.type])[0]
+        staging.frozen[base] = before
     else:
-        if base.source is not None and is_used(staging.record, base.value):
+        if base in staging.frozen:  # a later gradient is with respect to the tensor, not to the frozen value
+            base.value = staging.emit(OVERWRITTEN, [staging.frozen.pop(base), before], [before.type])[0]
+        elif base.source is not None and is_used(staging.record, before):
             message = "a tensor from outside is used before `requires_grad` is set"
             raise StagingError(f"{message}\nhelp: set it at the beginning, or before the call", spans.current())
         staging.leaves.add(base)
+    if base.value is not before:
+        base.version += 1
+        if is_unwritten:
+            staging.unwritten[base] = base.value
     if base.source is not None:
         staging.flags[base] = requires_grad
     elif requires_grad:
         staging.made_leaves.append(base.value)
+
+
+def _is_unwritten(staging, base):
+    """Returns whether the memory of a tensor from outside has not changed."""
+    return base.source is not None and base.value in (base.source.param, staging.unwritten.get(base))
 
 
 def is_leaf(staging, tensor):

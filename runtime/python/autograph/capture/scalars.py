@@ -210,7 +210,14 @@ class Literal(_Node):
 
 
 def _operand(node):
-    return node.number if isinstance(node, Literal) else wrap(node.staging, node.value)
+    if isinstance(node, Literal):
+        return node.number
+    return wrap(node.staging, node.value) if isinstance(node, ScalarNode) else _of_torch(node)
+
+
+def _of_torch(node):
+    """Returns the symbolic number for a node of torch: a size, or a number that torch's own code computes from sizes."""
+    return _CLASSES[INT if node.is_int() else FLOAT if node.is_float() else BOOL](node)
 
 
 def _record(op):
@@ -266,20 +273,27 @@ def _attribute(number, name):
     raise AttributeError(f"'{type(number).__name__}' object has no attribute '{name}'")
 
 
-def _with_complex(kind, name):
-    """Returns an operator that also accepts a complex number. It then uses the staged number's value for the arguments of this
-    call."""
+def _with_other_numbers(kind, name):
+    """Returns an operator that also accepts a complex number, and a staged number beside one of torch's own symbolic numbers.
+    For a complex number, it uses the staged number's value for the arguments of this call."""
     method = getattr(kind, name)
 
     def operate(number, other):
         if type(other) is complex and is_staged(number):
             return getattr(complex(number.node.guard_int()), name)(other)
+        if is_staged(other) and not is_staged(number):
+            staging = other.node.staging
+            operand = lower(staging, number)
+            number = wrap(staging, operand) if hasattr(operand, "type") else operand
+            return getattr(operator, name)(number, other) if name in _LEFT else getattr(operator, _RIGHT[name])(other, number)
         return method(number, other)
 
     return operate
 
 
-_OF_COMPLEX = [f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "pow") for side in ("", "r")]
+_NAMES = "add", "sub", "mul", "truediv", "floordiv", "mod", "pow"
+_LEFT = {*(f"__{name}__" for name in _NAMES), "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+_RIGHT = {f"__r{name}__": f"__{name}__" for name in _NAMES}
 _HASH = torch.SymInt.__hash__
 _METHODS_OF_PYTHON = [
     (torch.SymInt, "__hash__", _hash),
@@ -287,9 +301,9 @@ _METHODS_OF_PYTHON = [
     (torch.SymBool, "__xor__", _differ),
     (torch.SymBool, "__rxor__", _differ),
     *(
-        (kind, name, _with_complex(kind, name))
+        (kind, name, _with_other_numbers(kind, name))
         for kind in (torch.SymInt, torch.SymFloat)
-        for name in _OF_COMPLEX
+        for name in (*_LEFT, *_RIGHT)
         if hasattr(kind, name)
     ),
     *((kind, "__getattr__", _attribute) for kind in _CLASSES.values()),

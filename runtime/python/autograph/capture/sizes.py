@@ -16,7 +16,7 @@ from ..errors import StagingError
 from ..record import ops
 from ..record.ops import SIZE
 from ..record.queries import solve
-from ..record.types import BOOL, INT, TensorType
+from ..record.types import BOOL, FLOAT, INT, TensorType
 from .conditions import ARITHMETIC, Conditions, is_integer
 
 #: The maximum number of operations in an expression of sizes. A larger expression becomes a new symbol about which nothing
@@ -232,7 +232,9 @@ class Sizes:
             return self._walk(expression)
         except KeyError:
             if origin is None:
-                raise StagingError(f"the size {expression} is not known in the graph", spans.current()) from None
+                message = f"torch computes the number {expression} from sizes that are only known when the graph runs"
+                help = "compute it in this function, or pass tensors of the same shapes in all calls"
+                raise StagingError(f"{message}, and a graph cannot compute it\nhelp: {help}", spans.current()) from None
             tensor, dim = origin
             return self.staging.emit(SIZE, [self.staging.value_of(tensor), dim], [INT])[0]
 
@@ -241,7 +243,7 @@ class Sizes:
         if truth is not None:
             return truth
         if expression.is_number:
-            return int(expression)
+            return _number(expression)
         memo = self.staging.record.region.memo
         if expression in memo:
             return memo[expression]
@@ -259,12 +261,11 @@ class Sizes:
         op = _OPERATIONS.get(name)
         if op is None:
             raise KeyError(expression)
-        kind = BOOL if name in _CONDITIONS else INT
         result, *rest = map(self._walk, expression.args)
         if not rest:
-            return self.staging.emit(op, [result], [kind])[0]
+            return self.staging.emit(op, [result], [_kind(name, [result])])[0]
         for operand in rest:
-            result = self.staging.emit(op, [result, operand], [kind])[0]
+            result = self.staging.emit(op, [result, operand], [_kind(name, [result, operand])])[0]
         return result
 
 
@@ -276,13 +277,31 @@ def _integers_of(value):
     return [operand for operand in node.args if type(operand) is not int]
 
 
+def _number(expression):
+    return int(expression) if expression.is_integer else float(expression)
+
+
+def _kind(name, operands):
+    """Returns the type of the result of an operation on numbers of the graph and Python numbers."""
+    if name in _CONDITIONS:
+        return BOOL
+    if name in _INTEGERS:
+        return INT
+    is_float = any(isinstance(o, float) or getattr(o, "type", None) == FLOAT for o in operands)
+    return FLOAT if is_float or name in _FLOATS else INT
+
+
 #: The operation for each class of symbolic expressions, by the name of the class.
 _OPERATIONS = {
     "Add": ops.ADD, "Mul": ops.MUL, "FloorDiv": ops.FLOORDIV, "CleanDiv": ops.FLOORDIV, "Mod": ops.MOD,
     "PythonMod": ops.MOD, "Max": ops.MAX, "Min": ops.MIN, "PowByNatural": ops.POW, "Pow": ops.POW,
     "Equality": ops.EQ, "Unequality": ops.NE, "StrictLessThan": ops.LT, "LessThan": ops.LE,
     "StrictGreaterThan": ops.GT, "GreaterThan": ops.GE, "And": ops.AND, "Or": ops.OR, "Not": ops.NOT,
+    "IntTrueDiv": ops.TRUEDIV, "FloatTrueDiv": ops.TRUEDIV, "FloatPow": ops.POW, "ToFloat": ops.TO_FLOAT,
+    "TruncToInt": ops.TO_INT, "FloorToInt": ops.FLOOR, "CeilToInt": ops.CEIL, "OpaqueUnaryFn_sqrt": ops.SQRT,
 }  # fmt: skip
+_INTEGERS = {"TruncToInt", "FloorToInt", "CeilToInt", "FloorDiv", "CleanDiv"}
+_FLOATS = {"IntTrueDiv", "FloatTrueDiv", "FloatPow", "ToFloat", "OpaqueUnaryFn_sqrt"}
 _CONDITIONS = {
     "Equality", "Unequality", "StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan", "And", "Or", "Not",
 }  # fmt: skip

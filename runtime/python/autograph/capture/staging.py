@@ -105,7 +105,7 @@ class Capture:
     For an argument of the function, `path` is its name. Otherwise each run reads the value from `place`, a variable or
     attribute (`places.py`). If `place` is None too, the value is always `tensor`."""
 
-    __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
+    __slots__ = ("tensor", "fake", "param", "path", "place", "number", "is_parameter")
 
     def __init__(self, tensor, fake, param):
         self.tensor = tensor
@@ -113,6 +113,7 @@ class Capture:
         self.param = param
         self.path = None
         self.place = None
+        self.number = None  # the number in `place` when the trace begins; the trace replaces it there by a staged number
         self.is_parameter = False
 
     @property
@@ -121,6 +122,10 @@ class Capture:
 
     def current_value(self):
         return self.tensor if self.place is None else self.place.state()
+
+    def value_in_trace(self):
+        """Returns the value for the call that is traced."""
+        return self.current_value() if self.number is None else self.number
 
 
 class Staging:
@@ -143,7 +148,8 @@ class Staging:
         self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
         self.made_leaves = []  # values of leaves that the function creates: `torch.zeros(2, requires_grad=True)`
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
-        self.unwritten = {}  # base -> its value after `requires_grad_(False)`, which does not change the memory
+        self.unwritten = {}  # base -> its value after `requires_grad_`, which does not change the memory
+        self.frozen = {}  # base -> its value before `requires_grad_(False)`
         self.called = None  # the function of torch that was called last
         self.keeps_detach = True  # False if gradients pass through `detach`, so that a captured derivative is differentiable
         self.checks_values = None  # while torch checks values of operands: the message of the assertion in place of the check
@@ -178,6 +184,8 @@ class Staging:
         self.after_backward = {}  # id of a `DistributedDataParallel` module -> what follows a backward pass
         self.undone = set()  # the indexes of callbacks that change random number generators only
         self.constants = []  # tensors with data, kept alive for the graph
+        self.unreached = set()  # ids of leaves from outside that get no gradient from a `backward` (`errors.Unreached`)
+        self.leaf_sources = set()  # captures of leaves on which a gradient of the graph depends
         self.is_lifted = False  # whether the code of an `init_scope` is running
         self.lifted = set()  # spans of the `init_scope` statements whose code has changed Python state
 
@@ -300,7 +308,7 @@ class Staging:
         """Returns a staged number that each run reads from a Python variable."""
         param = self.record.entry.param(kind, str(place))
         capture = Capture(None, None, param)
-        capture.place = place
+        capture.place, capture.number = place, place.state()
         self.captures[("place", len(self.captures))] = capture
         return self.scalar(param)
 
@@ -311,6 +319,11 @@ class Staging:
         capture.path = name
         self.captures["argument", name] = capture
         return capture, self.scalar(param)
+
+    def source_of(self, tensor):
+        """Returns the tensor from outside that a tensor stands for; None for a tensor that the function computes."""
+        view = self.view_of(tensor)
+        return None if view.chain or view.base.source is None else view.base.source.tensor
 
     def captures_in_order(self):
         """Returns all captures, in the order of the parameters of the entry."""

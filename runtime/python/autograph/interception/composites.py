@@ -1,6 +1,7 @@
 """Operators whose implementation in torch reads data, stops gradients, or returns views that a graph does not have."""
 
 import torch
+from torch._decomp import decompositions
 
 from ..capture import scalars
 from ..conversion import spans
@@ -13,6 +14,10 @@ aten = torch.ops.aten
 
 _SPLIT, _SPLIT_WITH_SIZES = aten.split.Tensor, aten.split_with_sizes.default
 _EMBEDDING_BAG = aten._embedding_bag.default
+_UPSAMPLES = aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d, aten.upsample_bicubic2d
+
+#: The kernels that `upsample` calls.
+UPSAMPLED = {packet.default for packet in _UPSAMPLES}
 
 
 def cosine_similarity(staging, func, args, kwargs):
@@ -82,6 +87,16 @@ def rrelu_with_noise(staging, func, args, kwargs):
     return x.copy_(result) if func is aten.rrelu_with_noise_.default else result
 
 
+def upsample(staging, func, args, kwargs):
+    """Calls the kernel that eager torch calls. Torch's decomposition has dozens of operators; it is used for unknown sizes if
+    a derivative may be needed, because the derivative of the kernel needs known sizes."""
+    x, sizes, align_corners, factors = schemas.in_order(func, args, kwargs)
+    if torch.is_grad_enabled() and not all(type(n) is int for n in (*x.shape, *(sizes or ()))):
+        return NotImplemented
+    sizes = decompositions.upsample_compute_output_size(x.size(), sizes, factors)
+    return func.overloadpacket.default(x, sizes, align_corners, *(factors or [None] * len(sizes)))
+
+
 def linalg_check(staging, func, args, kwargs):
     """Functions such as `torch.linalg.cholesky` check with this operator that a factorization exists. The operator has no
     results, so the graph would omit it. An assertion replaces it."""
@@ -106,4 +121,5 @@ SPECIAL = {
     aten.equal.default: equal,
     aten.unsafe_split.Tensor: unsafe_split,
     aten.unsafe_split_with_sizes.default: unsafe_split_with_sizes,
+    **{packet.vec: upsample for packet in _UPSAMPLES},
 }

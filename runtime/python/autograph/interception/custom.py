@@ -6,12 +6,15 @@ derivative of torch, it is captured as a graph when it is needed."""
 import itertools
 
 import torch
+from torch.utils import _pytree as pytree
 
+from ..capture import scalars
 from ..capture.staging import current
 from ..conversion import spans
 from ..errors import StagingError
 from ..operators import tape
 from ..operators.overloads import OVERLOADS
+from ..record.types import BOOL, FLOAT, INT, is_differentiable
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _IDS = itertools.count()
@@ -55,8 +58,12 @@ def apply(cls, *args):
             cls.setup_context(context, args, result)
     outputs = list(result) if isinstance(result, tuple) else [result]
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]
-    if not torch.is_grad_enabled() or not inputs:
+    if not torch.is_grad_enabled() or not all(any(is_differentiable(t.dtype) for t in part) for part in (inputs, outputs)):
         return result
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        message = f"the `torch.autograd.Function` `{cls.__name__}` cannot be staged in a transform of `torch.func`"
+        help = "use operations of torch instead, which have derivatives, or call it outside of `vmap`"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
     results = differentiable(cls.__name__, cls.backward, context, outputs, inputs)
     return tuple(results) if isinstance(result, tuple) else results[0]
 
@@ -66,23 +73,27 @@ def differentiable(name, backward, context, outputs, inputs):
     part of the graph. If it changes Python state or reads the data of a tensor, the graph calls it instead."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
-    attributes = {key: value for key, value in vars(context).items() if isinstance(value, torch.Tensor)}
-    derivative = _Derivative(backward, context, attributes)
+    derivative = _Derivative(backward, context)
     operator = derivative.operator(name)
-    return operator(outputs, inputs, [*saved, *attributes.values()])
+    return operator(outputs, inputs, [*saved, *derivative.attributes])
 
 
 class _Derivative:
     """The `backward` that a user has written."""
 
-    def __init__(self, backward, context, attributes):
+    def __init__(self, backward, context):
         self.backward = backward
         self.context = context
         self.present = [tensor is not None for tensor in context.saved_tensors]
-        self.attributes = list(attributes)
         context.saved_tensors = ()
-        for name in attributes:
-            setattr(context, name, None)
+        self.leaves, self.structure = pytree.tree_flatten(dict(vars(context)))
+        #: The positions of the tensors and staged numbers in the attributes of the context: `ctx.shift, ctx.scale = y, n`.
+        self.places = [p for p, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor) or scalars.is_staged(leaf)]
+        self.numbers = {place for place in self.places if scalars.is_staged(self.leaves[place])}
+        self.attributes = [_as_tensor(self.leaves[place]) for place in self.places]
+        for place in self.places:
+            self.leaves[place] = None
+        vars(context).update(pytree.tree_unflatten(self.leaves, self.structure))
         self.called = None  # the operator that calls it when the graph runs
 
     def operator(self, name):
@@ -125,8 +136,12 @@ class _Derivative:
     def _gradients(self, gradients, saved):
         saved = iter(saved)
         self.context.saved_tensors = tuple(next(saved) if exists else None for exists in self.present)
-        for name, tensor in zip(self.attributes, saved):
-            setattr(self.context, name, tensor)
+        leaves = list(self.leaves)
+        for place, tensor in zip(self.places, saved):
+            leaves[place] = tensor.item() if place in self.numbers else tensor
+        attributes = pytree.tree_unflatten(leaves, self.structure)
+        del attributes["saved_tensors"]
+        vars(self.context).update(attributes)
         found = self.backward(self.context, *gradients)
         found = found if isinstance(found, tuple) else (found,)
         return [gradient for gradient, needed in zip(found, self.context.needs_input_grad) if needed]
@@ -135,6 +150,16 @@ class _Derivative:
         with torch.no_grad():
             found = self._gradients(gradients, saved)
         return [torch.zeros_like(i) if g is None else g.clone() for g, i in zip(found, inputs)]
+
+
+def _as_tensor(value):
+    """Returns a tensor, or the tensor without dimensions for a staged number."""
+    if isinstance(value, torch.Tensor):
+        return value
+    return current().fresh(current().tensor_of(value, _DTYPES[scalars.kind_of(value)]))
+
+
+_DTYPES = {INT: torch.int64, FLOAT: torch.float64, BOOL: torch.bool}
 
 
 def _setup(ctx, inputs, output):

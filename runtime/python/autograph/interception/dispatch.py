@@ -54,7 +54,9 @@ class Recorder(TorchDispatchMode):
             return staging.fake_of(args[0]).fake_device
         special = _SPECIAL.get(func)
         if special is not None:
-            return special(staging, func, args, kwargs)
+            result = special(staging, func, args, kwargs)
+            if result is not NotImplemented:
+                return result
         if func.namespace in collectives.NAMESPACES and not schemas.writes(func):
             collectives.refuse(func)
         if schemas.is_host_only(func):
@@ -143,6 +145,11 @@ def _computed_by_torch(staging, func, args):
         tensor, dim = positional[:2]
         with staging.quiet():
             return tensor.narrow(dim, tensor.shape[dim] - 1, 1)
+    if func in composites.UPSAMPLED:
+        tensor, sizes = positional[:2]
+        if any(isinstance(n, torch.SymInt) for n in (*tensor.shape, *sizes)):  # torch's shape function needs numbers
+            with staging.quiet():
+                return tensor.new_empty((*tensor.shape[:2], *sizes))
     try:
         with staging.quiet():
             try:

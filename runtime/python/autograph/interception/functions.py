@@ -6,7 +6,7 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..capture import gradients, scalars, texts
+from ..capture import data_attribute, gradients, scalars, texts
 from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans
@@ -71,7 +71,9 @@ def _numbers_of(staging, func, tensor, *args, **kwargs):
 
 
 def _is_number_tensor(value):
-    return isinstance(value, torch.Tensor) and value.dim() == 0 and not value.is_floating_point()
+    """Whether this is a tensor of one integer or boolean. Inside `vmap`, a tensor with a batch has many."""
+    is_integer = isinstance(value, torch.Tensor) and value.dim() == 0 and not value.is_floating_point()
+    return is_integer and not torch._C._functorch.is_batchedtensor(value)
 
 
 def _index(staging, index):
@@ -245,6 +247,10 @@ def _data(staging, func, tensor, *_):
     return tensor.detach()
 
 
+def _set_data(staging, func, tensor, other):
+    data_attribute.assign(staging, tensor, other)
+
+
 def as_subclass(tensor, kind):
     """Replaces `Tensor.as_subclass` while a function is traced, because torch does not dispatch it to modes."""
     if current() is None:  # in `ag.init_scope`
@@ -339,6 +345,7 @@ SPECIAL = {
     T.grad.__get__: _get_grad,
     T.grad.__set__: _set_grad,
     T.data.__get__: _data,
+    T.data.__set__: _set_data,
     torch.equal: _equal,
     T.equal: _equal,
     torch.allclose: _all_close,

@@ -34,6 +34,7 @@ class Carry:
         self.constants = set()  # indexes of variables that turned out to be constant
         self.fixed = set()  # indexes of booleans that are assumed to be constant because an earlier attempt failed
         self.cells = {}
+        self.kept = {}  # cell -> the items that no iteration changes (`regions.kept_items`)
         self.installed = {}  # the states of cells at the start of the condition
 
     def _initial_spec(self, name, value):
@@ -113,7 +114,15 @@ class Carry:
 
     def _widen(self, block):
         """Widens the specs to the state at the end of the iteration. Returns whether they were already correct."""
-        outside = {cell: regions.cell_spec(self.staging, cell, cell_state(cell)) for cell in block.changed}
+        before = {cell: cell_state(cell) for cell in block.changed}
+        outside = {}
+        for cell, state in before.items():
+            kept = regions.kept_items(cell, state, [block.changed[cell]])
+            if cell in self.kept and self.kept[cell] != kept:
+                kept &= self.kept[cell]
+                self.cells.pop(cell)
+            self.kept[cell] = kept
+            outside[cell] = regions.cell_spec(self.staging, cell, state, kept)
         starts = [self._start(spec) for spec in self.specs]
         with regions.at_end(self.staging, block):
             matches = [self._widen_variable(block, index, start) for index, start in enumerate(starts)]
@@ -163,7 +172,7 @@ class Carry:
         is_correct = True
         for cell, state in block.changed.items():
             before = self.cells.get(cell)
-            after = regions.cell_spec(self.staging, cell, state)
+            after = regions.cell_spec(self.staging, cell, state, self.kept[cell])
             if before is None:
                 before, is_correct = outside[cell], False
             try:

@@ -7,7 +7,7 @@ from ..conversion import spans
 from ..errors import StagingError, Unreachable
 from ..record.ops import IF
 from . import outcomes, regions, specs
-from .values import build, lower, spec_of
+from .values import List, build, lower, spec_of
 
 
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
@@ -87,21 +87,33 @@ def _cells(staging, blocks):
             if cell in cells:
                 continue
             found = []
-            for other in blocks:
-                if not other.is_dead:
-                    with regions.at_end(staging, other):
-                        found.append(regions.cell_spec(staging, cell, _state(other, cell)))
+            live = [(other, _state(other, cell)) for other in blocks if not other.is_dead]
+            kept = regions.kept_items(cell, cell_state(cell), [state for _, state in live])
+            for other, state in live:
+                with regions.at_end(staging, other):
+                    found.append(regions.cell_spec(staging, cell, state, kept))
             if not found:
                 continue
             try:
                 if len(found) == 2 and specs.promotes(*found):
                     regions.decide(staging)
+                if len(found) == 2 and _appends(staging, cell, *found):
+                    regions.decide(staging, cell)
                 cells[cell] = found[0] if len(found) == 1 else specs.merge(*found)
             except specs.Mismatch as mismatch:
                 raise StagingError(
                     f"the branches assign different kinds to {regions.description(cell)}: {mismatch}", spans.current()
                 ) from None
     return cells
+
+
+def _appends(staging, cell, body, orelse):
+    """Returns whether a list from outside only grows, in one of the branches: `if loss < best: history.append(loss)`. A graph
+    that holds the list is specialized to its items, so each call would need another one."""
+    is_outer = isinstance(cell, List) and cell.is_outer and cell.value is None
+    if not is_outer or not isinstance(body, specs.Tree) or not isinstance(orelse, specs.Tree):
+        return False
+    return len(body.children) != len(orelse.children) and staging.objects.only_grows(cell)
 
 
 def _state(block, cell):

@@ -275,11 +275,12 @@ def decided_on_error(staging):
         raise
 
 
-def decide(staging):
-    """If possible, restarts the trace with this condition or loop decided for the arguments of the call."""
+def decide(staging, growing=None):
+    """If possible, restarts the trace with this condition or loop decided for the arguments of the call. `growing` is the list
+    from outside that grows in a branch, if that is the reason."""
     span = spans.current()
     if not staging.depth and span not in staging.decisions and staging.may_decide():
-        raise Decide(span) from None
+        raise Decide(span, growing) from None
 
 
 def check_not_caught(staging):
@@ -328,10 +329,42 @@ def cell_value(cell, state):
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
-def cell_spec(staging, cell, state):
+def cell_spec(staging, cell, state, kept=frozenset()):
+    """Returns the spec of a state. The items of a container with the keys or indexes in `kept` are constants."""
     if isinstance(cell, Base):
         return specs.Tensor(state.type)
-    return spec_of(staging, cell_value(cell, state))
+    spec = spec_of(staging, cell_value(cell, state))
+    if not kept or not isinstance(spec, specs.Tree):
+        return spec
+    items = _items(cell, state)
+    keys = spec.keys if isinstance(items, dict) else range(len(items))
+    children = [specs.Constant(items[key]) if key in kept else child for key, child in zip(keys, spec.children)]
+    return specs.Tree(spec.kind, spec.keys, tuple(children))
+
+
+def kept_items(cell, before, states):
+    """Returns the keys or indexes of the items of a container that are the same object before and after a region: in
+    `group["lr"] = rate`, those of all other items. They stay these objects, so the program does not get copies of the lists
+    and tensors among them."""
+    items = _items(cell, before)
+    found = [_items(cell, state) for state in states]
+    if items is None or any(other is None or len(other) != len(items) for other in found):
+        return frozenset()
+    if not isinstance(items, dict):
+        return frozenset(i for i, item in enumerate(items) if all(other[i] is item for other in found))
+    if any(list(other) != list(items) for other in found):
+        return frozenset()
+    return frozenset(key for key, item in items.items() if all(other[key] is item for other in found))
+
+
+def _items(cell, state):
+    """Returns the items in the state of a container; None for other cells, and for a list of the graph."""
+    if isinstance(cell, List):
+        value, _, items = state
+        return items if value is None else None
+    if isinstance(cell, Items) and not (isinstance(state, List) and state.value is not None):
+        return state
+    return None
 
 
 def lower_cell(staging, cell, state, spec):

@@ -45,12 +45,13 @@ class List(list):
     """A list of converted code. While `value` is None it is an ordinary list. Otherwise its items are in the graph:
     `value` is the list, and `spec` its type."""
 
-    __slots__ = ("value", "spec", "depth", "__weakref__")
+    __slots__ = ("value", "spec", "depth", "is_outer", "__weakref__")
 
     def __init__(self, items=()):
         super().__init__(items)
         self.value = None
         self.spec = None
+        self.is_outer = False  # whether it stands for a list from outside of the function
         staging = current()
         self.depth = staging.depth if staging is not None else 0
 

@@ -59,10 +59,12 @@ class Callback(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs."""
+    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs. `leaves` contains for each input
+    the id of the tensor from outside that it is, if the gradient is that of a `backward`; otherwise it is empty."""
 
     create_graph: bool
     allow_unused: bool
+    leaves: tuple = ()
 
 
 _OF_TORCH = {}  # OpOverload -> Op

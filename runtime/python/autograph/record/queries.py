@@ -4,6 +4,7 @@ import torch
 
 from .nodes import Value
 from .ops import ASSERT, FOR, IF, OVERWRITTEN, PRINT, WHILE, Call, Callback, Gradient, is_aten, of_torch, operator_of
+from .types import gradient_type
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
@@ -118,12 +119,13 @@ def is_used(record, value):
 
 
 def depend_on(record, inputs, outputs):
-    """For each input, whether the outputs depend on it."""
+    """For each input, whether the outputs depend on it with a gradient. Numbers, and tensors of integers or booleans, have no
+    gradient: nothing depends on what they were computed from."""
     needed = set(outputs)
     region = record.region
     while region is not None:
         for node in reversed(region.nodes):
-            if any(output in needed for output in node.outputs) and not _stops_gradient(node):
+            if any(o in needed and gradient_type(o.type) is not None for o in node.outputs) and not _stops_gradient(node):
                 _add_operands(node, needed)
         region = region.parent
     return [value in needed for value in inputs]

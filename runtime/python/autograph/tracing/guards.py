@@ -2,7 +2,7 @@
 
 A trace depends on the state that its code names: attributes, globals, variables of enclosing functions, and the contents
 of the lists, tuples and dictionaries in them. Of torch's modules, it depends on the whole state. Each run looks up the
-tensors in this state, so a tensor can be replaced by another of the same dtype, shape, device and `requires_grad`."""
+tensors in this state, so a tensor can be replaced by another of the same dtype, shape, device, `requires_grad` and `is_leaf`."""
 
 import os
 from contextvars import ContextVar
@@ -280,7 +280,7 @@ def _is_structure(value):
 
 
 def _kind(tensor):
-    return tensor.dtype, tensor.shape, tensor.device, tensor.requires_grad
+    return tensor.dtype, tensor.shape, tensor.device, tensor.requires_grad and ("leaf" if tensor.is_leaf else "computed")
 
 
 def _equal(a, b):

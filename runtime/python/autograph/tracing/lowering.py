@@ -5,7 +5,7 @@ import re
 import torch
 
 from .._runtime import Graph, Op
-from ..errors import StagingError
+from ..errors import StagingError, Unreached
 from ..record import closures
 from ..record.nodes import Value
 from ..record.ops import PRINT, Call, Callback, Gradient, Raise, of_torch
@@ -110,14 +110,18 @@ class Lowering:
     def gradient(self, node):
         """Emits the gradient that a node represents."""
         outputs, seeds, inputs = (self.operand(arg) for arg in node.args)
-        create_graph, allow_unused = node.op
+        create_graph, allow_unused, leaves = node.op
         gradients = self.differentiate(outputs, seeds, inputs, node.span, create_graph)
+        unreached = {leaf for leaf, gradient in zip(leaves, gradients) if gradient is None and leaf is not None}
+        if unreached:
+            raise Unreached(unreached)
         for value, input, output in zip(gradients, inputs, node.outputs):
             if value is None and allow_unused:
                 value = self._zeros(input, output.type)
             elif value is None:
                 message = "one of the differentiated tensors was not used to compute the output"
-                raise StagingError(message, node.span)
+                help = "pass `allow_unused=True` to `torch.autograd.grad`, or detach the tensor"
+                raise StagingError(f"{message}\nhelp: {help}", node.span)
             self.values[output] = value
 
     def differentiate(self, outputs, seeds, inputs, *place):

@@ -31,6 +31,7 @@ class OuterLists:
         """Puts the replacements into all places that hold the lists."""
         for number, container in self.lists.items():
             replacement = self.replacements[number] = List(container)
+            replacement.is_outer = True
             self.originals[id(replacement)] = container
         for replacement in self.replacements.values():
             for index, item in enumerate(replacement):

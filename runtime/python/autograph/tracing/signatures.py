@@ -17,7 +17,8 @@ def kinds(leaves, inputs=()):
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
             first = seen.setdefault(id(leaf), index)
-            found.append((leaf.dtype, leaf.dim(), leaf.device, leaf.requires_grad, layout(leaf), first))
+            requires_grad = leaf.requires_grad and ("leaf" if leaf.is_leaf else "computed")
+            found.append((leaf.dtype, leaf.dim(), leaf.device, requires_grad, layout(leaf), first))
         elif index in inputs:
             found.append((type(leaf),))
         elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):

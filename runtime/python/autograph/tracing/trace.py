@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .._runtime import write
-from ..capture import permanent, profile, scalars
+from ..capture import data_attribute, permanent, profile, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
@@ -29,6 +29,7 @@ from ..errors import (
     Unconverted,
     Undecided,
     Unreachable,
+    Unreached,
     Unroll,
 )
 from ..interception.patches import recording, tracing
@@ -80,10 +81,11 @@ class Trace:
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
-        recursive, unrolled, draws, decisions, catches, refuted = {}, set(), False, set(), False, set()
+        self.growing = []  # lists from outside that grow below a decided condition
+        recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, set(), set()
         while True:
             try:
-                again = recursive, unrolled, draws, decisions, catches, refuted
+                again = recursive, unrolled, draws, decisions, catches, refuted, unreached
                 with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
                     return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except Drawn:
@@ -96,10 +98,14 @@ class Trace:
                 unrolled.add(found.code)
             except Decide as found:
                 decisions.add(found.span)
+                if found.growing is not None:
+                    self.growing.append(self.lists.original_of(found.growing))
             except Undecided:
                 decisions = None
             except Refuted as found:
                 refuted.add(found.assumption)
+            except Unreached as found:
+                unreached |= found.leaves
             except Late as found:
                 for point in found.points:
                     del self.expected[point]
@@ -122,11 +128,13 @@ class Trace:
         decisions,
         catches,
         refuted,
+        unreached,
         python_calls,
     ):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
         staging.refuted = refuted
+        staging.unreached = unreached
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = any(group is not None for dims in (unknown or {}).values() for group in dims.values())
         staging.has_fallback = self.is_trial
@@ -188,6 +196,9 @@ class Trace:
             raise StagingError(message, span or span_of(python_function))
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, self.guards)
+        for container in self.growing:
+            if staging.objects.only_grows(container):  # its items do not matter, also if this call does not append to it
+                self.guards.skip(Items(container).key())
         self.guards.read()
         self.span = span_of(python_function)
         self._finish(result, self.span)
@@ -226,9 +237,16 @@ class Trace:
                 if scalars.is_staged(used):
                     self.uses.append((captures.index(base.source), len(operands)))
                     operands.append(scalars.lower(staging, used))
+        #: The captures whose `.data` a run assigns, each with the capture whose memory it gets; None for new memory.
+        self.assigned = {}
+        for capture in self.writes:
+            base = capture.fake.__dict__["_ag_view"].base
+            if base in staging.aliases.shared:
+                self.assigned[capture] = data_attribute.shares_with(staging, base)
         written = [None] * len(operands)
         for position, capture in enumerate(self.writes, len(self.result.operands)):
-            written[position] = captures.index(capture)
+            if capture not in self.assigned:
+                written[position] = captures.index(capture)
         self.operands = operands
         self._gradients = {}
         waits.delay(staging.record.entry)
@@ -278,6 +296,9 @@ class Trace:
         if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
             sources = [capture.current_value if index is None else index for index, capture in self.sources]
             self.direct = self.plan, sources, self.result.form
+        #: The indexes of arguments that are leaves on which a gradient of the graph depends. A call with computed tensors in
+        #: their places needs another trace.
+        self.leaf_arguments = [index for index, capture in self.arguments if capture in staging.leaf_sources]
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -319,7 +340,8 @@ class Trace:
         """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
         tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
         if self.writes:
-            overlap.check(self.staging.name, self.span, self.captures, tensors, self.writes)
+            in_place = [capture for capture in self.writes if capture not in self.assigned] if self.assigned else self.writes
+            overlap.check(self.staging.name, self.span, self.captures, tensors, in_place)
         return tensors
 
     def run(self, leaves, args, kwargs, trees=None):
@@ -379,7 +401,7 @@ class Trace:
         count = len(self.result.operands)
         result, states, gradients, contents = self.result.value(outputs, outside)
         if self.writes:
-            self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, outputs[count:])])
+            self._write_all(outside, outputs[count:])
         for capture, flag in self.flags:
             outside[id(capture)].requires_grad_(flag)
         with torch.no_grad():
@@ -397,19 +419,34 @@ class Trace:
         for capture, flag in self.flags:
             self._input(capture, leaves).requires_grad_(not flag)
 
-    def _write(self, written):
+    def _write_all(self, outside, values):
+        """Writes the new values of tensors from outside, or assigns their `.data`."""
+        if not self.assigned:
+            self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, values)], self.recorded)
+            return
+        rows = list(zip(self.writes, values, self.recorded))
+        in_place = [(outside[id(capture)], value, flag) for capture, value, flag in rows if capture not in self.assigned]
+        memory = {id(capture): outside[id(capture)].detach() for capture in self.assigned.values() if capture is not None}
+        if in_place:
+            self._write([(tensor, value) for tensor, value, _ in in_place], [flag for *_, flag in in_place])
+        for capture, value, _ in rows:
+            if capture in self.assigned:
+                other = self.assigned[capture]
+                outside[id(capture)].data = value.detach() if other is None else memory[id(other)]
+
+    def _write(self, written, recorded):
         """Writes to tensors from outside the graph, in place. Autograd records those writes that it would record in eager
         mode."""
-        for (tensor, _), is_recorded in zip(written, self.recorded):
+        for (tensor, _), is_recorded in zip(written, recorded):
             if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
                 raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        if not any(self.recorded):
+        if not any(recorded):
             write(*map(list, zip(*written)))
             return
         # A value may be a view of a tensor that is written too: `a.copy_(b)` and then `b.add_(1)`.
         storages = {tensor.untyped_storage().data_ptr() for tensor, _ in written}
         values = [value.clone() if value.untyped_storage().data_ptr() in storages else value for _, value in written]
-        for (tensor, _), value, is_recorded in zip(written, values, self.recorded):
+        for (tensor, _), value, is_recorded in zip(written, values, recorded):
             if is_recorded:
                 tensor.copy_(value)
             else:
@@ -461,7 +498,7 @@ def _probed(staging, flag):
         with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
             compiled, exceptions = graphs.scalar_graph(staging, flag, nodes)
             plan = compiled.compile(staging.callbacks, exceptions)
-            return plan.run([capture.current_value() for capture in staging.captures_in_order()])[0]
+            return plan.run([capture.value_in_trace() for capture in staging.captures_in_order()])[0]
     except Exception as error:  # this code raises here, as the run will
         if isinstance(error, AssertionError) and str(error) in staging.assumptions:
             assumption = str(error), _span_of(error)
