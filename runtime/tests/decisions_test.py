@@ -349,32 +349,3 @@ def test_the_index_of_a_list_of_objects_in_a_loop_decides_the_loop():
     staged = ag.function(f)
     for n in (2, 0):
         torch.testing.assert_close(staged(t(1, 2), torch.tensor(n)), f(t(1, 2), torch.tensor(n)))
-
-
-def test_a_condition_on_a_number_that_changes_between_calls():
-    """The number is an input of the graph from its second change on."""
-
-    def program(stage):
-        class State:
-            rate = 0.5
-
-        state, history = State(), []
-
-        @stage
-        def f(x):
-            y = (x * state.rate).sum()
-            if y > 0:
-                history.append({"y": y})
-            state.rate = state.rate * 1.5
-            return y
-
-        found = []
-        for _ in range(5):
-            kept = list(history)
-            found.append(f(torch.ones(2)))
-            assert all(a is b for a, b in zip(kept, history))
-        return found, history, f
-
-    *found, staged = program(ag.function)
-    torch.testing.assert_close(found, list(program(lambda f: f)[:-1]))
-    assert len(staged.traces) == 2

@@ -105,7 +105,7 @@ class Capture:
     For an argument of the function, `path` is its name. Otherwise each run reads the value from `place`, a variable or
     attribute (`places.py`). If `place` is None too, the value is always `tensor`."""
 
-    __slots__ = ("tensor", "fake", "param", "path", "place", "number", "is_parameter")
+    __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
 
     def __init__(self, tensor, fake, param):
         self.tensor = tensor
@@ -113,7 +113,6 @@ class Capture:
         self.param = param
         self.path = None
         self.place = None
-        self.number = None  # the number in `place` when the trace begins; the trace replaces it there by a staged number
         self.is_parameter = False
 
     @property
@@ -122,10 +121,6 @@ class Capture:
 
     def current_value(self):
         return self.tensor if self.place is None else self.place.state()
-
-    def value_in_trace(self):
-        """Returns the value for the call that is traced."""
-        return self.current_value() if self.number is None else self.number
 
 
 class Staging:
@@ -308,7 +303,7 @@ class Staging:
         """Returns a staged number that each run reads from a Python variable."""
         param = self.record.entry.param(kind, str(place))
         capture = Capture(None, None, param)
-        capture.place, capture.number = place, place.state()
+        capture.place = place
         self.captures[("place", len(self.captures))] = capture
         return self.scalar(param)
 

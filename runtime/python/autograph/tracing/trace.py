@@ -498,7 +498,7 @@ def _probed(staging, flag):
         with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
             compiled, exceptions = graphs.scalar_graph(staging, flag, nodes)
             plan = compiled.compile(staging.callbacks, exceptions)
-            return plan.run([capture.value_in_trace() for capture in staging.captures_in_order()])[0]
+            return plan.run([capture.current_value() for capture in staging.captures_in_order()])[0]
     except Exception as error:  # this code raises here, as the run will
         if isinstance(error, AssertionError) and str(error) in staging.assumptions:
             assumption = str(error), _span_of(error)
