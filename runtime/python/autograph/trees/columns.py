@@ -147,7 +147,7 @@ def tensors(column, values, rows):
     empty = torch.zeros(shape, dtype=dtype, device=device) if missing or column.is_optional else None
     stacked = torch.stack([empty if value is None else value for value in values] + [empty] * missing)
     if requires_grad and not stacked.requires_grad and torch.is_grad_enabled():  # all are None in this call
-        stacked.requires_grad_()
+        stacked = stacked.requires_grad_().clone()  # no leaf: in other calls, the column is computed from tensors of nodes
     return [stacked, *flags]
 
 
