@@ -1,11 +1,8 @@
 """Gradients that staged code computes, and gradients through staged code, equal those of torch's autograd."""
 
-import functools
-
 import pytest
 import torch
 import torch.nn.functional as F
-import torch.utils.checkpoint
 from torch.utils import _pytree as pytree
 
 import autograph as ag
@@ -336,56 +333,6 @@ def test_a_gradient_that_exists_on_a_path():
         f(-torch.ones(1, 2))
 
 
-class Clipped(torch.autograd.Function):
-    """Doubles its first argument. Its declared gradient differs from its derivative."""
-
-    @staticmethod
-    def forward(ctx, x, k):
-        ctx.save_for_backward(x)
-        ctx.k = k
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, gradient):
-        (x,) = ctx.saved_tensors
-        return gradient.clamp(-1, 1) * x * ctx.k, None
-
-
-class Straight(torch.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return x.round(), x.sign()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.mark_non_differentiable(output[1])
-
-    @staticmethod
-    def backward(ctx, gradient, _):
-        return gradient
-
-
-def test_autograd_function():
-    """The gradient is computed outside of the graph, in the graph, and in a loop of the graph."""
-
-    def f(x, n):
-        for i in range(n):
-            x = Clipped.apply(x, 3.0) + Straight.apply(x)[0]
-        return x
-
-    def inside(x):
-        return torch.autograd.grad(Clipped.apply(x, 2.0).sum(), x)[0]
-
-    gradients = []
-    for run in (f, ag.function(f)):
-        x = torch.tensor([0.3, -1.7], requires_grad=True)
-        run(x, 2 if run is f else torch.tensor(2)).sum().backward()
-        gradients.append(x.grad)
-    torch.testing.assert_close(gradients[1], gradients[0])
-    x = torch.tensor([0.3, -1.7], requires_grad=True)
-    torch.testing.assert_close(ag.function(inside)(x).detach(), inside(x))
-
-
 def test_which_results_require_a_gradient():
     """The same results require a gradient as in eager code, with one exception: if one variable of a loop requires a
     gradient, all variables of the loop do."""
@@ -443,36 +390,6 @@ def test_rrelu(inplace):
     assert_same(f, (t(-1, 2, -3, 0).requires_grad_(),), (t(1, -2, 3, -4).requires_grad_(),))
 
 
-class Parts(torch.autograd.Function):
-    """Has two results of different shapes, so that mixed-up gradients have the wrong shapes."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2, x.sum()
-
-    @staticmethod
-    def backward(ctx, gradient, of_sum):
-        return gradient * 2 + of_sum.sum()
-
-
-def parts_of_a_function(x):
-    return Parts.apply(x)
-
-
-def parts_in_python(x):
-    return ag.py_function(lambda x: (x * 2, x.sum(), (x * x)[None]), [x], ["f32[3]", "f32[]", "f32[1,3]"])
-
-
-@pytest.mark.parametrize("parts", [parts_of_a_function, parts_in_python])
-@pytest.mark.parametrize("used", [[0], [1], [0, 1]])
-def test_results_of_different_shapes(parts, used):
-    def f(x):
-        results = parts(x)
-        return torch.autograd.grad(sum((results[i] * results[i]).sum() for i in used), x)
-
-    assert_same(f, (leaf(3),))
-
-
 def test_a_value_from_before_a_change_in_place():
     """The value depends on the tensor before the change. On the path without the change, that is still the current
     tensor."""
@@ -514,105 +431,6 @@ def test_a_value_from_after_a_change_in_place():
         return torch.autograd.grad((m * m).sum(), m)
 
     assert_same(f, *((leaf(3), torch.tensor(n)) for n in (0, 1, 3)))
-
-
-@pytest.mark.parametrize("verify", [False, True])
-def test_functions_bound_before_the_trace_keep_their_derivative(verify):
-    bound = Clipped.apply
-
-    class Layer(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.function = Clipped.apply
-
-        def forward(self, x):
-            return bound(x, 2) + self.function(x, 3) * sum(map(bound, [x], [5])) + functools.partial(bound, x)(7)
-
-    layer, found = Layer(), []
-    for run in (layer, ag.function(layer.forward, verify=verify)):
-        x = t([1.5, -2.25]).requires_grad_()
-        run(x).sum().backward()
-        found.append(x.grad)
-    assert_equal(*found)
-
-
-def test_a_bound_function_called_by_code_that_is_not_converted_is_refused():
-    bound = Clipped.apply
-
-    def f(x):
-        return torch.utils.checkpoint.checkpoint(bound, x, 2, use_reentrant=False)
-
-    assert "was read before the trace" in refusal(f, t([1.5]))
-
-
-def test_parameters_that_are_frozen_for_a_part_of_the_function():
-    def program(stage):
-        torch.manual_seed(0)
-        critic, generator = torch.nn.Linear(3, 1), torch.nn.Linear(2, 3)
-        optimizer = torch.optim.SGD([*critic.parameters(), *generator.parameters()], lr=0.1)
-
-        @stage
-        def step(x, z):
-            optimizer.zero_grad()
-            critic(x).mean().backward()
-            critic.requires_grad_(False)
-            critic(generator(z)).mean().backward()
-            critic.requires_grad_(True)
-            critic(x).pow(2).mean().backward()
-            optimizer.step()
-            return critic(x)
-
-        found = []
-        for _ in range(3):
-            y = step(torch.randn(4, 3), torch.randn(4, 2))
-            y.sum().backward()
-            found.append(y.detach())
-            found += [p.grad.clone() for p in [*critic.parameters(), *generator.parameters()]]
-            found += [p.detach().clone() for p in critic.parameters()]
-            assert all(p.requires_grad for p in critic.parameters())
-        return found
-
-    torch.testing.assert_close(program(ag.function), program(lambda f: f))
-
-
-def test_a_write_before_a_parameter_is_frozen_is_kept():
-    def program(stage):
-        w = torch.nn.Parameter(torch.ones(3))
-
-        @stage
-        def f(x):
-            with torch.no_grad():
-                w.add_(1)
-            w.requires_grad_(False)
-            y = (w * x).sum()
-            w.requires_grad_(True)
-            return y, (w * x * 2).sum()
-
-        found = []
-        for _ in range(2):
-            w.grad = None
-            y, z = f(torch.ones(3))
-            z.backward()
-            found += [y, z.detach(), w.detach().clone(), w.grad]
-            assert not y.requires_grad
-        w.requires_grad_(True)
-        return found
-
-    torch.testing.assert_close(program(ag.function), program(lambda f: f))
-
-
-def test_a_gradient_through_uses_before_and_after_freezing_is_refused():
-    w = torch.nn.Parameter(torch.ones(3))
-
-    @ag.function
-    def f(x):
-        y = (w * x).sum()
-        w.requires_grad_(False)
-        w.requires_grad_(True)
-        (y + (w * x).sum()).backward()
-
-    with pytest.raises(ag.StagingError, match="help: compute the gradient before the change"):
-        f(torch.ones(3))
 
 
 def test_a_parameter_that_no_derivative_reaches_gets_no_gradient():

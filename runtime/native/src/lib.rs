@@ -13,6 +13,7 @@
 
 mod dtype;
 mod kernels;
+mod list;
 mod listing;
 pub mod lower;
 mod options;
@@ -27,5 +28,5 @@ pub use listing::listing;
 pub use lower::MIN_OPERATORS;
 pub use options::{Limits, Options};
 pub use pass::{Fired, Pass, Passes};
-pub use run::{Memory, Stopped};
-pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment};
+pub use run::Memory;
+pub use segment::{Base, Input, Layouts, NewTensor, Output, OutputView, Segment, Stopped};

@@ -34,6 +34,7 @@ from ..capture.places import (
 from ..capture.staging import is_staged
 from ..operators.values import List
 from .absent import Absent
+from .signatures import history
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _OF_MODULES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
@@ -280,7 +281,7 @@ def _is_structure(value):
 
 
 def _kind(tensor):
-    return tensor.dtype, tensor.shape, tensor.device, tensor.requires_grad and ("leaf" if tensor.is_leaf else "computed")
+    return tensor.dtype, tensor.shape, tensor.device, history(tensor)
 
 
 def _equal(a, b):

@@ -17,8 +17,7 @@ def kinds(leaves, inputs=()):
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
             first = seen.setdefault(id(leaf), index)
-            requires_grad = leaf.requires_grad and ("leaf" if leaf.is_leaf else "computed")
-            found.append((leaf.dtype, leaf.dim(), leaf.device, requires_grad, layout(leaf), first))
+            found.append((leaf.dtype, leaf.dim(), leaf.device, history(leaf), layout(leaf), first))
         elif index in inputs:
             found.append((type(leaf),))
         elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):
@@ -26,6 +25,11 @@ def kinds(leaves, inputs=()):
         else:
             found.append((type(leaf), Identity(leaf)))
     return tuple(found)
+
+
+def history(tensor):
+    """Returns how a tensor requires a gradient: as a leaf, or as a tensor that was computed from one; False if it does not."""
+    return tensor.requires_grad and ("leaf" if tensor.is_leaf else "computed")
 
 
 def shapes(leaves, unknown=None):

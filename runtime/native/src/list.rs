@@ -1,0 +1,150 @@
+//! Lists of tensors of one size at run time, and lists of such lists.
+#![allow(unsafe_code, reason = "lists copy tensors by address")]
+
+use crate::segment::Stopped;
+
+/// The maximum size in bytes of a list whose tensors are all missing. A run with a larger list stops: Python needs only
+/// pointers for such a list, but this tier needs the memory of the tensors.
+const MAX_VACANT_BYTES: usize = 1 << 26;
+
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    /// The elements of its tensors, one tensor after the other, in units of eight bytes.
+    pub(crate) data: Vec<u64>,
+    /// If the tensors are in other memory: where.
+    pub(crate) lent: Option<Lent>,
+    /// The length of the data in bytes.
+    pub(crate) bytes: usize,
+    /// The items of a list of lists.
+    pub(crate) lists: Vec<List>,
+    /// Whether each tensor is missing, as in `[None] * n`. Tensors beyond the end of this vector are not missing.
+    pub(crate) missing: Vec<bool>,
+    /// The number of tensors that are missing.
+    pub(crate) gaps: usize,
+}
+
+/// Memory that belongs to a tensor, and contains the items of a list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lent {
+    pub(crate) address: *mut u8,
+    pub(crate) bytes: usize,
+    /// Whether the tensor exists, so that the list must not change it.
+    pub(crate) is_read_only: bool,
+}
+
+impl Clone for List {
+    /// A copy in memory of its own.
+    fn clone(&self) -> Self {
+        let mut copy = Self {
+            data: self.data.clone(),
+            lent: self.lent,
+            bytes: self.bytes,
+            lists: self.lists.clone(),
+            missing: self.missing.clone(),
+            gaps: self.gaps,
+        };
+        copy.own();
+        copy
+    }
+}
+
+impl List {
+    pub(crate) fn clear(&mut self) {
+        self.data.clear();
+        self.lent = None;
+        self.bytes = 0;
+        self.lists.clear();
+        self.missing.clear();
+        self.gaps = 0;
+    }
+
+    /// The offset in bytes of the tensor at an index. Each tensor has `bytes` bytes.
+    pub(crate) fn start(&self, index: u64, bytes: usize) -> Result<usize, Stopped> {
+        let index = position(index, self.bytes / bytes)?;
+        if self.gaps > 0 && self.missing.get(index) == Some(&true) { Err(Stopped) } else { Ok(index * bytes) }
+    }
+
+    /// Fills an empty list with tensors that are missing.
+    pub(crate) fn vacate(&mut self, count: i64, bytes: usize) -> Result<(), Stopped> {
+        let count = usize::try_from(count.max(0)).map_err(|_| Stopped)?;
+        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MAX_VACANT_BYTES).ok_or(Stopped)?;
+        self.data.resize(self.bytes.div_ceil(8), 0);
+        self.missing.resize(count, true);
+        self.gaps = count;
+        Ok(())
+    }
+
+    /// The offset of a tensor that will be written. Marks it as no longer missing.
+    pub(crate) fn occupy(&mut self, index: u64, bytes: usize) -> Result<usize, Stopped> {
+        let index = position(index, self.bytes / bytes)?;
+        if self.gaps > 0 && self.missing.get(index) == Some(&true) {
+            self.missing[index] = false;
+            self.gaps -= 1;
+        }
+        Ok(index * bytes)
+    }
+
+    pub(crate) fn address(&mut self) -> *mut u8 {
+        self.lent.map_or_else(|| self.data.as_mut_ptr().cast(), |lent| lent.address)
+    }
+
+    /// The address for changes of the items.
+    pub(crate) fn writable(&mut self) -> *mut u8 {
+        if self.lent.is_some_and(|lent| lent.is_read_only) {
+            self.own();
+        }
+        self.address()
+    }
+
+    /// Copies the tensors to memory of the list.
+    pub(crate) fn own(&mut self) {
+        if let Some(lent) = self.lent.take() {
+            let bytes = std::mem::take(&mut self.bytes);
+            self.data.clear();
+            // SAFETY: the lent memory contains the tensors.
+            unsafe { self.push(lent.address, bytes) };
+        }
+    }
+
+    /// Whether this list, or a list in it, is in this memory.
+    pub(crate) fn is_in(&self, address: *mut u8) -> bool {
+        self.lent.is_some_and(|lent| lent.address == address)
+            || self.lists.iter().any(|list| list.is_in(address))
+    }
+
+    /// # Safety
+    /// `from` must be valid for `bytes` bytes outside of this list.
+    pub(crate) unsafe fn push(&mut self, from: *const u8, bytes: usize) {
+        let end = self.bytes + bytes;
+        if let Some(lent) = self.lent {
+            if end <= lent.bytes && !lent.is_read_only {
+                // SAFETY: the memory is valid for this number of bytes. The caller guarantees the source.
+                unsafe { from.copy_to_nonoverlapping(lent.address.add(self.bytes), bytes) };
+                self.bytes = end;
+                return;
+            }
+            self.own();
+        }
+        let (length, words) = (self.data.len(), end.div_ceil(8));
+        if words > self.data.capacity() {
+            self.data.reserve(words);
+        }
+        // SAFETY: the data has the capacity; its last word is initialized, and the tensor the others. The caller
+        // guarantees the source.
+        unsafe {
+            if words > length {
+                self.data.as_mut_ptr().add(words - 1).write(0);
+            }
+            from.copy_to_nonoverlapping(self.address().add(self.bytes), bytes);
+            self.data.set_len(words.max(length));
+        }
+        self.bytes = end;
+    }
+}
+
+/// The position of a list item. As in Python, negative indices count from the end.
+pub(crate) fn position(index: u64, length: usize) -> Result<usize, Stopped> {
+    let index = index.cast_signed();
+    let index = if index < 0 { index.checked_add(length as i64).ok_or(Stopped)? } else { index };
+    usize::try_from(index).ok().filter(|index| *index < length).ok_or(Stopped)
+}

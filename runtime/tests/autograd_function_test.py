@@ -1,0 +1,119 @@
+"""Functions with a derivative that the user has written: `torch.autograd.Function` and `ag.py_function`."""
+
+import functools
+
+import pytest
+import torch
+import torch.utils.checkpoint
+
+import autograph as ag
+from oracle import assert_equal, assert_same, refusal, t
+
+
+class Clipped(torch.autograd.Function):
+    """Doubles its first argument. Its declared gradient differs from its derivative."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient.clamp(-1, 1) * x * ctx.k, None
+
+
+class Straight(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.round(), x.sign()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        return gradient
+
+
+def test_autograd_function():
+    """The gradient is computed outside of the graph, in the graph, and in a loop of the graph."""
+
+    def f(x, n):
+        for i in range(n):
+            x = Clipped.apply(x, 3.0) + Straight.apply(x)[0]
+        return x
+
+    def inside(x):
+        return torch.autograd.grad(Clipped.apply(x, 2.0).sum(), x)[0]
+
+    gradients = []
+    for run in (f, ag.function(f)):
+        x = torch.tensor([0.3, -1.7], requires_grad=True)
+        run(x, 2 if run is f else torch.tensor(2)).sum().backward()
+        gradients.append(x.grad)
+    torch.testing.assert_close(gradients[1], gradients[0])
+    x = torch.tensor([0.3, -1.7], requires_grad=True)
+    torch.testing.assert_close(ag.function(inside)(x).detach(), inside(x))
+
+
+class Parts(torch.autograd.Function):
+    """Has two results of different shapes, so that mixed-up gradients have the wrong shapes."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x.sum()
+
+    @staticmethod
+    def backward(ctx, gradient, of_sum):
+        return gradient * 2 + of_sum.sum()
+
+
+def parts_of_a_function(x):
+    return Parts.apply(x)
+
+
+def parts_in_python(x):
+    return ag.py_function(lambda x: (x * 2, x.sum(), (x * x)[None]), [x], ["f32[3]", "f32[]", "f32[1,3]"])
+
+
+@pytest.mark.parametrize("parts", [parts_of_a_function, parts_in_python])
+@pytest.mark.parametrize("used", [[0], [1], [0, 1]])
+def test_results_of_different_shapes(parts, used):
+    def f(x):
+        results = parts(x)
+        return torch.autograd.grad(sum((results[i] * results[i]).sum() for i in used), x)
+
+    assert_same(f, (torch.randn(3, requires_grad=True),))
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_functions_bound_before_the_trace_keep_their_derivative(verify):
+    bound = Clipped.apply
+
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.function = Clipped.apply
+
+        def forward(self, x):
+            return bound(x, 2) + self.function(x, 3) * sum(map(bound, [x], [5])) + functools.partial(bound, x)(7)
+
+    layer, found = Layer(), []
+    for run in (layer, ag.function(layer.forward, verify=verify)):
+        x = t([1.5, -2.25]).requires_grad_()
+        run(x).sum().backward()
+        found.append(x.grad)
+    assert_equal(*found)
+
+
+def test_a_bound_function_called_by_code_that_is_not_converted_is_refused():
+    bound = Clipped.apply
+
+    def f(x):
+        return torch.utils.checkpoint.checkpoint(bound, x, 2, use_reentrant=False)
+
+    assert "was read before the trace" in refusal(f, t([1.5]))
