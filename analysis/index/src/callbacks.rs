@@ -28,6 +28,17 @@ pub enum PassedArgument {
     Tensor,
 }
 
+/// Whether a library function traces the functions that it calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracing {
+    /// It traces them in eager code too (`jax.lax.scan`).
+    Always,
+    /// In staged code they are bodies of the graph, in eager code they run in Python (`tf.cond`).
+    InStagedCode,
+    /// They run as part of the code around the call, immediately or later (`jax.tree.map`).
+    Never,
+}
+
 /// A library function that calls functions.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller {
@@ -39,9 +50,7 @@ pub struct Caller {
     pub arguments: &'static [PassedArgument],
     /// Whether AutoGraph converts the function (`tf.map_fn`). Otherwise it is only traced (`tf.cond`).
     pub converts: bool,
-    /// Whether the library function traces in eager code too. If not, the functions run as part of the code around the
-    /// call.
-    pub stages: bool,
+    pub tracing: Tracing,
     pub kind: RootKind,
 }
 
@@ -59,7 +68,7 @@ const fn tf(
         functions,
         arguments,
         converts,
-        stages: true,
+        tracing: Tracing::InStagedCode,
         kind: RootKind::ControlFlowBody,
     }
 }
@@ -75,20 +84,22 @@ const fn jax(
         functions,
         arguments,
         converts: false,
-        stages: true,
+        tracing: Tracing::Always,
         kind: RootKind::ControlFlowBody,
     }
 }
 
-/// A library function that does not trace. Its function arguments run as part of the code around the call, immediately
-/// or later.
 const fn inline(caller: Caller) -> Caller {
-    Caller { stages: false, ..caller }
+    Caller { tracing: Tracing::Never, ..caller }
+}
+
+const fn always(caller: Caller) -> Caller {
+    Caller { tracing: Tracing::Always, ..caller }
 }
 
 /// A function that returns an argument of `Dataset.apply`: `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`.
 const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]) -> Caller {
-    Caller { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) }
+    always(Caller { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) })
 }
 
 const fn torch(
@@ -96,7 +107,11 @@ const fn torch(
     functions: &'static [(usize, &'static str)],
     arguments: &'static [PassedArgument],
 ) -> Caller {
-    Caller { dialect: Dialect::Torch, kind: RootKind::TorchCompile, ..tf(name, functions, arguments, false) }
+    always(Caller {
+        dialect: Dialect::Torch,
+        kind: RootKind::TorchCompile,
+        ..tf(name, functions, arguments, false)
+    })
 }
 
 const fn keras(
@@ -113,7 +128,7 @@ pub static CALLERS: &[Caller] = &[
     tf("tensorflow.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")], false),
     tf("tensorflow.switch_case", &[(1, "branch_fns"), (2, "default")], &[], false),
     tf("tensorflow.map_fn", &[(0, "fn")], &[Slice(1, "elems")], true),
-    tf("tensorflow.vectorized_map", &[(0, "fn")], &[Slice(1, "elems")], false),
+    always(tf("tensorflow.vectorized_map", &[(0, "fn")], &[Slice(1, "elems")], false)),
     tf("tensorflow.scan", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
     tf("tensorflow.foldl", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),
     tf("tensorflow.foldr", &[(0, "fn")], &[Argument(2, "initializer"), Slice(1, "elems")], false),

@@ -67,6 +67,7 @@ pub fn keras_methods(
             options: RootOptions::default(),
             expression: None,
             receiver: None,
+            in_staged_code: false,
         })
     })
 }

@@ -20,8 +20,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::assumed::AssumedType;
-use crate::callbacks;
-use crate::callbacks::Caller;
+use crate::callbacks::{self, Caller, Tracing};
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{Code, ParameterIndex};
 use crate::roots;
@@ -83,10 +82,8 @@ impl<'a> Called<'a> {
                 let lambdas =
                     caller.functions_of(call).into_iter().filter_map(Expr::as_lambda_expr).collect();
                 let (dialect, kind, converts) = (caller.dialect, caller.kind, caller.converts);
-                // In eager code, `tf.cond` runs its bodies eagerly.
-                let is_eager =
-                    !caller.stages || dialect == Dialect::Tensorflow && kind == RootKind::ControlFlowBody;
-                let stage = (!is_eager).then_some(LambdaStage { dialect, kind, converts });
+                let is_traced = caller.tracing == Tracing::Always;
+                let stage = is_traced.then_some(LambdaStage { dialect, kind, converts });
                 return Some(Self { lambdas, by: CalledBy::Caller(caller), stage });
             }
             let (dialect, kind) = roots::wrapper(&name)?;

@@ -7,7 +7,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::aliases::Makers;
 use crate::assumptions::RootOptions;
-use crate::callbacks;
+use crate::callbacks::{self, Tracing};
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{Code, FunctionIndex};
 use crate::index::FileIndex;
@@ -35,6 +35,8 @@ pub struct RootSite {
     pub expression: Option<ExprId>,
     /// The id of the receiver, which must be a Dataset for this to be a root.
     pub receiver: Option<ExprId>,
+    /// The function is a root only if `scope` is staged: [`callbacks::Tracing::InStagedCode`].
+    pub in_staged_code: bool,
 }
 
 /// The function that becomes a root.
@@ -163,14 +165,20 @@ fn all_of_call<'a>(
         options: RootOptions { full_graph: dialect == Dialect::Torch, ..RootOptions::default() },
         expression: None,
         receiver: None,
+        in_staged_code: false,
     };
-    if let Some(caller) = callee.as_deref().and_then(callbacks::caller).filter(|caller| caller.stages) {
+    if let Some(caller) =
+        callee.as_deref().and_then(callbacks::caller).filter(|caller| caller.tracing != Tracing::Never)
+    {
+        // In a file for TensorFlow 1, all code builds a graph.
+        let in_staged_code = caller.tracing == Tracing::InStagedCode && !imports.uses("tensorflow.compat.v1");
         return caller
             .functions_of(call)
             .into_iter()
             .flat_map(|function| functions_in(imports, function, 4))
             .map(|function| {
                 let site = plain(function, caller.dialect, caller.kind, caller.converts);
+                let site = RootSite { in_staged_code, ..site };
                 found(site, function, None)
             })
             .collect();
@@ -327,6 +335,7 @@ fn site(
         options,
         expression: None,
         receiver: None,
+        in_staged_code: false,
     })
 }
 

@@ -2,15 +2,13 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use super::callers::{self, MAX_CALLERS};
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
 use super::{Check, Rule, parameter_use, path_certainty, test_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, with_text};
-use ag_index::assumptions::Stage;
-use ag_index::dialect::{Dialect, RootKind};
+use ag_index::dialect::Dialect;
 use ag_index::index::{FunctionId, file_index, function_ast, tree_of};
 use ag_staging::{decisions, queries, reached_from};
 
@@ -37,9 +35,6 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         imports: queries::imports(db, document),
         diagnostics: RefCell::default(),
     };
-    if runs_eagerly(&context) {
-        return Vec::new();
-    }
     for rule in rules_of(stage.dialect) {
         if let Check::Function(check) = rule.check {
             check(&context);
@@ -62,30 +57,6 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         }
     }
     diagnostics
-}
-
-/// Whether the function is a body that a function of TensorFlow runs in Python, because the code around the call is not
-/// staged. In a file for TensorFlow 1, all code builds a graph.
-///
-/// ```python
-/// def angles(rows):
-///     def angle(row): ...
-///     return tf.map_fn(angle, rows)
-/// ```
-fn runs_eagerly(ctx: &FunctionContext) -> bool {
-    let is_body =
-        |stage: &Stage| stage.root == Some(RootKind::ControlFlowBody) && stage.dialect == Dialect::Tensorflow;
-    let mut stage = ctx.stage;
-    for _ in 0..MAX_CALLERS {
-        if !is_body(stage) || ctx.imports.uses("tensorflow.compat.v1") {
-            return false;
-        }
-        match callers::of_stage(ctx.db, stage).and_then(|call| call.stage) {
-            Some(around) => stage = around,
-            None => return true,
-        }
-    }
-    false
 }
 
 /// The findings about a file as a whole, reported by the rules whose condition the file's index satisfies.

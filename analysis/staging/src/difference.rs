@@ -144,6 +144,7 @@ fn same_root(before: &RootSite, after: &RootSite) -> bool {
         static_arguments,
         expression,
         receiver,
+        in_staged_code,
         range: _,
     } = before;
     *target == after.target
@@ -153,6 +154,7 @@ fn same_root(before: &RootSite, after: &RootSite) -> bool {
         && *converts == after.converts
         && *options == after.options
         && *static_arguments == after.static_arguments
+        && *in_staged_code == after.in_staged_code
         && expression.is_some() == after.expression.is_some()
         && receiver.is_some() == after.receiver.is_some()
 }

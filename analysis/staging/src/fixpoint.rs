@@ -30,7 +30,7 @@ use ag_index::answers::{CallSite, ScopeTypes, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::assumptions::{RootOptions, Source, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::ids::{Code, DocumentIndex, ParameterIndex};
+use ag_index::ids::{Code, DocumentIndex, ParameterIndex, RootIndex};
 use ag_index::index::{FileIndex, ParameterSyntax, file_index};
 use ag_index::lambdas::{LambdaStage, LambdaTypes};
 use ag_index::modules::module_name;
@@ -117,6 +117,8 @@ pub struct Fixpoint {
     /// supports it.
     pub checked_syntax: FxHashMap<Scope, Vec<(Vec<Name>, bool)>>,
     pub staged: BTreeMap<Scope, Staged>,
+    /// The roots that depend on the function around them: [`ag_index::roots::RootSite::in_staged_code`].
+    bodies: Vec<(Scope, RootIndex)>,
     evidence: BTreeMap<Scope, u8>,
     /// The arguments that a scope passes: (callee, parameter, argument).
     contributions: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
@@ -157,6 +159,7 @@ impl Fixpoint {
             names: FxHashSet::default(),
             checked_syntax: FxHashMap::default(),
             staged: BTreeMap::new(),
+            bodies: Vec::new(),
             evidence: BTreeMap::new(),
             contributions: BTreeMap::new(),
             parameters: BTreeMap::new(),
@@ -251,6 +254,7 @@ impl Fixpoint {
         if self.is_certain_complete {
             changed |= self.spread(db);
         }
+        changed |= self.stage_bodies(db);
         self.recompute(db);
         changed
     }
@@ -339,7 +343,7 @@ impl Fixpoint {
         for (position, target) in &types.roots {
             let Some(site) = index.roots.get(*position) else { continue };
             let Some(function) = self.scope_of(db, target) else { continue };
-            if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
+            if !self.is_selected(site.dialect) || site.in_staged_code && !self.staged.contains_key(&scope) {
                 continue;
             }
             let cause = Cause { scope, location: index.location(site.scope, site.range) };
@@ -414,8 +418,7 @@ impl Fixpoint {
 
     /// Describes the library that calls a lambda, which counts as the caller of the functions that the lambda calls.
     fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
-        let dialects = &self.options.dialects;
-        (dialects.is_empty() || dialects.contains(&lambda.dialect)).then(|| Staged {
+        self.is_selected(lambda.dialect).then(|| Staged {
             depth: 0,
             dialect: lambda.dialect,
             root: None,

@@ -171,6 +171,10 @@ impl Fixpoint {
                 let signature = function.and_then(|scope| self.index(db, scope).signature(scope.code));
                 // A method that flows to a root is bound to its object.
                 let bound = function.is_some_and(|scope| takes_receiver(self.index(db, scope), scope));
+                let declared = Scope { document: root.document, code: site.scope };
+                if site.in_staged_code && !self.staged.contains_key(&declared) {
+                    return None;
+                }
                 let site = self.with_library(site);
                 Staged { possible: true, ..Staged::at(&site, signature, usize::from(bound), cause) }
             }
@@ -191,7 +195,6 @@ impl Fixpoint {
         if staged.mode == RootKind::TorchScript && !self.is_forward(db, root.function) {
             return None;
         }
-        let dialects = &self.options.dialects;
-        (dialects.is_empty() || dialects.contains(&staged.dialect)).then_some(staged)
+        self.is_selected(staged.dialect).then_some(staged)
     }
 }

@@ -8,7 +8,7 @@ use crate::hierarchy::ClassId;
 use ag_db::{Db, Document};
 use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::ids::{Code, DocumentIndex};
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::index::{FileIndex, FunctionId, Signature, file_index, function_ast};
 use ag_index::modules::module_name;
 use ag_index::oracle::Scope;
@@ -60,9 +60,14 @@ impl Fixpoint {
     pub(super) fn find_roots(&mut self, db: &dyn Db) {
         for document in self.documents.indices() {
             let index = file_index(db, self.documents[document]);
-            for site in &index.roots {
+            for (position, site) in index.roots.iter_enumerated() {
                 let site = &self.with_library(site);
-                if !self.options.dialects.is_empty() && !self.options.dialects.contains(&site.dialect) {
+                if !self.is_selected(site.dialect) {
+                    continue;
+                }
+                let declared = Scope { document, code: site.scope };
+                if site.in_staged_code {
+                    self.bodies.push((declared, position));
                     continue;
                 }
                 let function = match &site.target {
@@ -72,7 +77,6 @@ impl Fixpoint {
                     }
                     RootTarget::Reference(_) => None,
                 };
-                let declared = Scope { document, code: site.scope };
                 if self.limits.selective
                     && site.dialect == Dialect::Keras
                     && let Some(function) = function
@@ -82,17 +86,7 @@ impl Fixpoint {
                 }
                 match function {
                     Some(function) => {
-                        let cause =
-                            Cause { scope: declared, location: index.location(site.scope, site.range) };
-                        // `tf.function(self.step)`
-                        let mut bound = false;
-                        if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
-                            bound = true;
-                            for method in self.overriding(db, declared, name) {
-                                self.stage_root(db, method, site, bound, cause.clone());
-                            }
-                        }
-                        self.stage_root(db, Scope { document, code: function.into() }, site, bound, cause);
+                        self.stage_named(db, declared, site, function);
                     }
                     None if self.needs_inference(index, site) => {
                         self.evidence.insert(declared, 0);
@@ -108,7 +102,7 @@ impl Fixpoint {
         }
         for (document, site) in self.hierarchy.keras_roots(db, &self.documents) {
             let RootTarget::Own(function) = site.target else { continue };
-            if self.options.dialects.is_empty() || self.options.dialects.contains(&site.dialect) {
+            if self.is_selected(site.dialect) {
                 let scope = Scope { document, code: function.into() };
                 let declared = Scope { document, code: site.scope };
                 let location = self.index(db, scope).location(site.scope, site.range);
@@ -116,6 +110,58 @@ impl Fixpoint {
                 self.stage_root(db, scope, &site, false, Cause { scope: declared, location });
             }
         }
+        self.stage_bodies(db);
+    }
+
+    /// Stages the bodies that staged functions pass to TensorFlow's control flow: [`RootSite::in_staged_code`]. Returns
+    /// whether there are new ones.
+    pub(super) fn stage_bodies(&mut self, db: &dyn Db) -> bool {
+        let mut changed = false;
+        loop {
+            let mut is_stable = true;
+            for (declared, position) in self.bodies.clone() {
+                let index = file_index(db, self.documents[declared.document]);
+                if self.staged.contains_key(&declared)
+                    && let Some(site) = index.roots.get(position)
+                    && let RootTarget::Reference(reference) = &site.target
+                    && let Some(function) = index.lookup(reference, site.scope)
+                {
+                    is_stable &= !self.stage_named(db, declared, site, function);
+                }
+            }
+            if is_stable {
+                return changed;
+            }
+            changed = true;
+        }
+    }
+
+    /// Stages the function that a root site in `declared` names. Returns whether anything changed.
+    fn stage_named(
+        &mut self,
+        db: &dyn Db,
+        declared: Scope,
+        site: &RootSite,
+        function: FunctionIndex,
+    ) -> bool {
+        let location = self.index(db, declared).location(site.scope, site.range);
+        let cause = Cause { scope: declared, location };
+        let mut changed = false;
+        let mut bound = false;
+        // `tf.function(self.step)`
+        if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
+            bound = true;
+            for method in self.overriding(db, declared, name) {
+                changed |= self.stage_root(db, method, site, bound, cause.clone());
+            }
+        }
+        let scope = Scope { document: declared.document, code: function.into() };
+        self.stage_root(db, scope, site, bound, cause) || changed
+    }
+
+    /// Whether the configuration selects a dialect.
+    pub(super) fn is_selected(&self, dialect: Dialect) -> bool {
+        self.options.dialects.is_empty() || self.options.dialects.contains(&dialect)
     }
 
     /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts.
@@ -222,7 +268,10 @@ impl Fixpoint {
     ) -> bool {
         let index = self.index(db, scope);
         let given = usize::from(bound && takes_receiver(index, scope));
-        self.stage(db, scope, Staged::at(site, index.signature(scope.code), given, cause))
+        let possible =
+            site.in_staged_code && self.staged.get(&cause.scope).is_some_and(|around| around.possible);
+        let staged = Staged::at(site, index.signature(scope.code), given, cause);
+        self.stage(db, scope, Staged { possible, ..staged })
     }
 
     /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
