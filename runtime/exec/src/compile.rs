@@ -14,6 +14,7 @@ use ag_native::Layouts;
 use thiserror::Error;
 
 use self::registers::RegisterAllocator;
+use super::memory;
 use super::plan::{Dead, Function, Origin, Plan, Register, ScalarInput, Slice, Source, Step, Target};
 use super::tier::{Tier, tier};
 use super::value::Value;
@@ -41,6 +42,7 @@ impl Plan {
 
     /// Compiles a graph with the native segments of this tier. A plan for `Tier::Torch` has none.
     pub fn compile_for(graph: &Graph, tier: Tier) -> Result<Self, CompileError> {
+        memory::keep();
         verify::verify(graph)
             .map_err(|fault| CompileError { message: fault.to_string(), span: fault.span })?;
         let mut functions = Vec::with_capacity(graph.functions.len());

@@ -91,6 +91,9 @@ impl Function {
                 let dimension = input(dimension);
                 format!("t{} = {operation}(take t{}, {dimension}, t{}, t{})", out.0, a.0, index.0, b.0)
             }
+            Step::MaxPool { maxima, indices, a, .. } => {
+                format!("t{}, t{} = {operation}(t{})", maxima.0, indices.0, a.0)
+            }
             Step::Operator { call } => {
                 let operator = &tables.operators[call as usize];
                 let outputs: Vec<_> = operator.outputs.iter().map(|register| register.text()).collect();

@@ -284,6 +284,11 @@ impl Machine<'_> {
                     in_place::add_at(grown, dimension, registers.tensor(index)?, registers.tensor(b)?)?;
                 *registers.tensor_mut(out) = Some(result);
             }
+            Step::MaxPool { pool, maxima, indices, a } => {
+                let results = tables.pools[pool as usize].run(registers.tensor(a)?)?;
+                *registers.tensor_mut(maxima) = Some(results.0);
+                *registers.tensor_mut(indices) = Some(results.1);
+            }
             Step::Operator { call } => {
                 let operator = &tables.operators[call as usize];
                 let mut outputs = std::mem::take(&mut self.outputs);

@@ -8,6 +8,7 @@ use ag_graph::ir::{DType, Device, Span, TensorType};
 
 use super::aten::{Call, Shared};
 use super::backoff::Backoff;
+use super::pooling::MaxPool;
 use super::typed;
 use super::value::Value;
 
@@ -181,6 +182,12 @@ pub(super) enum Step {
         dimension: ScalarInput,
         index: TensorReg,
         b: TensorReg,
+    },
+    MaxPool {
+        pool: u32,
+        maxima: TensorReg,
+        indices: TensorReg,
+        a: TensorReg,
     },
     /// Any other operator: an index into the table of operators.
     Operator {
@@ -381,6 +388,7 @@ pub(super) struct Tables {
     pub(super) sources: Vec<Source>,
     pub(super) registers: Vec<Register>,
     pub(super) operators: Vec<Operator>,
+    pub(super) pools: Vec<MaxPool>,
     pub(super) natives: Vec<Native>,
     pub(super) classes: Vec<Box<str>>,
     pub(super) dead: Vec<Dead>,

@@ -6,6 +6,7 @@ use ag_graph::ir::{Node, Operand};
 use super::{Compiled, Compiler};
 use crate::aten::{self, Argument, Call};
 use crate::plan::{Operator, Register, ScalarInput, Slice, Source, Step, TensorReg, TypedScalar};
+use crate::pooling::MaxPool;
 use crate::typed::{Binary, Form, MAX_INTS, Typed, typed};
 use ag_graph::liveness::NodeLife;
 
@@ -29,7 +30,28 @@ impl Compiler<'_> {
                 self.registers.release(Register::Tensor(out));
             }
         }
+        if self.max_pool(name, node, life)? {
+            return Ok(());
+        }
         self.boxed(name, node, life)
+    }
+
+    /// Compiles a call of maximum pooling whose window is known. Returns whether it is one.
+    fn max_pool(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled<bool> {
+        let (Some(pool), [maxima, indices]) = (MaxPool::of(name, &node.operands), &node.outputs[..]) else {
+            return Ok(false);
+        };
+        let Some(input) = node.operands.first().and_then(Operand::value) else { return Ok(false) };
+        let Register::Tensor(a) = self.register_of(input)? else { return Ok(false) };
+        let (Register::Tensor(maxima), Register::Tensor(indices)) =
+            (self.define(*maxima), self.define(*indices))
+        else {
+            return Err(format!("{name} returns tensors"));
+        };
+        self.plan.tables.pools.push(pool);
+        let pool = (self.plan.tables.pools.len() - 1) as u32;
+        self.step_releasing(Step::MaxPool { pool, maxima, indices, a }, &life.operands);
+        Ok(true)
     }
 
     /// The form of an operand, by which a direct call is selected.

@@ -17,6 +17,7 @@ mod lanes;
 pub(crate) mod loss;
 mod math;
 mod number;
+pub(crate) mod pool;
 pub(crate) mod product;
 #[cfg(target_arch = "x86_64")]
 mod product_256;
