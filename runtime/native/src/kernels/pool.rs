@@ -26,10 +26,9 @@ impl Window {
             if !is_valid || 2 * padding[axis] > kernel[axis] {
                 return None;
             }
-            let covered = dilation[axis].checked_mul(kernel[axis] - 1)? + 1;
+            let covered = dilation[axis].checked_mul(kernel[axis] - 1)?.checked_add(1)?;
             let free = (plane[axis] + 2 * padding[axis]).checked_sub(covered)?;
-            // The first position of each window must be inside the plane.
-            (covered > padding[axis]).then_some(free / stride[axis] + 1)
+            Some(free / stride[axis] + 1)
         };
         let size = plane[0].checked_mul(plane[1])?;
         (size > 0 && i32::try_from(size).is_ok()).then_some([along(0)?, along(1)?])
