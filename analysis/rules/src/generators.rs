@@ -38,7 +38,8 @@ pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) 
 fn is_seeded(ctx: &FunctionContext, generator: &Expr) -> bool {
     match generator {
         Expr::Call(call) => {
-            let is_generator = ctx.resolve(&call.func).is_some_and(|name| GENERATORS.contains(&name.as_str()));
+            let is_generator =
+                ctx.resolve(&call.func).is_some_and(|name| GENERATORS.contains(&name.as_str()));
             is_generator && seed_of(call).is_some()
         }
         Expr::Name(name) => {

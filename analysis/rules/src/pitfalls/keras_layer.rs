@@ -270,9 +270,10 @@ impl<'a> Class<'_, 'a> {
     fn is_built_explicitly(&self, shapes: usize) -> bool {
         self.ctx.program().calls.iter().any(|site| {
             let Expr::Attribute(method) = &*site.node.func else { return false };
-            let is_super = method.value.as_call_expr().is_some_and(|call| {
-                call.func.as_name_expr().is_some_and(|name| name.id.as_str() == "super")
-            });
+            let is_super = method
+                .value
+                .as_call_expr()
+                .is_some_and(|call| call.func.as_name_expr().is_some_and(|name| name.id.as_str() == "super"));
             method.attr.as_str() == "build" && !is_super && site.node.arguments.len() == shapes
         })
     }
