@@ -37,6 +37,15 @@ enum Factory<'a> {
 pub(crate) struct Maker<'a> {
     pub(crate) maker: &'static RootMaker,
     pub(crate) arguments: Vec<&'a ast::Arguments>,
+    /// Whether it must be called with its options before it takes a function: `torch._dynamo.optimize`.
+    needs_options: bool,
+}
+
+impl Maker<'_> {
+    fn of(imports: &Imports, expression: &Expr) -> Option<Self> {
+        let maker = makers::of(imports, expression)?;
+        Some(Self { maker, arguments: Vec::new(), needs_options: makers::takes_options(maker.name) })
+    }
 }
 
 impl<'a> Makers<'a> {
@@ -52,6 +61,11 @@ impl<'a> Makers<'a> {
     /// Resolves `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)` and
     /// `jax.jit if FAST else identity`, and names that are bound to such an expression.
     pub(crate) fn resolve(&self, imports: &Imports, expression: &'a Expr) -> Option<Maker<'a>> {
+        self.resolve_any(imports, expression).filter(|resolved| !resolved.needs_options)
+    }
+
+    /// Resolves an expression to a maker, or to a function that returns one: `torch._dynamo.optimize`.
+    fn resolve_any(&self, imports: &Imports, expression: &'a Expr) -> Option<Maker<'a>> {
         self.imported.then(|| self.resolve_within(imports, expression, 4))?
     }
 
@@ -75,27 +89,26 @@ impl<'a> Makers<'a> {
                     Factory::Wrapper(wrapper) => self.resolve_wrapper(imports, wrapper, depth),
                 }
             }
-            // `tf.function(jit_compile=True)`
-            Expr::Call(call)
-                if call.arguments.args.is_empty() && function_keyword(&call.arguments).is_none() =>
-            {
+            // `tf.function(jit_compile=True)`, `torch._dynamo.optimize("eager")`
+            Expr::Call(call) => {
                 let mut resolved = self.resolve_within(imports, &call.func, depth)?;
+                let has_function =
+                    !call.arguments.args.is_empty() || function_keyword(&call.arguments).is_some();
                 resolved.arguments.push(&call.arguments);
-                Some(resolved)
+                let returns_maker = std::mem::take(&mut resolved.needs_options) || !has_function;
+                returns_maker.then_some(resolved)
             }
             Expr::If(conditional) => self
                 .resolve_within(imports, &conditional.body, depth)
                 .or_else(|| self.resolve_within(imports, &conditional.orelse, depth)),
-            Expr::Name(name) => match makers::of(imports, expression) {
-                Some(maker) => Some(Maker { maker, arguments: Vec::new() }),
+            Expr::Name(name) => match Maker::of(imports, expression) {
+                Some(maker) => Some(maker),
                 None => match self.wrappers.get(&name.id) {
                     Some(wrapper) => self.resolve_wrapper(imports, wrapper, depth),
                     None => self.resolve_within(imports, self.aliases.get(&name.id)?, depth),
                 },
             },
-            Expr::Attribute(_) => {
-                makers::of(imports, expression).map(|maker| Maker { maker, arguments: Vec::new() })
-            }
+            Expr::Attribute(_) => Maker::of(imports, expression),
             _ => None,
         }
     }
@@ -181,7 +194,7 @@ impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
         };
         let ([Expr::Name(name)], Some(value)) = (targets, value) else { return };
         // `step = tf.function()` is an alias; `step = tf.function(f)` is a staged function, not an alias.
-        if self.imports.get(&name.id).is_none() && self.makers.resolve(self.imports, value).is_some() {
+        if self.imports.get(&name.id).is_none() && self.makers.resolve_any(self.imports, value).is_some() {
             self.makers.aliases.insert(&name.id, value);
         }
     }

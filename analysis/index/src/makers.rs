@@ -42,6 +42,12 @@ pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootMa
     named(&imports.resolve(expression)?)
 }
 
+/// Whether a maker takes only options, and returns the decorator: `torch._dynamo.optimize(backend)(f)`. The backend is a
+/// function that compiles graphs, and is not compiled itself.
+pub(crate) fn takes_options(name: &str) -> bool {
+    matches!(name, "torch._dynamo.optimize" | "torch._dynamo.optimize_assert")
+}
+
 /// Whether a function returns a wrapper that calls its first argument without staging it: `jax.grad`.
 pub(crate) fn is_transparent(name: &str) -> bool {
     TRANSPARENT.contains(&name)
@@ -92,7 +98,7 @@ const fn pennylane(name: &'static str, kind: RootKind) -> RootMaker {
 }
 
 /// The functions that make their argument a root. Each is used as a decorator, or is called with the function as its
-/// first argument.
+/// first argument; a maker that [`takes_options`] is called with its options first.
 pub(crate) static MAKERS: &[RootMaker] = &[
     tensorflow("tensorflow.function", RootKind::Function),
     tensorflow("tensorflow.autograph.to_graph", RootKind::Convert),
@@ -107,6 +113,7 @@ pub(crate) static MAKERS: &[RootMaker] = &[
     maker("autograph.function", Dialect::Autograph, RootKind::Function),
     maker("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
     torch("torch.compile", RootKind::TorchCompile),
+    torch("torch._dynamo.optimize", RootKind::TorchCompile),
     torch("torch._dynamo.optimize_assert", RootKind::TorchCompile),
     torch("torch._dynamo.explain", RootKind::TorchCompile),
     torch("torch.compiler.nested_compile_region", RootKind::TorchCompile),

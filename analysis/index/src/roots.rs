@@ -82,6 +82,7 @@ pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
 /// The dialect of any wrapper, including those of torch, and the kind of root that the wrapped function becomes.
 pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match makers::named(name) {
+        Some(maker) if makers::takes_options(maker.name) => None,
         Some(maker) => Some((maker.dialect, Some(maker.kind))),
         None => wrapper(name),
     }
@@ -231,7 +232,12 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
 /// Whether a call of `callee` returns a function that calls the first argument.
 pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
     makers::is_partial(imports, callee)
-        || imports.resolve(callee).is_some_and(|name| makers::named(&name).is_some() || makers::is_transparent(&name))
+        || imports.resolve(callee).is_some_and(|name| {
+            makers::named(&name).is_some_and(|maker| !makers::takes_options(maker.name)) || makers::is_transparent(&name)
+        })
+        // `torch._dynamo.optimize("eager")(f)`
+        || matches!(callee, Expr::Call(call)
+            if imports.resolve(&call.func).is_some_and(|name| makers::takes_options(&name)))
         // `jax.named_scope("step")(f)`
         || matches!(callee, Expr::Call(call)
             if makers::resolves_to(imports, &call.func, &["jax.named_scope"]) || makers::is_partial(imports, &call.func)
@@ -281,8 +287,11 @@ fn site(
     range: TextRange,
     scope: Code,
 ) -> Option<RootSite> {
-    let mut options =
-        RootOptions { all_arguments: makers::traces_all_arguments(maker.name), ..RootOptions::default() };
+    let mut options = RootOptions {
+        all_arguments: makers::traces_all_arguments(maker.name),
+        full_graph: maker.name == "torch._dynamo.optimize_assert",
+        ..RootOptions::default()
+    };
     let mut static_arguments = StaticArguments::default();
     let mut converts = maker.dialect.converts();
     let mut autograph = None;
@@ -297,7 +306,7 @@ fn site(
             "autograph" => autograph = boolean(value),
             "input_signature" => options.input_signature = !value.is_none_literal_expr(),
             "experimental_autograph_options" => options.features = attribute_names(value),
-            "fullgraph" => options.full_graph = boolean(value) == Some(true),
+            "fullgraph" | "nopython" => options.full_graph = boolean(value) == Some(true),
             "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
                 static_arguments.add(value)
             }

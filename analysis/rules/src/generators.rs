@@ -1,15 +1,19 @@
 //! Random number generators as objects: `np.random.default_rng(0)`, `random.Random(0)`.
 
-use ruff_python_ast as ast;
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
+use ag_flow::Def;
 use ag_index::facts::Alternative;
+use ag_syntax::qname::QName;
 
 /// Methods of random number generators that draw no number.
 const NOT_DRAWING: [&str; 5] = ["spawn", "seed", "getstate", "setstate", "bit_generator"];
 
 /// Whether a call draws from a generator of NumPy or Python: `self.rng.normal()`, where `self.rng` is a
-/// `numpy.random.Generator`.
+/// `numpy.random.Generator`. A generator that the function itself creates from a seed gives the same numbers in each
+/// call, so that a constant of the graph changes nothing: `np.random.RandomState(0).normal()`.
 pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let Some(method) = call.func.as_attribute_expr() else { return false };
     let fact = ctx.fact(&method.value);
@@ -22,8 +26,52 @@ pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) 
         },
         _ => false,
     };
-    !fact.unknown
+    let drawing = !fact.unknown
         && !fact.alternatives.is_empty()
         && fact.alternatives.iter().all(is_generator)
-        && !NOT_DRAWING.contains(&method.attr.as_str())
+        && !NOT_DRAWING.contains(&method.attr.as_str());
+    drawing && !is_seeded(ctx, &method.value)
+}
+
+/// Whether a generator is created in this function from a seed: `np.random.default_rng(0)`, or a variable that is
+/// bound to such a generator.
+fn is_seeded(ctx: &FunctionContext, generator: &Expr) -> bool {
+    match generator {
+        Expr::Call(call) => {
+            let is_generator =
+                ctx.resolve(&call.func).is_some_and(|name| GENERATORS.contains(&name.as_str()));
+            is_generator && seed_of(call).is_some()
+        }
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let is_seeded_definition = |definition: &Def| {
+                let value = definition.value.and_then(|range| ctx.expression_at(range));
+                value.is_some_and(|value| value.is_call_expr() && is_seeded(ctx, value))
+            };
+            !definitions.is_empty() && definitions.iter().all(|definition| is_seeded_definition(definition))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a function seeds the global generator from which a call draws: `np.random.seed(0)` before
+/// `np.random.normal()`. Then each call draws the same numbers.
+pub(super) fn seeds_global_generator(ctx: &FunctionContext, drawing: &ast::ExprCall) -> bool {
+    let Some(name) = ctx.resolve(&drawing.func) else { return false };
+    let Some((module, _)) = name.rsplit_once('.') else { return false };
+    let seed = format!("{module}.seed");
+    ctx.expressions().into_iter().filter_map(Expr::as_call_expr).any(|call| {
+        call.range().end() <= drawing.range().start()
+            && ctx.resolve(&call.func).is_some_and(|name| name == seed)
+            && seed_of(call).is_some()
+    })
+}
+
+/// The classes and functions that create a generator.
+const GENERATORS: [&str; 3] = ["numpy.random.RandomState", "numpy.random.default_rng", "random.Random"];
+
+/// The seed that a call passes; without a seed or with `None`, the system provides one.
+fn seed_of(call: &ast::ExprCall) -> Option<&Expr> {
+    let keyword = call.arguments.keywords.first().map(|keyword| &keyword.value);
+    call.arguments.args.first().or(keyword).filter(|seed| !seed.is_none_literal_expr())
 }

@@ -77,7 +77,8 @@ const TENSOR_ATTRIBUTES: [&str; 33] = [
 const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"];
 
 /// Whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not use as a
-/// Tensor: `if decay > 0:` in a function that may just as well be called with a number.
+/// Tensor: `if decay > 0:` in a function that may just as well be called with a number. So may a layer, except for the
+/// first argument: `def call(self, x, width)`.
 pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     // `jax.jit` traces numbers, TorchScript requires annotations for them, and libraries call the other roots
     // with Tensors.
@@ -92,17 +93,15 @@ pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &
                 | RootKind::Configured
         )
     );
-    let assumed = |parameter: &&Parameter| {
+    let assumed = |parameter: &Parameter| {
         parameter.source == Source::Assumption
             && parameter.why.iter().any(|step| diagnostic.why.contains(step))
     };
-    let unconfirmed = takes_numbers
-        && ctx
-            .stage
-            .parameters
-            .iter()
-            .filter(assumed)
-            .any(|parameter| !is_used_as_tensor(ctx, &parameter.name));
+    let unconfirmed = ctx.stage.parameters.iter().enumerate().any(|(position, parameter)| {
+        (takes_numbers || may_be_option(ctx, position))
+            && assumed(parameter)
+            && !is_used_as_tensor(ctx, &parameter.name)
+    });
     unconfirmed || depends_on_flag(ctx, diagnostic) || depends_on_annotated_flag(ctx, diagnostic)
 }
 
@@ -119,12 +118,23 @@ fn depends_on_annotated_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> 
         parameter.source == Source::Annotation
             && parameter.why.iter().any(|step| diagnostic.why.contains(step))
     });
-    let is_later = |position: usize| position >= 2 && ctx.stage.root == Some(RootKind::KerasMethod);
     annotated.any(|(position, parameter)| {
-        (is_later(position) || has_bool_default(ctx, &parameter.name))
+        (is_later(ctx, position) || has_bool_default(ctx, &parameter.name))
             && !is_used_as_tensor(ctx, &parameter.name)
             && !is_compared(ctx, &parameter.name)
     })
+}
+
+/// Whether a parameter may receive an option of a layer: the second or a later one of `call(self, x, width)`. Keras
+/// itself passes two Tensors to a loss, `call(self, y_true, y_pred)`, and to `update_state` of a metric.
+fn may_be_option(ctx: &FunctionContext, position: usize) -> bool {
+    let of_loss = ctx.stage.parameters.iter().any(|parameter| parameter.name == "y_true");
+    is_later(ctx, position) && ctx.def().name.as_str() == "call" && !of_loss
+}
+
+/// Whether a parameter is the second or a later one of a Keras method, after `self`.
+fn is_later(ctx: &FunctionContext, position: usize) -> bool {
+    position >= 2 && ctx.stage.root == Some(RootKind::KerasMethod)
 }
 
 fn has_bool_default(ctx: &FunctionContext, parameter: &Name) -> bool {

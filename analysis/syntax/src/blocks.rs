@@ -1,6 +1,6 @@
 //! Blocks: the statement lists of a compound statement.
 
-use ruff_python_ast::{self as ast, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 /// Returns the blocks of a compound statement, in source order. Empty for a nested `def` or `class`.
@@ -40,6 +40,60 @@ pub fn following(mut block: &[Stmt], range: TextRange) -> &[Stmt] {
         block = inner;
     }
     &[]
+}
+
+/// Whether the end of a block may be reached: not after `return`, `raise`, `assert False`, `while True:` without a
+/// `break` or an expression statement that `ends` the function, and not if all branches of the last `if` leave the
+/// block.
+pub fn may_complete(block: &[Stmt], ends: &dyn Fn(&Expr) -> bool) -> bool {
+    !block.iter().any(|statement| leaves(statement, ends))
+}
+
+fn leaves(statement: &Stmt, ends: &dyn Fn(&Expr) -> bool) -> bool {
+    let leaves_block = |block: &[Stmt]| !may_complete(block, ends);
+    match statement {
+        Stmt::Return(_) | Stmt::Raise(_) | Stmt::Break(_) | Stmt::Continue(_) => true,
+        Stmt::Expr(node) => ends(&node.value),
+        Stmt::Assert(node) => is_false(&node.test),
+        Stmt::With(node) => leaves_block(&node.body),
+        Stmt::If(node) => {
+            let is_complete = node.elif_else_clauses.last().is_some_and(|last| last.test.is_none());
+            is_complete && of(statement).into_iter().all(leaves_block)
+        }
+        Stmt::While(node) => is_true(&node.test) && !breaks(&node.body),
+        Stmt::Try(node) => {
+            let mut handlers =
+                node.handlers.iter().map(|ast::ExceptHandler::ExceptHandler(handler)| &handler.body);
+            let tried = leaves_block(&node.body) || leaves_block(&node.orelse);
+            leaves_block(&node.finalbody) || tried && handlers.all(|body| leaves_block(body))
+        }
+        _ => false,
+    }
+}
+
+fn is_true(test: &Expr) -> bool {
+    match test {
+        Expr::BooleanLiteral(literal) => literal.value,
+        Expr::NumberLiteral(literal) => literal.value.as_int().and_then(ast::Int::as_u8) == Some(1),
+        _ => false,
+    }
+}
+
+fn is_false(test: &Expr) -> bool {
+    match test {
+        Expr::BooleanLiteral(literal) => !literal.value,
+        Expr::NumberLiteral(literal) => literal.value.as_int().and_then(ast::Int::as_u8) == Some(0),
+        _ => false,
+    }
+}
+
+/// Whether the body of a loop may leave the loop with `break`.
+fn breaks(body: &[Stmt]) -> bool {
+    body.iter().any(|statement| match statement {
+        Stmt::Break(_) => true,
+        Stmt::While(ast::StmtWhile { orelse, .. }) | Stmt::For(ast::StmtFor { orelse, .. }) => breaks(orelse),
+        _ => of(statement).into_iter().any(breaks),
+    })
 }
 
 /// Returns all statements of a block in pre-order. Bodies of nested functions and classes are excluded.

@@ -223,7 +223,7 @@ fn is_environment(expression: &Expr) -> bool {
 
 /// Returns the canonical name for a dotted name: `tensorflow.compat.v2.print` -> `tensorflow.print`.
 pub fn canonical(dotted: &str) -> Name {
-    const ALIASES: [(&str, &str); 11] = [
+    const ALIASES: [(&str, &str); 10] = [
         ("tensorflow.compat.v2", "tensorflow"),
         ("tensorflow.compat.v1", "tensorflow"),
         ("tensorflow.v2", "tensorflow"),
@@ -234,7 +234,6 @@ pub fn canonical(dotted: &str) -> Name {
         ("jax._src.api", "jax"),
         ("jax.numpy.lax", "jax.lax"),
         ("tensorflow.autograph.experimental", "tensorflow.autograph"),
-        ("torch._dynamo.optimize", "torch.compile"),
     ];
     if !may_have_alias(dotted) {
         return Name::new(dotted);
@@ -268,11 +267,10 @@ fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String
 
 /// Whether a name may have an alias as a prefix. This cheap test rejects nearly all names.
 fn may_have_alias(dotted: &str) -> bool {
-    const PARTS: [(&str, &[&str]); 4] = [
+    const PARTS: [(&str, &[&str]); 3] = [
         ("tensorflow.", &["compat", "v2", "python", "keras", "autograph"]),
         ("keras.", &["api", "src"]),
         ("jax.", &["_src", "numpy"]),
-        ("torch.", &["_dynamo"]),
     ];
     PARTS.iter().any(|(package, next)| {
         dotted.strip_prefix(package).is_some_and(|rest| next.iter().any(|part| rest.starts_with(part)))

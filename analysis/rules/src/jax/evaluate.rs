@@ -14,6 +14,7 @@ use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
 use super::changes::Changes;
 use super::may_use_64_bits;
 use crate::program::{Bound, Program, ScopeId};
+use ag_syntax::blocks;
 use ag_syntax::expressions::natural;
 
 /// The maximum number of names and calls that are followed.
@@ -310,7 +311,9 @@ impl<'a> Frame<'_, '_, 'a> {
                     {
                         bind(&method.value, &Value::Unknown, &mut environment);
                     }
-                    if matches!(&**value, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_)) {
+                    if matches!(&**value, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_))
+                        || self.never_returns(value)
+                    {
                         return Value::Unknown;
                     }
                 }
@@ -329,7 +332,22 @@ impl<'a> Frame<'_, '_, 'a> {
                 }
             }
         }
-        Value::None
+        match blocks::may_complete(body, &|expression| self.never_returns(expression)) {
+            true => Value::None,
+            // `def body(carry, x): raise NotImplementedError` returns nothing, not even `None`.
+            false => Value::Unknown,
+        }
+    }
+
+    /// Whether an expression ends the program, or calls a function that always raises: `sys.exit(1)`, `fail(x)`.
+    fn never_returns(&self, expression: &Expr) -> bool {
+        let Some(call) = expression.as_call_expr() else { return false };
+        if self.evaluator.ctx.resolve(&call.func).is_some_and(|name| ENDS.contains(&name.as_str())) {
+            return true;
+        }
+        let Expr::Name(callee) = &*call.func else { return false };
+        let called = self.evaluator.program.lookup(self.scope, &callee.id, call.start());
+        matches!(called, Some((Bound::Function(def), _)) if raises(def))
     }
 
     pub(super) fn value(&self, expression: &'a Expr, environment: &Environment<'a>) -> Value {
@@ -562,6 +580,15 @@ fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) 
         Expr::Attribute(attribute) => bind(&attribute.value, &Value::Unknown, environment),
         _ => {}
     }
+}
+
+/// Functions that never return.
+const ENDS: [&str; 5] = ["sys.exit", "os._exit", "os.abort", "pytest.fail", "pytest.skip"];
+
+/// Whether a function always raises.
+fn raises(def: &ast::StmtFunctionDef) -> bool {
+    let returns = blocks::statements(&def.body).into_iter().any(Stmt::is_return_stmt);
+    !returns && !blocks::may_complete(&def.body, &|_| false)
 }
 
 /// Whether a method has no body of its own, so that derived classes replace it: `pass`, `...`, `raise

@@ -7,7 +7,7 @@ use super::super::declare::declare_rule;
 use super::super::tracing;
 use super::{outlives, snippet};
 use crate::callers;
-use crate::generators::draws_from_generator;
+use crate::generators::{draws_from_generator, seeds_global_generator};
 use ag_index::dialect::RootKind;
 
 declare_rule! {
@@ -179,7 +179,7 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
     }
     let (module, function) = name.rsplit_once('.')?;
     let draws = matches!(module, "random" | "numpy.random") && DRAWS.contains(&function);
-    draws.then(|| drawn(&name, at_each_call))
+    (draws && !seeds_global_generator(ctx, call)).then(|| drawn(&name, at_each_call))
 }
 
 /// The message and help for a call that draws a random number.

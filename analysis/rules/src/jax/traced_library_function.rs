@@ -8,6 +8,8 @@ use super::super::declare::declare_rule;
 use super::is_of_interest;
 use super::static_parameters::COUNTING;
 use crate::program::Bound;
+use ag_index::callbacks::argument;
+use ag_syntax::expressions::{integer, sequence};
 
 declare_rule! {
     /// ## What it does
@@ -93,6 +95,28 @@ fn needs_values(
         || positional > *position
         || *name == "jax.numpy.where" && positional > 1
         || arguments.args.iter().any(Expr::is_starred_expr)
-        || arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
+        || arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+        || !is_mapped(ctx, transformation, needed_position(name));
     (!is_known).then(|| (function.to_string(), *keyword))
+}
+
+/// The position of the argument whose values a function needs.
+fn needed_position(function: &str) -> usize {
+    usize::from(function == "jax.numpy.repeat" || function.starts_with("jax.ops."))
+}
+
+/// Whether a transformation certainly replaces an argument by a tracer: `jax.vmap` passes the arguments with the axis
+/// `None` unchanged.
+///
+/// ```python
+/// jax.vmap(jax.ops.segment_sum, in_axes=(0, None))(xs, segments)     # `segments` keeps its values
+/// ```
+fn is_mapped(ctx: &FileContext, transformation: &ast::ExprCall, position: usize) -> bool {
+    let is_vmap = ctx.resolve(&transformation.func).is_some_and(|name| name == "jax.vmap");
+    let Some(axes) = argument(transformation, 1, "in_axes").filter(|_| is_vmap) else { return true };
+    let axis = match sequence(axes) {
+        Some(axes) => axes.get(position),
+        None => Some(axes),
+    };
+    axis.is_some_and(|axis| integer(axis).is_some())
 }

@@ -241,6 +241,7 @@ impl<'a> Class<'_, 'a> {
             || shapes.iter().any(|shape| shape.default.is_some())
             || !is_plain(build)
             || !is_plain(call)
+            || self.is_built_explicitly(shapes.len())
         {
             return;
         }
@@ -257,6 +258,24 @@ impl<'a> Class<'_, 'a> {
                 return;
             }
         }
+    }
+
+    /// Whether the file builds layers with as many shapes itself. Then Keras has no shapes to match, because the layer
+    /// is built when it is called:
+    ///
+    /// ```python
+    /// def build(self, x_shape, context_shape):
+    ///     self.block.build(x_shape, context_shape)
+    /// ```
+    fn is_built_explicitly(&self, shapes: usize) -> bool {
+        self.ctx.program().calls.iter().any(|site| {
+            let Expr::Attribute(method) = &*site.node.func else { return false };
+            let is_super = method
+                .value
+                .as_call_expr()
+                .is_some_and(|call| call.func.as_name_expr().is_some_and(|name| name.id.as_str() == "super"));
+            method.attr.as_str() == "build" && !is_super && site.node.arguments.len() == shapes
+        })
     }
 
     /// The attributes that `__init__` binds exactly once, to a layer of the library.

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
-use crate::generators::draws_from_generator;
+use crate::generators::{draws_from_generator, seeds_global_generator};
 use crate::guards::is_guarded;
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::Binding;
@@ -144,7 +144,7 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
 fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     let callee = ctx.resolve(&call.func);
     let draws = match &callee {
-        Some(callee) => is_random(callee),
+        Some(callee) => is_random(callee) && !seeds_global_generator(ctx, call),
         None => draws_from_generator(ctx, call),
     };
     let help = if draws {

@@ -176,8 +176,11 @@ fn orders(op: CmpOp) -> bool {
 
 /// The arguments of a function of the project whose parameters do not allow `None`.
 fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, bool)> {
-    let Some(callee) = ctx.callee(call).filter(|_| call.func.is_name_expr()) else { return Vec::new() };
-    let parameters = callee.def().parameters.iter_non_variadic_params();
+    // A name may be bound to a module: `for block in self.blocks: x = block(x, mask)` calls its `forward`.
+    let Some((callee, bound)) = ctx.callee_and_receiver(call).filter(|_| call.func.is_name_expr()) else {
+        return Vec::new();
+    };
+    let parameters = callee.def().parameters.iter_non_variadic_params().skip(bound.into());
     let declared = parameters.zip(&call.arguments.args).filter(|(parameter, argument)| {
         !argument.is_starred_expr()
             && parameter

@@ -35,6 +35,9 @@ impl Fixpoint {
         let index = self.index(db, callee);
         let Some(signature) = index.signature(callee.code) else { return };
         let skip = skipped(index, callee, target);
+        if !accepts(signature, skip, call) {
+            return;
+        }
         let possible = self.is_only_possible(scope);
         let mut given: IndexVec<ParameterIndex, bool> = signature.parameters.iter().map(|_| false).collect();
         for (slot, function) in &call.functions {
@@ -312,6 +315,16 @@ pub(super) fn parameter_at(
             named.or_else(|| of_kind(ParameterKind::VarKeywords))
         }
     }
+}
+
+/// Whether a function has parameters for all arguments of a call. An attribute that several classes assign may have
+/// several types, of which only some take these arguments:
+///
+/// ```python
+/// q, k = self.rotary(q, k)             # not the `call(self, tensors)` of the layer in a base class
+/// ```
+fn accepts(signature: &Signature, skip: usize, call: &CallSite) -> bool {
+    call.arguments.iter().all(|(slot, _)| parameter_at(signature, skip, slot).is_some())
 }
 
 /// Precedence: call sites > literal default > assumption.
