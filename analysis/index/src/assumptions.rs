@@ -68,6 +68,8 @@ pub struct RootOptions {
     pub features: Vec<Name>,
     /// `fullgraph=True`: a graph break is an error.
     pub full_graph: bool,
+    /// `randomness="different"`: a mapped function may generate random numbers.
+    pub randomness: bool,
     /// Every argument that is not static becomes a tracer, also a Python number: `jax.jit`.
     pub all_arguments: bool,
 }

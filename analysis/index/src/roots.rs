@@ -307,6 +307,11 @@ fn site(
             "input_signature" => options.input_signature = !value.is_none_literal_expr(),
             "experimental_autograph_options" => options.features = attribute_names(value),
             "fullgraph" | "nopython" => options.full_graph = boolean(value) == Some(true),
+            "randomness" => {
+                let is_error =
+                    value.as_string_literal_expr().is_some_and(|mode| mode.value.to_str() == "error");
+                options.randomness = !is_error;
+            }
             "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
                 static_arguments.add(value)
             }
@@ -320,6 +325,9 @@ fn site(
     if makers::traces_some_arguments(maker.name) {
         static_arguments.more = Some(MoreStatic::Other);
     }
+    // `torch.vmap(f, in_dims, out_dims, randomness)`
+    options.randomness |= maker.kind == RootKind::TorchVmap
+        && arguments.last().is_some_and(|arguments| arguments.args.len() > 3);
     if matches!(maker.kind, RootKind::JaxVmap | RootKind::TorchVmap)
         && let Some(in_axes) = arguments.last().and_then(|arguments| arguments.args.get(1))
     {

@@ -178,6 +178,45 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// The value that the constructor assigns to `self.name`, read in a method of the same class, and the scope of the
+    /// constructor. No other code assigns to an attribute with this name.
+    pub(crate) fn attribute_value(
+        &self,
+        scope: ScopeId,
+        attribute: &ast::ExprAttribute,
+    ) -> Option<(&'a Expr, ScopeId)> {
+        let class = self.class_of_receiver(scope, attribute)?;
+        let mut stores = self.stores.iter().filter(|store| store.node.attr.id == attribute.attr.id);
+        let store = stores.next().filter(|_| stores.next().is_none())?;
+        if self.class_of_receiver(store.scope, store.node)? != class {
+            return None;
+        }
+        let constructor = self.functions.iter().find(|(def, _)| def.range() == self.range(store.scope))?;
+        let assigns = |statement: &'a Stmt| match statement {
+            Stmt::Assign(assign) => match assign.targets.as_slice() {
+                [Expr::Attribute(target)] if target.range() == store.node.range() => Some(&*assign.value),
+                _ => None,
+            },
+            _ => None,
+        };
+        let body = &constructor.0.body;
+        let value = body.iter().filter(|_| constructor.0.name.as_str() == "__init__").find_map(assigns)?;
+        Some((value, store.scope))
+    }
+
+    /// The class in whose method `self.name` is read or assigned.
+    fn class_of_receiver(&self, scope: ScopeId, attribute: &ast::ExprAttribute) -> Option<ScopeId> {
+        let receiver = attribute.value.as_name_expr()?;
+        let owner = self.owner(scope, &receiver.id)?;
+        let (method, around) = self.functions.iter().find(|(def, _)| def.range() == self.range(owner))?;
+        let first = method.parameters.posonlyargs.iter().chain(&method.parameters.args).next()?;
+        let is_receiver = self.scopes[around.0].is_class
+            && first.parameter.name.as_str() == receiver.id.as_str()
+            && self.bindings(owner, &receiver.id).len() == 1
+            && method.decorator_list.iter().all(|it| !is_static(&it.expression));
+        is_receiver.then_some(*around)
+    }
+
     /// The value of an expression. A name is replaced by the value that it is bound to.
     pub(crate) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
         let (mut value, mut scope) = (expression, scope);

@@ -496,7 +496,11 @@ impl Fixpoint {
             unconverted,
             cause,
             static_parameters: StaticParameters::default(),
-            options: RootOptions { full_graph: caller.options.full_graph, ..RootOptions::default() },
+            options: RootOptions {
+                full_graph: caller.options.full_graph,
+                randomness: caller.options.randomness,
+                ..RootOptions::default()
+            },
         })
     }
 

@@ -15,6 +15,16 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, NodeIndex, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
+/// The function that annotated source calls with the operands of operators.
+pub const OPERAND: &str = "ag_operand_";
+
+/// The operand in `ag_operand_(x)`, which annotated source contains in place of `x`. The call has no id.
+fn wrapped_operand(expression: &Expr) -> Option<&Expr> {
+    let call = expression.as_call_expr()?;
+    let function = call.func.as_name_expr().filter(|name| name.id == OPERAND);
+    call.arguments.args.first().filter(|_| function.is_some())
+}
+
 /// The pre-order index of an expression within its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExprId(pub u32);
@@ -144,8 +154,13 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
     }
 
     fn visit_expr(&mut self, expression: &'a Expr) {
-        self.expressions.push(expression);
-        source_order::walk_expr(self, expression);
+        match wrapped_operand(expression) {
+            Some(operand) => self.visit_expr(operand),
+            None => {
+                self.expressions.push(expression);
+                source_order::walk_expr(self, expression);
+            }
+        }
     }
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}

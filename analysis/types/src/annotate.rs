@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Annotations (and `__call__` methods of modules) are inserted, builtins in converted functions are replaced by
-//! AutoGraph's overloads, and imports are inserted at the start. So all functions that keep their body have the same
+//! AutoGraph's overloads, operands are wrapped ([`crate::operands`]), and imports are inserted at the start. So all functions that keep their body have the same
 //! expressions in the same order in both trees ([`ag_syntax::expressions`]). Code on which the queried functions do
 //! not depend may be omitted: bodies of self-contained functions ([`ag_index::self_contained`]), and everything
 //! outside the dependency slice ([`crate::dependency_slice`]).
@@ -15,16 +15,20 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ruff_index::IndexSlice;
+use ruff_python_ast::PySourceType;
 use ruff_python_ast::name::Name;
+use ruff_python_parser::ParseOptions;
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::dependency_slice::DependencySlice;
+use crate::operands;
 use ag_index::assumed::AssumedType;
 use ag_index::definitions::ClassEntry;
 use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
 use ag_index::index::{FileIndex, ParameterSyntax};
 use ag_index::oracle::Assumption;
 use ag_index::type_expression::TypeExpression;
+use ag_syntax::expressions::OPERAND;
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
 pub(crate) enum Queried<'a> {
@@ -58,7 +62,8 @@ pub(crate) fn annotated_source(
     queried: &Queried,
     methods: &[FunctionIndex],
 ) -> String {
-    let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
+    let mut writer =
+        Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new(), operands: Vec::new() };
     let bodies = index.omittable_bodies(&|function| match queried {
         Queried::Functions(queried) => {
             !index.is_self_contained(function)
@@ -118,6 +123,7 @@ pub(crate) fn annotated_source(
             writer.edits.push((range.start(), range.len(), format!("ag_{name}_")));
         }
     }
+    writer.operands(text, index, assumptions);
     writer.finish(text)
 }
 
@@ -134,6 +140,8 @@ struct Writer<'a> {
     imports: Vec<String>,
     /// The annotations of the names that replace parameters of lambdas.
     values: Vec<String>,
+    /// The starts and ends of wrapped operands, which come before other edits at the same offset.
+    operands: Vec<(TextSize, TextSize, String)>,
 }
 
 impl Writer<'_> {
@@ -248,6 +256,25 @@ impl Writer<'_> {
         }
     }
 
+    /// Wraps the operands in functions with assumptions, except in code that is omitted.
+    fn operands(&mut self, text: &str, index: &FileIndex, assumptions: &BTreeMap<Code, Assumption>) {
+        let is_staged = |function| assumptions.contains_key(&Code::Function(function));
+        let parsed = ruff_python_parser::parse_unchecked(text, ParseOptions::from(PySourceType::Python));
+        let Some(module) = parsed.try_into_module() else { return };
+        let omitted: Vec<TextRange> = self
+            .edits
+            .iter()
+            .filter(|(_, _, text)| text == "pass")
+            .map(|(start, length, _)| TextRange::at(*start, *length))
+            .collect();
+        for operand in operands::of_functions(module.suite(), index, &is_staged) {
+            if !omitted.iter().any(|range| range.contains_range(operand)) {
+                self.operands.push((operand.start(), TextSize::default(), format!("{OPERAND}(")));
+                self.operands.push((operand.end(), TextSize::default(), ")".to_owned()));
+            }
+        }
+    }
+
     fn annotation(&mut self, assumed: &AssumedType) -> Option<String> {
         let mut annotation = String::new();
         for alternative in assumed.alternatives() {
@@ -293,6 +320,8 @@ impl Writer<'_> {
 
     /// Applies the edits. Imports come first, where incomplete code cannot absorb them.
     fn finish(mut self, text: &str) -> String {
+        let others = std::mem::replace(&mut self.edits, std::mem::take(&mut self.operands));
+        self.edits.extend(others);
         self.edits.sort_by_key(|(offset, ..)| *offset);
         let mut annotated = String::with_capacity(text.len() + 32 * (self.edits.len() + self.imports.len()));
         let code = text.strip_prefix('\u{feff}').unwrap_or(text);

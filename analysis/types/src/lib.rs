@@ -19,6 +19,7 @@ pub mod environment;
 mod imports;
 mod inference;
 mod notebooks;
+mod operands;
 mod oracle;
 pub mod stubs;
 

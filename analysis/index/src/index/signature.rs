@@ -189,6 +189,12 @@ impl Annotation {
 }
 
 fn is_vague(annotation: &Expr) -> bool {
+    // `nn.Module` is the base class of the modules that calls pass.
+    let is_base = matches!(annotation, Expr::Attribute(attribute)
+        if attribute.attr.as_str() == "Module" && last_name(&attribute.value).is_some_and(|name| name == "nn"));
+    if is_base {
+        return true;
+    }
     const OPEN: &[&str] = &[
         "Any",
         "object",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
@@ -9,6 +10,9 @@ use super::values::Value;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
+use crate::loops::shapes;
+use crate::names::Names;
+use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
 use ag_index::facts::DType;
 use ag_syntax::qname::QName;
@@ -21,7 +25,8 @@ declare_rule! {
     /// - a Python bool or number as the predicate or index instead of a Tensor, or a Tensor of the wrong dtype
     /// - a Tensor where a function is expected, because the function was called instead of passed
     /// - branches whose results have different dtypes or structures
-    /// - a loop body whose result has a different dtype from the loop variable, or another number of values
+    /// - a loop body whose result has a different dtype or a larger shape than the loop variable, or another number of
+    ///   values
     /// - missing branches of `tf.switch_case`
     ///
     /// ## Why is this bad?
@@ -71,10 +76,14 @@ fn check(ctx: &FunctionContext) {
             "tensorflow.while_loop" => while_loop(ctx, call),
             _ => None,
         };
-        if let Some(message) = fault
+        let growth =
+            if name == "tensorflow.while_loop" && fault.is_none() { growth(ctx, call) } else { None };
+        let severity = growth.as_ref().map_or(Severity::Error, |(_, severity)| *severity);
+        if let Some(message) = fault.or(growth.map(|(message, _)| message))
             && !is_guarded(ctx, call.range())
         {
             ctx.report(&CONTROL_FLOW_ARGUMENTS, call.range(), message)
+                .severity(severity)
                 .help("pass a Tensor as the predicate or index, and functions such as `lambda: x` as the branches")
                 .emit();
         }
@@ -272,6 +281,64 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
             )
         })
     })
+}
+
+/// A variable of `tf.while_loop` that is larger after an iteration, without `shape_invariants`. It is a warning if the
+/// shape before the loop is unknown here: it may grow if TensorFlow does not know it either.
+fn growth(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, Severity)> {
+    let (body, variables) = (argument(call, 1, "body")?, argument(call, 2, "loop_vars")?);
+    if argument(call, 3, "shape_invariants").is_some_and(|invariants| !invariants.is_none_literal_expr()) {
+        return None;
+    }
+    let results = match body {
+        Expr::Lambda(lambda) => &*lambda.body,
+        _ => only_return(local_def(ctx, body)?)?,
+    };
+    let (variables, results) =
+        (expressions::sequence(written_out(ctx, variables))?, expressions::sequence(results)?);
+    variables.iter().zip(results).enumerate().find_map(|(position, (variable, result))| {
+        let name = parameter(ctx, body, position)?;
+        shapes::growth(ctx, &QName::from(name), result_of(ctx, body, result)?)?;
+        match shapes::of(ctx, written_out(ctx, variable), None) {
+            Some(shape) => {
+                let shape = shapes::display(&shape);
+                let message =
+                    format!("`{name}` enters the loop with shape {shape}, but is larger after an iteration");
+                Some((message, Severity::Error))
+            }
+            None => {
+                let message =
+                    format!("`{name}` has a larger shape after an iteration of this loop than before it");
+                (!ctx.stage.options.input_signature).then_some((message, Severity::Warning))
+            }
+        }
+    })
+}
+
+/// The name of a positional parameter of a lambda, or of a function defined inside this one.
+fn parameter<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, position: usize) -> Option<&'a Name> {
+    let parameters = match function {
+        Expr::Lambda(lambda) => lambda.parameters.as_deref()?,
+        _ => &local_def(ctx, function)?.parameters,
+    };
+    let mut positional = parameters.posonlyargs.iter().chain(&parameters.args);
+    positional.nth(position).map(|parameter| &parameter.parameter.name.id)
+}
+
+/// What a function returns: the expression in its `return`, or the value of the name there, if the body assigns to
+/// the name exactly once, outside all compound statements.
+fn result_of<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, returned: &'a Expr) -> Option<&'a Expr> {
+    let Expr::Name(name) = returned else { return Some(returned) };
+    let def = local_def(ctx, function)?;
+    let binds = |statement: &&Stmt| Names::of_statement(statement).bound.contains(name.id.as_str());
+    let mut bindings = def.body.iter().filter(binds);
+    match (bindings.next()?, bindings.next()) {
+        (Stmt::Assign(assign), None) => match assign.targets.as_slice() {
+            [Expr::Name(_)] => Some(&*assign.value),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The value of a local name that is bound once, or the expression itself.

@@ -71,6 +71,17 @@ pub(super) struct Leaf {
     /// The dtype, and whether it is weak, like the dtype of a Python number.
     pub dtype: Option<(DType, bool)>,
     pub shape: Option<Vec<u64>>,
+    /// Its size compared with that of a carry, inside the body of a loop.
+    pub extent: Option<Extent>,
+}
+
+/// The size of an array compared with that of an array in the carry of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The array of the carry itself, by its position among the arrays of the carry.
+    Same(u32),
+    /// An array that contains the array of the carry, and other arrays.
+    Larger(u32),
 }
 
 /// An instance of a class whose fields JAX sees: a NamedTuple, or a registered dataclass.
@@ -109,7 +120,7 @@ pub(super) enum Value {
 
 impl Value {
     pub(super) fn array(dtype: Option<DType>, weak: bool, shape: Option<Vec<u64>>) -> Self {
-        Self::Leaf(Leaf { dtype: dtype.map(|dtype| (dtype, weak)), shape })
+        Self::Leaf(Leaf { dtype: dtype.map(|dtype| (dtype, weak)), shape, ..Leaf::default() })
     }
 
     /// A Python number.
@@ -135,6 +146,38 @@ impl Value {
         }
     }
 
+    /// The carry, whose arrays get a number, starting after `next`.
+    pub(super) fn numbered(&self, next: &mut u32) -> Self {
+        match self {
+            Self::Leaf(leaf) => {
+                *next += 1;
+                let extent = Some(Extent::Same(*next));
+                Self::Leaf(Leaf { extent, ..leaf.clone() })
+            }
+            // The type of the carry is unknown, but its next value shows whether it is an array.
+            Self::Unknown => {
+                *next += 1;
+                Self::Leaf(Leaf { extent: Some(Extent::Same(*next)), ..Leaf::default() })
+            }
+            Self::Tuple(elements) => Self::Tuple(elements.iter().map(|it| it.numbered(next)).collect()),
+            Self::List(elements) => Self::List(elements.iter().map(|it| it.numbered(next)).collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether an array of a numbered carry is larger in the next carry.
+    pub(super) fn grows(&self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::Leaf(own), Self::Leaf(next)) => {
+                matches!((own.extent, next.extent), (Some(Extent::Same(own)), Some(Extent::Larger(other))) if own == other)
+            }
+            (Self::Tuple(own), Self::Tuple(next)) | (Self::List(own), Self::List(next)) => {
+                own.len() == next.len() && own.iter().zip(next).any(|(own, next)| own.grows(next))
+            }
+            _ => false,
+        }
+    }
+
     /// The value in one iteration of a loop over this value: a row of each array.
     pub(super) fn slice(self) -> Self {
         match self {
@@ -142,6 +185,7 @@ impl Value {
             Self::Leaf(leaf) => Self::Leaf(Leaf {
                 dtype: leaf.dtype.map(|(dtype, _)| (dtype, false)),
                 shape: leaf.shape.and_then(|shape| Some(shape.split_first()?.1.to_vec())),
+                ..Leaf::default()
             }),
             Self::Tuple(elements) => Self::Tuple(elements.into_iter().map(Self::slice).collect()),
             Self::List(elements) => Self::List(elements.into_iter().map(Self::slice).collect()),
@@ -278,7 +322,7 @@ impl Value {
                 } else {
                     own.dtype
                 };
-                Self::Leaf(Leaf { dtype, shape: own.shape.clone() })
+                Self::Leaf(Leaf { dtype, shape: own.shape.clone(), ..Leaf::default() })
             }
             (Self::Tuple(own), Self::Tuple(others)) if own.len() == others.len() => {
                 Self::Tuple(own.iter().zip(others).map(|(own, other)| own.promoted(other)).collect())
@@ -298,7 +342,7 @@ impl Value {
                 others.field(name).map_or_else(|| value.clone(), |other| value.promoted(other))
             }),
             (Self::Leaf(own), Self::Unknown) if own.dtype.is_some_and(|(_, weak)| weak) => {
-                Self::Leaf(Leaf { dtype: None, shape: own.shape.clone() })
+                Self::Leaf(Leaf { dtype: None, shape: own.shape.clone(), ..Leaf::default() })
             }
             _ => self.clone(),
         }
@@ -394,7 +438,7 @@ pub(super) fn stacked(elements: &[Value]) -> Leaf {
         return if nested { stacked(&inner) } else { Leaf::default() };
     };
     let Some(first) = leaves.first() else {
-        return Leaf { dtype: Some((DType::Float32, false)), shape: Some(vec![0]) };
+        return Leaf { dtype: Some((DType::Float32, false)), shape: Some(vec![0]), ..Leaf::default() };
     };
     let dtype =
         leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
@@ -402,7 +446,11 @@ pub(super) fn stacked(elements: &[Value]) -> Leaf {
         shape.insert(0, leaves.len() as u64);
         shape
     });
-    Leaf { dtype, shape: shape.filter(|_| leaves.iter().all(|leaf| leaf.shape == first.shape)) }
+    Leaf {
+        dtype,
+        shape: shape.filter(|_| leaves.iter().all(|leaf| leaf.shape == first.shape)),
+        ..Leaf::default()
+    }
 }
 
 pub(super) fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
@@ -444,5 +492,5 @@ pub(super) fn binary(left: &Value, op: Operator, right: &Value) -> Value {
         }),
     };
     let shape = broadcast(left.shape.as_deref(), right.shape.as_deref()).filter(|_| op != Operator::MatMult);
-    Value::Leaf(Leaf { dtype, shape })
+    Value::Leaf(Leaf { dtype, shape, ..Leaf::default() })
 }

@@ -128,7 +128,14 @@ impl<'a> Call<'_, '_, 'a> {
         body: &dyn Fn(Value) -> Value,
     ) -> Option<Fault<'a>> {
         let init = init.promoted(&body(init.clone()));
-        let (given, returned) = init.difference(&body(init.clone()))?;
+        let Some((given, returned)) = init.difference(&body(init.clone())) else {
+            let numbered = init.numbered(&mut 0);
+            return numbered.grows(&body(numbered.clone())).then(|| Fault {
+                message: format!("an array in the carry of `{caller}` is larger after each iteration"),
+                help: "write into an array of the final size: `x.at[i].set(y)`, or let a `scan` collect the new parts",
+                at,
+            });
+        };
         Some(Fault {
             message: format!("the carry of `{caller}` is {given}, but its body returns {returned}"),
             help: SAME_TYPE,
@@ -211,7 +218,7 @@ impl<'a> Call<'_, '_, 'a> {
         let (body, at) = self.function(2, "body_fun")?;
         let init = self.value(3, "init_val");
         let dtype = (!self.evaluator.wide).then_some((DType::Int32, false));
-        let index = || Value::Leaf(Leaf { dtype, shape: Some(Vec::new()) });
+        let index = || Value::Leaf(Leaf { dtype, shape: Some(Vec::new()), ..Leaf::default() });
         self.arity(body, at, 2, caller).or_else(|| {
             self.carry(&init, at, caller, &|carry| self.evaluator.call(body, vec![index(), carry], 0))
         })

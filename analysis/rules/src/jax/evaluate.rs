@@ -133,12 +133,35 @@ impl<'c, 'a> Evaluator<'c, 'a> {
                     _ => None,
                 }
             }
+            (Bound::Value(Expr::Call(call)), owner) => self.returned_function(owner, call),
             (Bound::Value(Expr::Attribute(attribute)), owner) => {
+                if let Some((value, constructor)) = self.program.attribute_value(owner, attribute) {
+                    return value.is_call_expr().then(|| self.function(constructor, value)).flatten();
+                }
                 let def = self.program.method(owner, attribute)?;
                 (self.is_plain(def) && !is_stub(def)).then_some(Function::Method(def))
             }
             _ => None,
         }
+    }
+
+    /// The function that `make(0.1)` returns, if the last statement of `make` is its only `return`, and names a
+    /// function that `make` defines.
+    fn returned_function(&self, scope: ScopeId, call: &'a ast::ExprCall) -> Option<Function<'a>> {
+        let (Bound::Function(maker), _) = self.program.value(scope, &call.func) else { return None };
+        if maker.is_async || !maker.decorator_list.is_empty() {
+            return None;
+        }
+        let (last, before) = maker.body.split_last()?;
+        let returned = last.as_return_stmt()?.value.as_deref()?;
+        let is_simple = |statement: &Stmt| {
+            matches!(statement, Stmt::FunctionDef(_) | Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::Expr(_))
+        };
+        let inner = self.program.scope_of(maker.range())?;
+        (before.iter().all(is_simple) && !returned.is_call_expr())
+            .then(|| self.function(inner, returned))
+            .flatten()
+            .filter(|function| maker.range().contains_range(function.range()))
     }
 
     /// Whether a call is `functools.partial(f, x)` without starred arguments.
@@ -418,7 +441,9 @@ impl<'a> Frame<'_, '_, 'a> {
                     {
                         Value::Leaf(leaf)
                     }
-                    (Value::Leaf(leaf), "T" | "mT") => Value::Leaf(Leaf { shape: None, ..leaf }),
+                    (Value::Leaf(leaf), "T" | "mT") => {
+                        Value::Leaf(Leaf { shape: None, extent: None, ..leaf })
+                    }
                     (Value::Leaf(_), "size" | "ndim") => Value::number(DType::Int32),
                     (Value::Record(record), name) => record.field(name).cloned().unwrap_or(Value::Unknown),
                     _ => match self.evaluator.ctx.resolve(expression).as_deref() {
@@ -477,13 +502,13 @@ impl<'a> Frame<'_, '_, 'a> {
             Value::Leaf(leaf) if let Expr::Slice(slice) = &*subscript.slice => {
                 let shape = leaf.shape.and_then(|shape| sliced(&shape, slice));
                 let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
-                Value::Leaf(Leaf { dtype: strong, shape })
+                Value::Leaf(Leaf { dtype: strong, shape, ..Leaf::default() })
             }
             Value::Leaf(leaf) => {
                 let shape = leaf.shape.filter(|shape| position.is_some() && !shape.is_empty());
                 let shape = shape.map(|shape| shape[1..].to_vec());
                 let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
-                Value::Leaf(Leaf { dtype: strong, shape })
+                Value::Leaf(Leaf { dtype: strong, shape, ..Leaf::default() })
             }
             _ => Value::Unknown,
         }

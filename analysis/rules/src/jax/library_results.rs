@@ -2,7 +2,7 @@
 
 use ruff_python_ast::{self as ast, Expr, Operator};
 
-use super::abstract_value::{DType, Leaf, Value, binary, broadcast, promote, reduction, stacked};
+use super::abstract_value::{DType, Extent, Leaf, Value, binary, broadcast, promote, reduction, stacked};
 use super::evaluate::{Environment, Frame};
 use super::kinds;
 use ag_index::callbacks::argument;
@@ -46,7 +46,7 @@ impl<'a> Frame<'_, '_, 'a> {
             }
             "copy" if whole => Value::Leaf(leaf),
             "reshape" | "ravel" | "flatten" | "squeeze" | "transpose" => {
-                Value::Leaf(Leaf { shape: None, ..leaf })
+                Value::Leaf(Leaf { shape: None, extent: None, ..leaf })
             }
             _ => Value::Unknown,
         }
@@ -118,7 +118,7 @@ impl<'a> Frame<'_, '_, 'a> {
             }
             ("jax.numpy", "pad") => library_call.pad(),
             ("jax.numpy", "append") => library_call.append(),
-            ("jax.numpy", "concatenate" | "hstack") => library_call.concatenate(),
+            ("jax.numpy", "concatenate" | "hstack" | "vstack") => library_call.concatenate(),
             ("jax.tree", "map") | ("jax.tree_util" | "jax", "tree_map")
                 if call.arguments.keywords.is_empty() =>
             {
@@ -135,7 +135,11 @@ impl<'a> Frame<'_, '_, 'a> {
             ("jax.random", "randint") => library_call.filled(1, 4, Some((DType::Int32, false))),
             ("jax.random", "normal" | "uniform") => match library_call.argument(1, "shape") {
                 Some(_) => library_call.filled(1, 2, FLOAT),
-                None => Value::Leaf(Leaf { dtype: library_call.dtype(2, FLOAT), shape: Some(Vec::new()) }),
+                None => Value::Leaf(Leaf {
+                    dtype: library_call.dtype(2, FLOAT),
+                    shape: Some(Vec::new()),
+                    ..Leaf::default()
+                }),
             },
             _ if kinds::makes_array(name) => Value::array(None, false, None),
             _ => Value::Unknown,
@@ -198,7 +202,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     /// `jnp.zeros(shape, dtype)`, from the positions of the arguments.
     fn filled(&self, shape: usize, dtype: usize, default: Option<(DType, bool)>) -> Value {
         let shape = self.argument(shape, "shape").and_then(|shape| self.frame.shape(shape, self.environment));
-        Value::Leaf(Leaf { dtype: self.dtype(dtype, default), shape })
+        Value::Leaf(Leaf { dtype: self.dtype(dtype, default), shape, ..Leaf::default() })
     }
 
     /// `jnp.full(shape, fill_value, dtype)`
@@ -210,7 +214,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     /// `jnp.zeros_like(x, dtype)`
     fn like(&self) -> Value {
         let Some(leaf) = self.first() else { return Value::Unknown };
-        Value::Leaf(Leaf { dtype: self.dtype(1, leaf.dtype), shape: leaf.shape })
+        Value::Leaf(Leaf { dtype: self.dtype(1, leaf.dtype), shape: leaf.shape, ..Leaf::default() })
     }
 
     /// `jnp.array(values, dtype)`
@@ -220,7 +224,11 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
             Some(Value::List(elements) | Value::Tuple(elements)) => stacked(&elements),
             _ => Leaf::default(),
         };
-        Value::Leaf(Leaf { dtype: self.dtype(1, self.taken(leaf.dtype)), shape: leaf.shape })
+        Value::Leaf(Leaf {
+            dtype: self.dtype(1, self.taken(leaf.dtype)),
+            shape: leaf.shape,
+            ..Leaf::default()
+        })
     }
 
     /// `jnp.float32(x)`
@@ -242,23 +250,31 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
             [stop] => natural(stop).or_else(|| whole(stop)),
             _ => None,
         };
-        Value::Leaf(Leaf { dtype: self.dtype(3, dtype), shape: length.map(|length| vec![length]) })
+        Value::Leaf(Leaf {
+            dtype: self.dtype(3, dtype),
+            shape: length.map(|length| vec![length]),
+            ..Leaf::default()
+        })
     }
 
     /// `jnp.exp(x)`, whose result has a fractional part.
     fn inexact(&self) -> Value {
-        let Leaf { dtype, shape } = self.first().unwrap_or_default();
+        let Leaf { dtype, shape, .. } = self.first().unwrap_or_default();
         let inexact = |dtype: DType| if dtype.is_inexact() { dtype } else { DType::Float32 };
         let dtype = dtype.map_or((DType::Inexact, false), |(dtype, weak)| (inexact(dtype), weak));
-        Value::Leaf(Leaf { dtype: Some(dtype), shape })
+        Value::Leaf(Leaf { dtype: Some(dtype), shape, ..Leaf::default() })
     }
 
     /// `jnp.abs(x)`, of the same dtype and shape.
     fn elementwise(&self, function: &str) -> Value {
-        let Leaf { dtype, shape } = self.first().unwrap_or_default();
+        let Leaf { dtype, shape, .. } = self.first().unwrap_or_default();
         // `cumsum` may widen integers, and the bounds of `clip` may have another dtype and shape.
         let changes = matches!(function, "cumsum" | "clip") && dtype.is_none_or(|it| !it.0.is_inexact());
-        Value::Leaf(Leaf { dtype: dtype.filter(|_| !changes), shape: shape.filter(|_| function != "clip") })
+        Value::Leaf(Leaf {
+            dtype: dtype.filter(|_| !changes),
+            shape: shape.filter(|_| function != "clip"),
+            ..Leaf::default()
+        })
     }
 
     /// `jnp.add(x, y)`
@@ -276,7 +292,11 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
             return Value::Unknown;
         };
         let test = test.leaf().and_then(|test| test.shape.as_deref());
-        Value::Leaf(Leaf { dtype: leaf.dtype, shape: broadcast(test, leaf.shape.as_deref()) })
+        Value::Leaf(Leaf {
+            dtype: leaf.dtype,
+            shape: broadcast(test, leaf.shape.as_deref()),
+            ..Leaf::default()
+        })
     }
 
     /// `jnp.pad(x, 1)`, `jnp.pad(x, (0, 1))`: the same padding for each axis.
@@ -289,20 +309,21 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         });
         let shape =
             leaf.shape.zip(widths).map(|(shape, widths)| shape.iter().map(|it| it + widths).collect());
-        Value::Leaf(Leaf { dtype: leaf.dtype.map(|(dtype, _)| (dtype, false)), shape })
+        Value::Leaf(Leaf { dtype: leaf.dtype.map(|(dtype, _)| (dtype, false)), shape, ..Leaf::default() })
     }
 
     /// `jnp.append(x, y)`
     fn append(&self) -> Value {
-        let (Some(Value::Leaf(left)), Some(Value::Leaf(right))) =
-            (self.value(0, "arr"), self.value(1, "values"))
-        else {
-            return Value::array(None, false, None);
+        let parts = [("arr", 0), ("values", 1)]
+            .map(|(name, position)| self.value(position, name).unwrap_or(Value::Unknown));
+        let extent = larger(&parts);
+        let [Value::Leaf(left), Value::Leaf(right)] = parts else {
+            return Value::Leaf(Leaf { extent, ..Leaf::default() });
         };
         let flat = |leaf: &Leaf| leaf.shape.as_ref().map(|shape| shape.iter().product::<u64>());
         let length = flat(&left).zip(flat(&right)).map(|(left, right)| vec![left + right]);
         let shape = length.filter(|_| self.has_arguments(2));
-        Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape })
+        Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape, extent })
     }
 
     /// `jnp.concatenate([x, y])`; the shape is known if all arrays have one dimension.
@@ -310,8 +331,11 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         let Some(Value::List(parts) | Value::Tuple(parts)) = self.value(0, "arrays") else {
             return Value::array(None, false, None);
         };
+        let extent = larger(&parts);
         let leaves: Option<Vec<&Leaf>> = parts.iter().map(Value::leaf).collect();
-        let Some(leaves) = leaves else { return Value::array(None, false, None) };
+        let Some(leaves) = leaves else {
+            return Value::Leaf(Leaf { extent, ..Leaf::default() });
+        };
         let dtype = leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten();
         let lengths = leaves.iter().map(|leaf| match leaf.shape.as_deref() {
             Some([length]) => Some(*length),
@@ -321,8 +345,16 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         Value::Leaf(Leaf {
             dtype,
             shape: length.filter(|_| self.has_arguments(1)).map(|length| vec![length]),
+            extent,
         })
     }
+}
+
+/// The extent of an array that consists of these and at least one other array.
+fn larger(parts: &[Value]) -> Option<Extent> {
+    let mut extents = parts.iter().filter_map(|part| part.leaf()?.extent);
+    let (Extent::Same(carry) | Extent::Larger(carry)) = extents.next().filter(|_| parts.len() > 1)?;
+    Some(Extent::Larger(carry))
 }
 
 /// The value of a literal such as `4.0`.

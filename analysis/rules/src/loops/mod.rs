@@ -18,7 +18,7 @@ mod mutation;
 pub(super) mod none_after_iteration;
 pub(super) mod none_before_loop;
 pub(super) mod return_in_loop;
-mod shapes;
+pub(super) mod shapes;
 mod structures;
 pub(super) mod tensor_setitem;
 pub(super) mod tensorarray_size;

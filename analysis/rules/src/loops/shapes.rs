@@ -10,7 +10,7 @@ use ag_syntax::qname::QName;
 /// Maximum depth of nested computations; beyond it a shape is unknown.
 const MAX_DEPTH: u32 = 8;
 
-pub(super) type Shape = Vec<i64>;
+pub(crate) type Shape = Vec<i64>;
 
 /// Operations whose first argument is the shape of the result.
 const SHAPE_FIRST: [&str; 6] = [
@@ -41,7 +41,7 @@ pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Shape> {
 }
 
 /// The shape of an expression; `known` is a name with its shape.
-pub(super) fn of(ctx: &FunctionContext, expression: &Expr, known: Option<(&QName, &Shape)>) -> Option<Shape> {
+pub(crate) fn of(ctx: &FunctionContext, expression: &Expr, known: Option<(&QName, &Shape)>) -> Option<Shape> {
     within(ctx, expression, known, 0)
 }
 
@@ -132,14 +132,14 @@ fn broadcast(left: &Shape, right: &Shape) -> Option<Shape> {
 }
 
 /// How an expression enlarges a Tensor.
-pub(super) enum Growth {
+pub(crate) enum Growth {
     /// `tf.concat([x, y], axis)`, `tf.repeat(x, 2)`.
     Along(Option<usize>),
     /// `tf.stack([x, y])`, `tf.expand_dims(x, 0)`: one more dimension.
     Rank,
 }
 
-pub(super) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
+pub(crate) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
     let is_name = |expression: &Expr| QName::from_expr(expression).as_ref() == Some(name);
     let call = value.as_call_expr()?;
     let function = ctx.resolve(&call.func)?;
@@ -229,7 +229,7 @@ pub(super) fn conforms(shape: &Shape, invariant: &Shape) -> bool {
 }
 
 /// A shape in Python syntax: `()`, `(2,)`, `(2, 3)`.
-pub(super) fn display(shape: &Shape) -> String {
+pub(crate) fn display(shape: &Shape) -> String {
     let sizes: Vec<String> =
         shape.iter().map(|size| if *size < 0 { "None".to_owned() } else { size.to_string() }).collect();
     match sizes.as_slice() {

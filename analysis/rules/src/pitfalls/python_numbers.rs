@@ -34,9 +34,20 @@ pub(super) struct Numbers<'c, 'a> {
 }
 
 impl<'c, 'a> Numbers<'c, 'a> {
-    /// The numbers of a function body or module.
-    pub(super) fn of_scope(ctx: &'c FileContext<'a>, body: &'a [Stmt], parameters: &[&'a str]) -> Self {
-        let mut bindings = Bindings::of_scope(body, parameters);
+    /// The numbers of a function body or module, given the names and defaults of its parameters.
+    pub(super) fn of_scope(
+        ctx: &'c FileContext<'a>,
+        body: &'a [Stmt],
+        parameters: &[(&'a str, Option<&'a Expr>)],
+    ) -> Self {
+        let is_number = |default: &Option<&Expr>| default.is_some_and(Expr::is_number_literal_expr);
+        let others: Vec<&str> =
+            parameters.iter().filter(|(_, default)| !is_number(default)).map(|(name, _)| *name).collect();
+        let mut bindings = Bindings::of_scope(body, &others);
+        // `def train(total=20)`
+        for (name, default) in parameters.iter().filter(|(_, default)| is_number(default)) {
+            bindings.values.entry(name).or_default().extend(default);
+        }
         for (name, value) in std::mem::take(&mut bindings.updates) {
             bindings.values.entry(name).or_default().push(value);
         }
@@ -106,6 +117,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         let is_number = |expression: &Expr| self.is_number(expression, depth + 1);
         match expression {
             Expr::NumberLiteral(_) => true,
+            Expr::Attribute(_) => is_constant(self.ctx, expression),
             Expr::Name(name) => {
                 self.names.contains(name.id.as_str()) || self.changing.contains(&name.id.as_str())
             }
@@ -175,6 +187,13 @@ impl<'a> StatementVisitor<'a> for Updates<'a> {
     }
 }
 
+/// `math.pi`
+fn is_constant(ctx: &FileContext, expression: &Expr) -> bool {
+    ctx.resolve(expression).is_some_and(|name| {
+        name.strip_prefix("math.").is_some_and(|name| ["e", "inf", "pi", "tau"].contains(&name))
+    })
+}
+
 /// Functions of the module that return arithmetic on their parameters: `def rate(step): return 0.9 ** step`.
 fn arithmetic_functions<'a>(ctx: &FileContext<'a>) -> FxHashSet<&'a str> {
     let is_arithmetic = |def: &ast::StmtFunctionDef| {
@@ -196,6 +215,7 @@ fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bo
     let inner = |value: &Expr| depth < MAX_DEPTH && of_names(ctx, value, names, depth + 1);
     match value {
         Expr::NumberLiteral(_) => true,
+        Expr::Attribute(_) => is_constant(ctx, value),
         Expr::Name(name) => names.contains(&name.id.as_str()),
         Expr::UnaryOp(operation) => inner(&operation.operand),
         Expr::BinOp(operation) => inner(&operation.left) && inner(&operation.right),

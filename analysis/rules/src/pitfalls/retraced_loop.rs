@@ -81,7 +81,8 @@ fn check(ctx: &FileContext) {
 /// A function or the module.
 struct Scope<'a> {
     body: &'a [Stmt],
-    parameters: Vec<&'a str>,
+    /// The names and defaults of the parameters.
+    parameters: Vec<(&'a str, Option<&'a Expr>)>,
 }
 
 struct Loops<'c, 'a> {
@@ -99,7 +100,8 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
             // Inside a staged function the loop is unrolled, which `unrolled-loop` reports.
             Stmt::FunctionDef(def) => {
                 if declared::staging_decorator(self.ctx, def).is_none() {
-                    let parameters = def.parameters.iter().map(|p| p.name().as_str()).collect();
+                    let parameters =
+                        def.parameters.iter().map(|p| (p.name().as_str(), p.default())).collect();
                     let scope = Scope { body: &def.body, parameters };
                     let outer = (std::mem::replace(&mut self.scope, scope), self.numbers.take());
                     self.visit_body(&def.body);

@@ -4,14 +4,15 @@ use ruff_python_ast::{Expr, Stmt};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use super::{exports, snippet};
+use super::script_class::{self, Initial};
+use super::{exports, records_symbolically, snippet};
 use ag_index::assumptions::Source;
 use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
     /// Reports Tensors that an exported module appends to a Python list, or stores in a Python dictionary, on
-    /// `self`.
+    /// `self`, and Tensors assigned to an attribute of `self` that is not a buffer.
     ///
     /// ## Why is this bad?
     /// The exported program is the graph: it computes the Tensor and discards it. The list never grows. During
@@ -65,6 +66,7 @@ fn check(ctx: &FunctionContext) {
     if !exports(ctx) {
         return;
     }
+    attributes(ctx);
     for statement in ctx.statements() {
         let (destination, value) = match statement {
             Stmt::Expr(expression) => {
@@ -95,6 +97,31 @@ fn check(ctx: &FunctionContext) {
             .why(ctx.why(value))
             .help("return the Tensor, or store it in a buffer (`register_buffer`)")
             .emit();
+        }
+    }
+}
+
+/// Reports `self.cache = y` if the constructor assigns `None` to the attribute, or nothing.
+fn attributes(ctx: &FunctionContext) {
+    // torch.fx stores its proxy in the attribute of the original module.
+    let class = script_class::of_method(ctx).filter(|class| class.is_complete);
+    let Some(class) = class.filter(|_| !records_symbolically(ctx)) else { return };
+    for assign in ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt) {
+        let [target] = assign.targets.as_slice() else { continue };
+        let Some(name) = script_class::attribute_of_self(ctx, target) else { continue };
+        let is_plain = class
+            .attributes
+            .get(name)
+            .is_none_or(|attribute| attribute.initial.iter().all(|initial| *initial == Initial::None));
+        if is_plain && ctx.fact(&assign.value).is_tensor() {
+            let message = format!(
+                "the exported program does not assign `{}` to `self.{name}`, which is not a buffer",
+                snippet(ctx, &assign.value)
+            );
+            ctx.report(&TORCH_EXPORT_STATE, assign, message)
+                .why(ctx.why(&assign.value))
+                .help("return the Tensor, or store it in a buffer (`register_buffer`)")
+                .emit();
         }
     }
 }

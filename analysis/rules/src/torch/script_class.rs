@@ -95,11 +95,7 @@ pub(super) fn is_optional_attribute(ctx: &FunctionContext, expression: &Expr) ->
         return is_library_optional(&format!("{module}.{class}"), &attribute.attr);
     };
     let Some(class) = of_method(ctx) else { return false };
-    let declared = |attribute: &Attribute| {
-        // If the value is always `None`, the compiler infers the type `None`.
-        let has_value = attribute.initial.iter().any(|initial| *initial != Initial::None);
-        attribute.is_optional() && !attribute.is_constant && has_value
-    };
+    let declared = |attribute: &Attribute| attribute.is_optional() && !attribute.is_constant;
     match class.attributes.get(name) {
         Some(attribute) if attribute.annotation.is_some() => declared(attribute),
         Some(attribute) if !attribute.initial.is_empty() => false,

@@ -12,6 +12,7 @@ use super::script_types::ScriptType;
 use super::{is_under_script_test, scripts, snippet};
 use ag_flow::{Def, DefKind};
 use ag_staging::construct::ConstructKind;
+use ag_syntax::expressions::sequence;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -165,9 +166,23 @@ fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, b
         Expr::Call(call) if call.func.as_name_expr().is_some_and(|name| name.id == "range") => {
             call.arguments.args.iter().map(|bound| (bound, false)).collect()
         }
-        Expr::Call(call) => passed(ctx, call),
+        Expr::Call(call) => {
+            let mut operands = passed(ctx, call);
+            operands.extend(joined(ctx, call).iter().map(|element| (element, false)));
+            operands
+        }
         _ => Vec::new(),
     }
+}
+
+/// The Tensors that a function of torch joins: `torch.cat([cache, x])`.
+fn joined<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> &'e [Expr] {
+    const JOIN: [&str; 7] = ["cat", "concat", "concatenate", "dstack", "hstack", "stack", "vstack"];
+    let joins = ctx
+        .resolve(&call.func)
+        .is_some_and(|name| name.strip_prefix("torch.").is_some_and(|function| JOIN.contains(&function)));
+    let list = call.arguments.find_argument_value("tensors", 0).filter(|_| joins);
+    list.and_then(sequence).unwrap_or_default()
 }
 
 fn orders(op: CmpOp) -> bool {

@@ -1,24 +1,30 @@
 //! Values that torch.vmap does not have.
 
-use ruff_python_ast::{self as ast, Expr};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::path_certainty;
 use super::super::tracing::{self, is_tensor};
 use super::break_branch::predicate;
 use super::break_shape::sized_by_values;
 use super::{bool_severity, decisions, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
+use ag_flow::{Def, DefKind};
 use ag_index::dialect::RootKind;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
     /// Reports code that needs the value of a Tensor in a function that `torch.vmap` maps: Python decisions, `.item()`,
-    /// `int()`, `.numpy()`, and operations whose output size depends on the values.
+    /// `int()`, `.numpy()`, and operations whose output size depends on the values. Also random operations, unless
+    /// `randomness=` allows them, and writes of mapped values into a Tensor that is created in the function.
     ///
     /// ## Why is this bad?
     /// The function runs once for the whole batch. Its Tensors stand for all rows, which may have different values, so
-    /// torch raises. Arguments that are not mapped (`in_dims=None`) are not affected.
+    /// torch raises. Arguments that are not mapped (`in_dims=None`) are not affected. A new Tensor has no place for the
+    /// values of all rows, and torch cannot know whether all rows should receive the same random numbers.
     ///
     /// ## Example
     /// ```python
@@ -69,6 +75,8 @@ fn check(ctx: &FunctionContext) {
         );
         report(ctx, decision.test, message, severity, HELP);
     }
+    random_operations(ctx);
+    unmapped_writes(ctx);
     for expression in ctx.expressions() {
         if let Some((what, value, help)) = needed(ctx, expression) {
             let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
@@ -88,6 +96,140 @@ fn check(ctx: &FunctionContext) {
                 "use `torch.where(mask, x, fill)`, which keeps the shape",
             );
         }
+    }
+}
+
+/// Reports `torch.randn_like(x)`.
+fn random_operations(ctx: &FunctionContext) {
+    const RANDOM: [&str; 12] = [
+        "bernoulli",
+        "multinomial",
+        "normal",
+        "poisson",
+        "rand",
+        "rand_like",
+        "randint",
+        "randint_like",
+        "randn",
+        "randn_like",
+        "randperm",
+        "binomial",
+    ];
+    if ctx.stage.options.randomness {
+        return;
+    }
+    for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {
+        let Some(name) = ctx.resolve(&call.func) else { continue };
+        let is_random = name.strip_prefix("torch.").is_some_and(|function| RANDOM.contains(&function));
+        if is_random {
+            let certain = path_certainty::is_definitely_reached(ctx, call.range());
+            let severity = if certain { Severity::Error } else { Severity::Info };
+            let message =
+                format!("`{name}` generates random numbers, which `vmap` does not allow by default");
+            let help = "pass `randomness=\"different\"` (or `\"same\"`) to `vmap`";
+            ctx.report(&TORCH_VMAP, call, message).severity(severity).help(help).emit();
+        }
+    }
+}
+
+/// Reports `out[i] = x`, `out += x` and `out.add_(x)` if `out` is a new Tensor and `x` depends on a mapped argument.
+fn unmapped_writes(ctx: &FunctionContext) {
+    if ctx.root() != Some(RootKind::TorchVmap) {
+        return;
+    }
+    for statement in ctx.statements() {
+        let (target, value) = match statement {
+            Stmt::Assign(assign) => match assign.targets.as_slice() {
+                [Expr::Subscript(subscript)] => (&*subscript.value, &*assign.value),
+                _ => continue,
+            },
+            Stmt::AugAssign(assign) => match &*assign.target {
+                Expr::Subscript(subscript) => (&*subscript.value, &*assign.value),
+                target => (target, &*assign.value),
+            },
+            Stmt::Expr(expression) => {
+                let Some(call) = expression.value.as_call_expr() else { continue };
+                let (Some(method), [value]) = (call.func.as_attribute_expr(), &*call.arguments.args) else {
+                    continue;
+                };
+                let name = method.attr.as_str();
+                if !name.ends_with('_') || name.starts_with('_') || name.starts_with("require") {
+                    continue;
+                }
+                (&*method.value, value)
+            }
+            _ => continue,
+        };
+        if is_new(ctx, target) && is_mapped(ctx, value, MAX_STEPS) {
+            let (target_text, value_text) = (snippet(ctx, target), snippet(ctx, value));
+            let message = format!(
+                "`{value_text}` has a value for each row of the batch, but `{target_text}` is one Tensor for all rows"
+            );
+            let help = "compute the values and join them with `torch.stack`, or create the Tensor with `x.new_zeros(…)`";
+            ctx.report(&TORCH_VMAP, statement, message).why(ctx.why(value)).help(help).emit();
+        }
+    }
+}
+
+/// Maximum length of a chain of assignments that is followed back.
+const MAX_STEPS: usize = 6;
+
+/// The definitions of a local variable.
+fn definitions<'c>(ctx: &'c FunctionContext, name: &ast::ExprName) -> Vec<&'c Def> {
+    ctx.flow.definitions_of(name.range(), &QName::from(&name.id))
+}
+
+/// Whether a variable is always a Tensor that a function of torch creates from sizes and numbers: `torch.zeros(n)`.
+fn is_new(ctx: &FunctionContext, target: &Expr) -> bool {
+    const FACTORIES: [&str; 8] = ["arange", "empty", "eye", "full", "linspace", "ones", "tensor", "zeros"];
+    let Expr::Name(name) = target else { return false };
+    let definitions = definitions(ctx, name);
+    let creates = |definition: &&Def| {
+        let call = ctx.value_of(definition).filter(|_| definition.kind == DefKind::Assign)?.as_call_expr()?;
+        let function = ctx.resolve(&call.func)?;
+        let arguments = call.arguments.args.iter();
+        let is_factory = FACTORIES.contains(&function.strip_prefix("torch.")?);
+        (is_factory && !arguments.clone().any(|argument| may_be_mapped(ctx, argument))).then_some(())
+    };
+    !definitions.is_empty() && definitions.iter().all(|definition| creates(definition).is_some())
+}
+
+fn may_be_mapped(ctx: &FunctionContext, argument: &Expr) -> bool {
+    ctx.fact(argument).may_be_tensor()
+}
+
+/// Whether a Tensor certainly depends on a mapped parameter.
+fn is_mapped(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    let inner = |value: &Expr| is_mapped(ctx, value, steps);
+    if !is_tensor(ctx, value) {
+        return false;
+    }
+    match value {
+        Expr::Name(name) => {
+            let definitions = definitions(ctx, name);
+            let of = |definition: &&Def| match definition.kind {
+                DefKind::Parameter(_) => {
+                    ctx.parameter(&name.id).is_some_and(|parameter| !tracing::is_static(ctx, parameter))
+                        && !ctx.stage.static_parameters.more
+                }
+                DefKind::Assign => ctx.value_of(definition).is_some_and(inner),
+                _ => false,
+            };
+            !definitions.is_empty() && definitions.iter().all(of)
+        }
+        Expr::Subscript(subscript) => inner(&subscript.value),
+        Expr::Attribute(attribute) => inner(&attribute.value),
+        Expr::UnaryOp(operation) => inner(&operation.operand),
+        Expr::BinOp(operation) => inner(&operation.left) || inner(&operation.right),
+        Expr::Call(call) => match ctx.resolve(&call.func) {
+            Some(name) => name.starts_with("torch.") && call.arguments.args.iter().any(inner),
+            None => call
+                .func
+                .as_attribute_expr()
+                .is_some_and(|method| !method.attr.starts_with("new_") && inner(&method.value)),
+        },
+        _ => false,
     }
 }
 

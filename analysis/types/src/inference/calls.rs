@@ -57,6 +57,10 @@ impl Inference<'_> {
             calls.push(site);
             return;
         }
+        if let Some(site) = self.functional_call(index, call, expression) {
+            calls.push(site);
+            return;
+        }
         if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
             let targets = self.targets(function);
             let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
@@ -159,6 +163,36 @@ impl Inference<'_> {
                 ..CallSite::of(vec![target], Some(expression))
             });
         }
+    }
+
+    /// The call of the module in `functional_call(module, parameters, (x, y))`.
+    fn functional_call(
+        &self,
+        index: &FileIndex,
+        call: &ast::ExprCall,
+        expression: ExprId,
+    ) -> Option<CallSite> {
+        const NAMES: [&str; 3] = [
+            "torch.func.functional_call",
+            "torch.nn.utils.stateless.functional_call",
+            "functorch.functional_call",
+        ];
+        index.imports.resolve(&call.func).filter(|name| NAMES.contains(&name.as_str()))?;
+        let targets = self.targets(call.arguments.find_argument_value("module", 0)?);
+        if targets.is_empty() {
+            return None;
+        }
+        let passed = match call.arguments.find_argument_value("args", 2) {
+            Some(Expr::Tuple(tuple)) => tuple.elts.as_slice(),
+            Some(other) => std::slice::from_ref(other),
+            None => &[],
+        };
+        let open = call.arguments.find_argument_value("kwargs", 3).is_some()
+            || passed.iter().any(Expr::is_starred_expr);
+        let passed = passed.iter().take_while(|argument| !argument.is_starred_expr()).zip(0..);
+        let arguments =
+            passed.map(|(argument, position)| (ArgumentSlot::Position(position), self.assumed(argument)));
+        Some(CallSite { arguments: arguments.collect(), open, ..CallSite::of(targets, Some(expression)) })
     }
 
     /// The call that `f.defvjp(forward, backward)` implies: `forward` is called with the arguments of `f`.
