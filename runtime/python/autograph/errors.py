@@ -157,8 +157,8 @@ class Drawn(Signal):
 
 
 class Unreached(Signal):
-    """Restarts the trace. Its `backward` assigns no gradient to the leaves with these ids: the loss is computed from them, but
-    no operation on the way has a derivative."""
+    """Restarts the trace. A `backward` assigns no gradient to these leaves, each its number and the id of the leaf: the loss is
+    computed from the leaf, but no operation on the way has a derivative."""
 
     def __init__(self, leaves):
         super().__init__()

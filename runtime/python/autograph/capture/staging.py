@@ -179,7 +179,8 @@ class Staging:
         self.after_backward = {}  # id of a `DistributedDataParallel` module -> what follows a backward pass
         self.undone = set()  # the indexes of callbacks that change random number generators only
         self.constants = []  # tensors with data, kept alive for the graph
-        self.unreached = set()  # ids of leaves from outside that get no gradient from a `backward` (`errors.Unreached`)
+        self.backwards = 0  # number of calls of `backward` so far
+        self.unreached = set()  # (number of a `backward`, id of a leaf from outside that it gives no gradient) (`errors.Unreached`)
         self.leaf_sources = set()  # captures of leaves on which a gradient of the graph depends
         self.is_lifted = False  # whether the code of an `init_scope` is running
         self.lifted = set()  # spans of the `init_scope` statements whose code has changed Python state

@@ -106,6 +106,7 @@ class Trace:
                 refuted.add(found.assumption)
             except Unreached as found:
                 unreached |= found.leaves
+                continue
             except Late as found:
                 for point in found.points:
                     del self.expected[point]
@@ -113,6 +114,7 @@ class Trace:
                 if catches:
                     raise
                 catches = True
+            unreached = set()  # the next trace may take another path, on which `backward` calls have other numbers
 
     def _trace(
         self,
