@@ -42,13 +42,13 @@ def divmod_(a, b):
 
 
 def int_(*args):
-    if len(args) != 1 or not is_staged(args[0]):
+    if len(args) != 1 or not _is_number_of_graph(args[0]):
         return outcomes.integer(int(*texts.plain(current(), args)))
     return outcomes.integer(_number(args[0], INT))
 
 
 def float_(*args):
-    if len(args) != 1 or not is_staged(args[0]):
+    if len(args) != 1 or not _is_number_of_graph(args[0]):
         return float(*texts.plain(current(), args))
     return _number(args[0], FLOAT)
 
@@ -59,6 +59,11 @@ def bool_(*args):
     staging = current()
     flag = regions.condition(staging, args[0], "`bool`")
     return flag if isinstance(flag, bool) else staging.scalar(flag)
+
+
+def _is_number_of_graph(value):
+    """Whether this is a staged number, or a tensor: also one from outside that the trace has not used yet."""
+    return is_staged(value) or isinstance(value, torch.Tensor) and current() is not None
 
 
 def _number(value, kind):
