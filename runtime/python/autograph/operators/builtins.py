@@ -13,7 +13,7 @@ from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
 from . import attributes, outcomes, python_calls, ranges, regions
-from .if_exp import either
+from .if_exp import selected
 from .overloads import OVERLOADS
 from .values import List
 
@@ -132,7 +132,7 @@ def _better(function, best, other):
     is_better = other > best if function is max else other < best
     if not is_staged(is_better):
         return other if is_better else best
-    return either(is_better, lambda: other, lambda: best, f"`{function.__name__}`")
+    return selected(is_better, other, best, f"`{function.__name__}`")
 
 
 def sum_(values, start=0):
