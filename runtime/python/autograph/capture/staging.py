@@ -434,9 +434,13 @@ class Staging:
         the arguments of this call. Each run checks it. Returns None below a staged condition and in a loop of the graph, where
         the value is unknown."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
+        memo = self.record.region.memo
+        if answer is None and ("decided", flag) in memo:
+            return memo["decided", flag]
         if answer is None:
             answer = self._probed(flag)
             if answer is not None:
+                memo["decided", flag] = answer
                 truth = flag if answer else self.emit(NOT, [flag], [BOOL])[0]
                 self.assume(truth, f"the condition in line {_line()} is {answer}")
         return answer
