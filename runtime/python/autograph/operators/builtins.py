@@ -13,7 +13,7 @@ from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
 from . import attributes, outcomes, python_calls, ranges, regions
-from .if_exp import selected
+from .if_exp import either, selected
 from .overloads import OVERLOADS
 from .values import List
 
