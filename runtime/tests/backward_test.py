@@ -198,3 +198,33 @@ def test_numbers_of_the_graph_and_containers_in_a_context():
         return found
 
     torch.testing.assert_close(program(ag.function), program(lambda f: f))
+
+
+def test_each_backward_of_a_call_reaches_leaves_of_its_own():
+    def trained(stage):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+        @stage
+        def step(x, penalized):
+            optimizer.zero_grad()
+            model(x).square().mean().backward()
+            optimizer.step()
+            first = [p.grad for p in model.parameters()]
+            if penalized:  # the gradient of the model does not depend on its last bias
+                x = x.detach().requires_grad_()
+                (gradient,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+                optimizer.zero_grad()
+                gradient.square().sum().backward()
+                optimizer.step()
+            return first, [p.grad for p in model.parameters()]
+
+        return [step(torch.randn(4, 2).double(), n != 1) for n in range(3)], list(model.parameters())
+
+    (found, parameters), (expected, wanted) = trained(ag.function), trained(lambda f: f)
+    torch.testing.assert_close(parameters, wanted)
+    for gradients, others in zip(found, expected):
+        for part, other in zip(gradients, others):
+            assert [g is None for g in part] == [g is None for g in other]
+            torch.testing.assert_close([g for g in part if g is not None], [g for g in other if g is not None])

@@ -349,3 +349,50 @@ def test_the_index_of_a_list_of_objects_in_a_loop_decides_the_loop():
     staged = ag.function(f)
     for n in (2, 0):
         torch.testing.assert_close(staged(t(1, 2), torch.tensor(n)), f(t(1, 2), torch.tensor(n)))
+
+
+def _queue():
+    """Returns a queue whose position is in a tensor from outside."""
+    pointer = torch.zeros(1, dtype=torch.long)
+
+    def enqueued(x):
+        position = int(pointer)
+        queue = torch.zeros(6)
+        queue[position : position + 3] = x
+        pointer[0] = (position + 3) % 6
+        return queue, {int(pointer): float(pointer)}
+
+    return enqueued, lambda: pointer
+
+
+def test_the_number_in_a_tensor_from_outside():
+    assert_same_state(_queue, [x for x, in CALLS])
+
+
+def _sliced(x):
+    numbers = [1, 2, 3, 4]
+    return numbers[: x[0].long()], list(reversed(numbers[x[1].long().abs() :])), [5, 6][x[0] > 1]
+
+
+def _distinct(x):
+    return [number for number in torch.unique_consecutive(x.sign()).tolist() if number > 0], (x > 0).nonzero().unbind()
+
+
+@pytest.mark.parametrize("function", [_sliced, _distinct])
+def test_numbers_that_python_needs(function):
+    assert_same(function, *CALLS)
+
+
+def test_numbers_that_python_needs_in_a_loop_of_the_graph():
+    def shortened(x):
+        while x.sum() > 0:
+            x = x - 1 - len((1, 2, 3)[: x[0].long()])
+        return x
+
+    for args in CALLS:
+        assert_same(shortened, args)
+
+
+def test_an_index_that_is_no_integer():
+    with pytest.raises(TypeError, match="list indices must be integers or slices, not float"):
+        ag.function(lambda x: [1, 2][x[0]])(t(1.0, 2.0))

@@ -211,3 +211,38 @@ def test_interpolation_of_an_unknown_size_with_a_gradient():
             results.append((y.detach(), weight.grad))
         torch.testing.assert_close(*results)
     assert len(staged.traces) == 1 and not staged.fallbacks
+
+
+def test_slices_with_bounds_that_only_a_run_knows():
+    def parts(x, start, end):
+        y = torch.zeros(6, 8)
+        y[start:end, start : end + 1] = x[start:end, start : end + 1]
+        y[start:end] += 1
+        return x[start:end].sum(0), x[:, end:].shape[1], x[start:end, ::2] * 2, x[-start:], x[start:end].t().contiguous(), y
+
+    bounds = (1, 3), (0, 2), (2, 2), (1, 9), (3, 1)
+    x = torch.arange(24.0).reshape(4, 6)
+    assert_same(parts, *((x, torch.tensor(first), torch.tensor(last)) for first, last in bounds))
+
+
+def test_the_gradient_of_a_slice_with_bounds_that_only_a_run_knows():
+    def f(x, start, end):
+        x = x.clone().requires_grad_()
+        (x[start:end] ** 2).sum().backward()
+        return x.grad
+
+    assert_same(f, *((torch.arange(6.0), torch.tensor(first), torch.tensor(last)) for first, last in ((1, 3), (2, 2), (4, 9))))
+
+
+def test_sizes_that_contradict_several_assumptions():
+    """Sizes are assumed to be odd, and these are even. One run of the graph so far finds the sizes of all dimensions."""
+
+    def halved(x, *sizes):
+        x = torch.nn.functional.interpolate(x, size=[int(size) for size in sizes])
+        found = []
+        for size in x.shape[1:]:
+            found.append(1 if size % 2 == 1 else 2)
+        return x[..., ::2].sum(0), found
+
+    sizes = torch.tensor(6), torch.tensor(10)
+    assert_same(halved, (torch.arange(48.0).reshape(2, 2, 3, 4), *sizes), (torch.ones(2, 2, 3, 4), *sizes))

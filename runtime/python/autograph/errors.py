@@ -123,11 +123,13 @@ class Undecided(Signal):
 
 class Refuted(Signal):
     """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual one.
-    `assumption` is the message and the span of its check."""
+    `assumption` is the message and the span of its check, `examples` the sizes and numbers of this call, as far as they are
+    known (`Sizes.observed`)."""
 
-    def __init__(self, assumption):
+    def __init__(self, assumption, examples):
         super().__init__()
         self.assumption = assumption
+        self.examples = examples
 
 
 class Late(Signal):
@@ -157,8 +159,8 @@ class Drawn(Signal):
 
 
 class Unreached(Signal):
-    """Restarts the trace. Its `backward` assigns no gradient to the leaves with these ids: the loss is computed from them, but
-    no operation on the way has a derivative."""
+    """Restarts the trace. A `backward` assigns no gradient to these leaves, each its number and the id of the leaf: the loss is
+    computed from the leaf, but no operation on the way has a derivative."""
 
     def __init__(self, leaves):
         super().__init__()

@@ -218,8 +218,9 @@ class Aliases:
 
     # Regions.
 
-    def open_journal(self, depth):
-        journal = Journal(depth, self)
+    def open_journal(self, depth, is_selection=False):
+        """Begins a region. `is_selection`: its code only selects a value, so it cannot change Python objects."""
+        journal = Journal(depth, self, is_selection)
         self.journals.append(journal)
         return journal
 
@@ -234,12 +235,12 @@ class Aliases:
 class Journal:
     """The cells that a region changes and that existed before it, with their states before the region."""
 
-    def __init__(self, depth, aliases):
+    def __init__(self, depth, aliases, is_selection):
         self.depth = depth
         self.held = weakref.WeakSet(aliases.held)
         self.before = {}
         self.objects = aliases.staging.objects
-        self.python = self.objects.snapshot()
+        self.python = None if is_selection else self.objects.snapshot()
         self.gradients = aliases.staging.gradients
         self.grads = self.gradients.snapshot()
         self.uses = aliases.staging.uses
@@ -251,7 +252,8 @@ class Journal:
 
     def restore(self):
         changed = {}
-        self.before.update(self.objects.changed(self.python))
+        if self.python is not None:
+            self.before.update(self.objects.changed(self.python))
         self.before.update(self.gradients.changed(self.grads, self.depth))
         self.before.update(self.uses.changed(self.used))
         for cell, state in self.before.items():

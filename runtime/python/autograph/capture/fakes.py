@@ -130,7 +130,7 @@ class Mode(FakeTensorMode):
         return tensor.fake_device == CPU and not tensor._has_symbolic_sizes_strides and tensor.layout is torch.strided
 
     def empty(self, size, stride, dtype, device):
-        """Returns a tensor of known sizes; contiguous if `stride` is None."""
+        """Returns a tensor; contiguous if `stride` is None."""
         with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
             if stride is None:
                 return self._fake(torch.empty(size, dtype=dtype, device="meta"), device)

@@ -63,13 +63,16 @@ class Gradients:
         return found
 
     def read(self, base):
-        """Returns the gradient as a Python value. If it exists on some paths only, the graph asserts that it exists."""
+        """Returns the gradient as a Python value. If it exists on some paths only, this is decided for the arguments of the
+        call, or assumed where it cannot be decided: below a staged condition and in a loop of the graph."""
         found = self.of(base)
-        if _is_maybe(found):
-            message = "a tensor has a gradient on some paths only, and on the path of this run it has none"
-            self.staging.require(self.staging.operand(found.flag), message)
-            return found.value
-        return found
+        if not _is_maybe(found):
+            return found
+        flag = self.staging.operand(found.flag)
+        answer = self.staging.decided(flag)
+        if answer is None:
+            self.staging.assume(flag, "a tensor has a gradient")
+        return None if answer is False else found.value
 
     def set(self, base, gradient):
         self.values[base] = gradient

@@ -12,9 +12,10 @@ _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def grad(
-    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False, is_backward=False
+    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False, backward=None
 ):  # fmt: skip
-    """Returns the gradients of the outputs with respect to the inputs; None for an input on which no output depends."""
+    """Returns the gradients of the outputs with respect to the inputs; None for an input on which no output depends.
+    `backward` is the number of the `backward` that computes them; None for `torch.autograd.grad`."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
         help = "call `ag.run_functions_eagerly()` to look for the anomaly"
@@ -38,7 +39,7 @@ def grad(
     )
     requested = [value for value, needed in zip(input_values, used) if needed]
     types = [value.type for value in requested]
-    leaves = [_id_outside(staging, t) for t, needed in zip(inputs, used) if needed] if is_backward else ()
+    leaves = () if backward is None else [(backward, _id_outside(staging, t)) for t, needed in zip(inputs, used) if needed]
     op = Gradient(create_graph, allow_unused or materialize_grads, tuple(leaves))
     gradients = iter(staging.emit(op, [values, seeds, requested], types) if requested else [])
     results = []
@@ -115,8 +116,11 @@ def backward(staging, tensor, gradient=None, inputs=None):
         leaves = list(_tuple(inputs))
     if not leaves:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-    leaves = [leaf for leaf in leaves if _id_outside(staging, leaf) not in staging.unreached]
-    found = grad(staging, (tensor,), leaves, None if gradient is None else (gradient,), is_backward=inputs is None)
+    staging.backwards += 1
+    number = staging.backwards
+    leaves = [leaf for leaf in leaves if (number, _id_outside(staging, leaf)) not in staging.unreached]
+    seeds = None if gradient is None else (gradient,)
+    found = grad(staging, (tensor,), leaves, seeds, backward=number if inputs is None else None)
     with torch.no_grad():
         for leaf, new in zip(leaves, found):
             staging.gradients.add(owner(staging, leaf), new)

@@ -165,10 +165,9 @@ class _Node:
     expect_true = expect_size = guard_or_true
 
     def guard_int(self, file="", line=0):
-        raise StagingError(
-            f"Python needs the value of a staged {self.kind} here, but it is only known when the graph runs",
-            spans.current(),
-        )
+        message = f"Python needs the value of a staged {self.kind} here, but it is only known when the graph runs"
+        help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
 
     guard_float = guard_bool = bool_ = int_ = guard_int
 

@@ -40,6 +40,7 @@ class Sizes:
         self.numbers = {}  # value of a staged integer -> its SymInt in shapes
         self.dimensions = {}  # (tensor value, dimension) -> its SymInt
         self.examples = {}  # symbol -> a size that this dimension has had
+        self.hints = {}  # name of a symbol -> its size in this call, as far as an earlier trace of the call has computed it
         self.usual = {}  # result of an `if` -> the dimensions that it usually has
         self.earlier = {}  # staged integer that a loop carries -> its Python number before the loop
         self.weights = {}  # value of a staged integer -> the number of operations in its expression
@@ -53,10 +54,15 @@ class Sizes:
         # A shape function whose result torch takes from its cache would not record the checks of its assumptions.
         self.staging.fake_mode.cache_enabled = False
         number = self.shape_env.new()
-        self.symbols[number.node.expr] = origin
+        self._add(number.node.expr, origin)
         if isinstance(origin, tuple):
             self.dimensions[origin] = number
         return number
+
+    def _add(self, symbol, origin):
+        self.symbols[symbol] = origin
+        if self.hints.get(symbol.name, 0) >= 2:
+            self.examples.setdefault(symbol, self.hints[symbol.name])
 
     def unknown(self, value, dim):
         """Returns a new symbol for a dimension of a tensor."""
@@ -219,8 +225,8 @@ class Sizes:
         for dim, number in enumerate(fake.shape):
             if isinstance(number, torch.SymInt):
                 expression = number.node.expr
-                if _symbols().is_symbol(expression):
-                    self.symbols.setdefault(expression, (value, dim))
+                if _symbols().is_symbol(expression) and expression not in self.symbols:
+                    self._add(expression, (value, dim))
                 self.dimensions.setdefault((value, dim), number)
 
     def lower(self, number, origin=None):

@@ -179,7 +179,8 @@ class Staging:
         self.after_backward = {}  # id of a `DistributedDataParallel` module -> what follows a backward pass
         self.undone = set()  # the indexes of callbacks that change random number generators only
         self.constants = []  # tensors with data, kept alive for the graph
-        self.unreached = set()  # ids of leaves from outside that get no gradient from a `backward` (`errors.Unreached`)
+        self.backwards = 0  # number of calls of `backward` so far
+        self.unreached = set()  # (number of a `backward`, id of a leaf from outside that it gives no gradient) (`errors.Unreached`)
         self.leaf_sources = set()  # captures of leaves on which a gradient of the graph depends
         self.is_lifted = False  # whether the code of an `init_scope` is running
         self.lifted = set()  # spans of the `init_scope` statements whose code has changed Python state
@@ -433,9 +434,13 @@ class Staging:
         the arguments of this call. Each run checks it. Returns None below a staged condition and in a loop of the graph, where
         the value is unknown."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
+        memo = self.record.region.memo
+        if answer is None and ("decided", flag) in memo:
+            return memo["decided", flag]
         if answer is None:
             answer = self._probed(flag)
             if answer is not None:
+                memo["decided", flag] = answer
                 truth = flag if answer else self.emit(NOT, [flag], [BOOL])[0]
                 self.assume(truth, f"the condition in line {_line()} is {answer}")
         return answer

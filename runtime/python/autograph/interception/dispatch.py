@@ -145,6 +145,8 @@ def _computed_by_torch(staging, func, args):
         tensor, dim = positional[:2]
         with staging.quiet():
             return tensor.narrow(dim, tensor.shape[dim] - 1, 1)
+    if func is _SLICE and _has_unrelated_bounds(*positional):
+        return _sliced(staging, *positional)
     if func in composites.UPSAMPLED:
         tensor, sizes = positional[:2]
         if any(isinstance(n, torch.SymInt) for n in (*tensor.shape, *sizes)):  # torch's shape function needs numbers
@@ -174,6 +176,25 @@ def _is_last_slice(staging, tensor, dim=0, start=None, end=None, step=1):
     with torch._C.DisableTorchFunction():
         size = tensor.shape[dim]
     return isinstance(size, torch.SymInt) and staging.sizes.assume(size.node.expr >= 1) is True
+
+
+def _has_unrelated_bounds(tensor, dim=0, start=None, end=None, step=1):
+    """Returns whether a bound of `x[start:end]` is a symbol that does not occur in the size of the dimension. Nothing is known
+    about the size of the result, but torch would try to decide several conditions on it first."""
+    with torch._C.DisableTorchFunction():
+        size = tensor.shape[dim]
+    bounds = [bound.node.expr for bound in (start, end) if isinstance(bound, torch.SymInt)]
+    known = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else ()
+    return any(bound.is_Symbol and bound not in known for bound in bounds)
+
+
+def _sliced(staging, tensor, dim=0, start=None, end=None, step=1):
+    """Returns the result of `x[start:end]`, with a new symbol for its size."""
+    with staging.quiet():
+        sizes, strides = list(tensor.shape), list(tensor.stride())
+        sizes[dim] = staging.sizes.shape_env.new()
+        strides[dim] *= step
+        return staging.fake_mode.empty(sizes, strides, tensor.dtype, tensor.fake_device)
 
 
 def _needs_numbers(error):

@@ -1,6 +1,7 @@
 """Intercepts the Python functions of torch that would read data, gradients or sizes of a tensor during tracing."""
 
 import functools
+import operator
 import sys
 
 import torch
@@ -117,7 +118,22 @@ def _item(staging, func, tensor):
 def _tolist(staging, func, tensor):
     if tensor.dim() == 0:
         return staging.item(tensor)
-    return [_tolist(staging, func, row) for row in tensor.unbind(0)]
+    rows = _unbind(staging, torch.unbind, tensor)
+    return [_tolist(staging, func, row) for row in (tensor.unbind() if rows is NotImplemented else rows)]
+
+
+def _unbind(staging, func, tensor, dim=0):
+    """Decides an unknown number of parts for the arguments of the call."""
+    with torch._C.DisableTorchFunctionSubclass():
+        size = tensor.shape[dim]
+    if type(size) is int:
+        return NotImplemented
+    size = staging.sizes.seen(tensor, dim, size)
+    count = staging.decided_number(size) if scalars.is_staged(size) else None
+    if count is None:
+        return NotImplemented
+    with torch._C._AutoDispatchBelowAutograd():
+        return tuple(tensor.select(dim, index) for index in range(count))
 
 
 def _format(staging, func, tensor, spec="", **_):
@@ -147,9 +163,22 @@ def _deepcopy(staging, func, tensor, memo):
 
 def _needs_data(what):
     """Returns a function that raises an error, because it would read the data of a tensor."""
+    help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
 
     def special(staging, func, tensor, *args, **kwargs):
-        raise StagingError(f"{what}, but it is only known when the graph runs", spans.current())
+        raise StagingError(f"{what}, but it is only known when the graph runs\nhelp: {help}", spans.current())
+
+    return special
+
+
+def _number(kind):
+    """Returns a function that returns the number in a tensor, decided for the arguments of the call. Called when code that is
+    not converted needs a number of this class: `[1, 2][:n]`, `math.sqrt(x)`."""
+    refuse = _needs_data("Python needs the number in a tensor")
+
+    def special(staging, func, tensor):
+        number = staging.decided_number(staging.item(tensor))
+        return refuse(staging, func, tensor) if number is None else kind(number)
 
     return special
 
@@ -324,15 +353,17 @@ SPECIAL = {
     T.__setitem__: _setitem,
     T.item: _item,
     T.tolist: _tolist,
+    T.unbind: _unbind,
+    torch.unbind: _unbind,
     T.__format__: _format,
     T.__repr__: _repr,
     T.numpy: _needs_data("`numpy()` needs the data of a tensor"),
     T.__array__: _needs_data("numpy needs the data of a tensor"),
     T.__bool__: _truth,
     T.__deepcopy__: _deepcopy,
-    T.__int__: _needs_data("Python needs the number in a tensor"),
-    T.__float__: _needs_data("Python needs the number in a tensor"),
-    T.__index__: _needs_data("Python needs the number in a tensor"),
+    T.__int__: _number(int),
+    T.__float__: _number(float),
+    T.__index__: _number(operator.index),
     T.__complex__: _needs_data("Python needs the number in a tensor"),
     T.__len__: _len,
     T.shape.__get__: _shape,

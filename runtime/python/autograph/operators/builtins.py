@@ -13,7 +13,7 @@ from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
 from . import attributes, outcomes, python_calls, ranges, regions
-from .if_exp import either
+from .if_exp import either, selected
 from .overloads import OVERLOADS
 from .values import List
 
@@ -42,13 +42,13 @@ def divmod_(a, b):
 
 
 def int_(*args):
-    if len(args) != 1 or not is_staged(args[0]):
+    if len(args) != 1 or not _is_number_of_graph(args[0]):
         return outcomes.integer(int(*texts.plain(current(), args)))
     return outcomes.integer(_number(args[0], INT))
 
 
 def float_(*args):
-    if len(args) != 1 or not is_staged(args[0]):
+    if len(args) != 1 or not _is_number_of_graph(args[0]):
         return float(*texts.plain(current(), args))
     return _number(args[0], FLOAT)
 
@@ -59,6 +59,11 @@ def bool_(*args):
     staging = current()
     flag = regions.condition(staging, args[0], "`bool`")
     return flag if isinstance(flag, bool) else staging.scalar(flag)
+
+
+def _is_number_of_graph(value):
+    """Whether this is a staged number, or a tensor: also one from outside that the trace has not used yet."""
+    return is_staged(value) or isinstance(value, torch.Tensor) and current() is not None
 
 
 def _number(value, kind):
@@ -127,7 +132,7 @@ def _better(function, best, other):
     is_better = other > best if function is max else other < best
     if not is_staged(is_better):
         return other if is_better else best
-    return either(is_better, lambda: other, lambda: best, f"`{function.__name__}`")
+    return selected(is_better, other, best, f"`{function.__name__}`")
 
 
 def sum_(values, start=0):

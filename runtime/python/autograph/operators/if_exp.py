@@ -17,7 +17,12 @@ def if_exp(cond, if_true, if_false, expr_repr):
     return either(cond, if_true, if_false, f"`{expr_repr}`", execution)
 
 
-def either(cond, if_true, if_false, what, execution=None):
+def selected(cond, if_true, if_false, what):
+    """`if_true if cond else if_false` for a staged condition and two values. `what` names the expression in errors."""
+    return either(cond, lambda: if_true, lambda: if_false, what, is_selection=True)
+
+
+def either(cond, if_true, if_false, what, execution=None, is_selection=False):
     """`if_true() if cond else if_false()` for a staged condition. `what` names the expression in errors."""
     staging = current()
     result = None
@@ -38,7 +43,7 @@ def either(cond, if_true, if_false, what, execution=None):
         result = if_false()
 
     flag = outcomes.assumed(execution, regions.condition(staging, cond, what))
-    staged_if(staging, flag, then, orelse, get_state, set_state, (what,))
+    staged_if(staging, flag, then, orelse, get_state, set_state, (what,), is_selection=is_selection)
     return result
 
 

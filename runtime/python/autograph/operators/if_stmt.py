@@ -19,25 +19,27 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
     return staged_if(staging, flag, body, orelse, get_state, set_state, symbol_names, nouts)
 
 
-def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=None):
-    """Stages an `if`. Only the first `outputs` variables are live after the statement."""
+def staged_if(staging, flag, body, orelse, get_state, set_state, names, outputs=None, is_selection=False):
+    """Stages an `if`. Only the first `outputs` variables are live after the statement. `is_selection`: the branches only select a
+    value."""
     if not isinstance(flag, bool) and spans.current() in staging.decisions:
         answer = staging.decided(flag)
         flag = flag if answer is None else answer
     if isinstance(flag, bool):
         return body() if flag else orelse()
     with regions.decided_on_error(staging):
-        _record(staging, flag, body, orelse, get_state, set_state, names, outputs)
+        _record(staging, flag, body, orelse, get_state, set_state, names, outputs, is_selection)
     return None
 
 
-def _record(staging, flag, body, orelse, get_state, set_state, names, outputs):
+def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, is_selection):
     if outputs is None:
         outputs = len(names)
     read = set(names[:outputs])
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
-    blocks = [regions.trace(staging, branch, get_state, set_state, init) for branch in (body, orelse)]
+    branches = body, orelse
+    blocks = [regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection) for branch in branches]
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)

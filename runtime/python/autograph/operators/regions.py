@@ -35,10 +35,11 @@ class Block:
         self.is_dead = False
 
 
-def trace(staging, body, get_state, set_state, values, install=None):
+def trace(staging, body, get_state, set_state, values, install=None, is_selection=False):
     """Traces `body` into a new region. `values` are the values of the variables before it; `install(region, values)`
-    replaces them by parameters of the region. The changes are recorded in the block and then undone."""
-    block = _traced(staging, body, get_state, set_state, values, install)
+    replaces them by parameters of the region. The changes are recorded in the block and then undone. `is_selection`: the body
+    only selects a value, so it cannot change Python objects."""
+    block = _traced(staging, body, get_state, set_state, values, install, is_selection)
     found = [cell for cell in block.changed if isinstance(cell, Contents)]
     if found:
         span = line_of_change(found, lambda: _traced(staging, body, get_state, set_state, values, install))
@@ -49,13 +50,14 @@ def trace(staging, body, get_state, set_state, values, install=None):
 REMEDY = ", which a graph cannot do; change it outside, or use a tensor, a number, a list or a dictionary"
 
 
-def _traced(staging, body, get_state, set_state, values, install):
+def _traced(staging, body, get_state, set_state, values, install, is_selection=False):
     """Traces `body` in a new region. If the body raises an exception, the graph raises it in the region, and the block
     is dead."""
-    staging.objects.block(body)
+    if not is_selection:
+        staging.objects.block(body)
     with staging.record.new_region() as region:
         block = Block(region)
-        journal = staging.aliases.open_journal(region.depth)
+        journal = staging.aliases.open_journal(region.depth, is_selection)
         try:
             if install is not None:
                 values = install(region, values)

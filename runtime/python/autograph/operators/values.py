@@ -23,11 +23,12 @@ from ..record.ops import (
     LIST_POP,
     LIST_SET,
     LIST_SLICE,
+    TO_INT,
     TUPLE_NEW,
     of_torch,
     tuple_get,
 )
-from ..record.types import INT, TensorType
+from ..record.types import BOOL, INT, TensorType
 from . import specs
 from .overloads import OVERLOADS
 
@@ -305,8 +306,13 @@ for _name in ("remove", "__imul__"):
 
 
 def number(staging, index):
+    """Returns the operand for an index of a list. Python accepts integers, booleans, and tensors of one of them."""
     if isinstance(index, torch.Tensor):
         index = staging.item(index)
+    if scalars.kind_of(index) == BOOL:
+        index = scalars.apply(staging, TO_INT, index)
+    elif scalars.kind_of(index) != INT:
+        raise TypeError(f"list indices must be integers or slices, not {scalars.class_of(index).__name__}")
     return scalars.lower(staging, index)
 
 

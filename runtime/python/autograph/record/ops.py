@@ -59,8 +59,9 @@ class Callback(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs. `leaves` contains for each input
-    the id of the tensor from outside that it is, if the gradient is that of a `backward`; otherwise it is empty."""
+    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs. If the gradient is that
+    of a `backward`, `leaves` contains for each input the number of the `backward`, and the id of the tensor from outside that
+    the input is, or None; otherwise it is empty."""
 
     create_graph: bool
     allow_unused: bool

@@ -3,7 +3,8 @@
 import functools
 
 from .._runtime import Graph
-from ..record.types import gradient_type
+from ..record.ops import SIZE
+from ..record.types import INT, gradient_type
 from .derivatives import derivative
 from .lowering import Lowering, graph_name
 
@@ -13,6 +14,22 @@ def scalar_graph(staging, value, nodes):
     lowering = _entry(staging, nodes=nodes)
     lowering.graph.finish([lowering.operand(value)], [None])
     return lowering.graph, lowering.exceptions
+
+
+def sizes_graph(staging, origins, nodes):
+    """Returns the graph that computes sizes and numbers of a trace with these nodes of its entry. Each origin is a staged
+    integer, or a tensor and the number of a dimension. Those that are computed by other nodes are omitted: also returns the
+    indexes of the others. The third result are the exceptions that the graph raises."""
+    lowering = _entry(staging, nodes=nodes)
+    known, results = [], []
+    for index, origin in enumerate(origins):
+        value, *dim = origin if isinstance(origin, tuple) else (origin,)
+        if value.visible and value in lowering.values:
+            operand = lowering.operand(value)
+            results.append(lowering.graph.emit(SIZE, [operand, *dim], [INT])[0] if dim else operand)
+            known.append(index)
+    lowering.graph.finish(results, [None] * len(results))
+    return lowering.graph, known, lowering.exceptions
 
 
 def graph(staging, results, written):

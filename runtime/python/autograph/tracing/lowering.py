@@ -112,7 +112,7 @@ class Lowering:
         outputs, seeds, inputs = (self.operand(arg) for arg in node.args)
         create_graph, allow_unused, leaves = node.op
         gradients = self.differentiate(outputs, seeds, inputs, node.span, create_graph)
-        unreached = {leaf for leaf, gradient in zip(leaves, gradients) if gradient is None and leaf is not None}
+        unreached = {leaf for leaf, gradient in zip(leaves, gradients) if gradient is None and leaf[1] is not None}
         if unreached:
             raise Unreached(unreached)
         for value, input, output in zip(gradients, inputs, node.outputs):

@@ -39,6 +39,7 @@ from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
+from ..record.ops import ASSERT
 from ..record.queries import called_for_effects, checked_late, has_effects, has_random, overwrites, without_effects
 from . import ambient, differentiable, graphs, overlap
 from . import trees as trees_
@@ -82,7 +83,7 @@ class Trace:
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
         self.growing = []  # lists from outside that grow below a decided condition
-        recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, set(), set()
+        recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, {}, set()
         while True:
             try:
                 again = recursive, unrolled, draws, decisions, catches, refuted, unreached
@@ -103,9 +104,10 @@ class Trace:
             except Undecided:
                 decisions = None
             except Refuted as found:
-                refuted.add(found.assumption)
+                refuted[found.assumption] = found.examples
             except Unreached as found:
                 unreached |= found.leaves
+                continue
             except Late as found:
                 for point in found.points:
                     del self.expected[point]
@@ -113,6 +115,7 @@ class Trace:
                 if catches:
                     raise
                 catches = True
+            unreached = set()  # the next trace may take another path, on which `backward` calls have other numbers
 
     def _trace(
         self,
@@ -133,7 +136,9 @@ class Trace:
     ):
         self.staging = staging = Staging(name_of(python_function), recursive, unrolled, decisions, self.expected)
         staging.caught = [] if catches else None
-        staging.refuted = refuted
+        staging.refuted = refuted.keys()
+        for examples in refuted.values():
+            staging.sizes.hints.update(examples)
         staging.unreached = unreached
         staging.python_calls = staging.objects.in_python = python_calls
         staging.has_unknown_sizes = any(group is not None for dims in (unknown or {}).values() for group in dims.values())
@@ -495,18 +500,32 @@ def _probed(staging, flag):
         return None if nodes is None else flag
     random = torch.get_rng_state()
     try:
-        with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
-            compiled, exceptions = graphs.scalar_graph(staging, flag, nodes)
-            plan = compiled.compile(staging.callbacks, exceptions)
-            return plan.run([capture.current_value() for capture in staging.captures_in_order()])[0]
+        return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
     except Exception as error:  # this code raises here, as the run will
         if isinstance(error, AssertionError) and str(error) in staging.assumptions:
             assumption = str(error), _span_of(error)
             if assumption not in staging.refuted:
-                raise Refuted(assumption) from None
+                raise Refuted(assumption, _observed(staging, nodes, str(error))) from None
         return None
     finally:
         torch.set_rng_state(random)
+
+
+def _ran(staging, graph, exceptions):
+    """Runs a graph for the arguments of this call. Returns its results."""
+    with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
+        plan = graph.compile(staging.callbacks, exceptions)
+        return plan.run([capture.current_value() for capture in staging.captures_in_order()])
+
+
+def _observed(staging, nodes, message):
+    """Returns the sizes and numbers of this call that the nodes before a failed check compute: name of the symbol -> integer."""
+    before = next(n for n, node in enumerate(nodes) if node.op == ASSERT and node.args[1] == message)
+    symbols = {symbol.name: origin for symbol, origin in staging.sizes.symbols.items()}
+    compiled, known, exceptions = graphs.sizes_graph(staging, symbols.values(), nodes[:before])
+    found = _ran(staging, compiled, exceptions)
+    names = list(symbols)
+    return {names[index]: value for index, value in zip(known, found)}
 
 
 def _check_draws(staging):
