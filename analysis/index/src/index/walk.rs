@@ -131,15 +131,18 @@ impl<'a> Walk<'a> {
     }
 
     fn call(&mut self, call: &'a ast::ExprCall) {
-        if let Some(name) = last_name(&call.func) {
+        // `jax.jit(partial(f, fast=True))` gives an argument of `f`.
+        let applied =
+            makers::is_partial(&self.index.imports, &call.func).then(|| self.wrapped(call, 4)).flatten();
+        for name in last_name(&call.func).into_iter().chain(applied) {
             let codes = self.index.calls.entry(name.clone()).or_default();
             if codes.last() != Some(&self.scope) {
                 codes.push(self.scope);
             }
-            if name == "Input" {
-                let resolved = self.index.imports.resolve(&call.func);
-                self.index.makes_keras_inputs |= resolved.is_some_and(|name| name.starts_with("keras."));
-            }
+        }
+        if last_name(&call.func).is_some_and(|name| name == "Input") {
+            let resolved = self.index.imports.resolve(&call.func);
+            self.index.makes_keras_inputs |= resolved.is_some_and(|name| name.starts_with("keras."));
         }
         match call.func.as_ref() {
             Expr::Attribute(attribute) if PYTHON_METHODS.contains(&attribute.attr.as_str()) => {

@@ -249,7 +249,10 @@ impl Fixpoint {
                     }
                     let static_parameter =
                         staged.is_some_and(|staged| staged.static_parameters.contains(position));
+                    // `jax.jit(partial(f, store=options.store))` gives `store` a value that the root does not replace.
+                    let is_given = contributions.iter().any(|given| given.bound && given.assumed.is_empty());
                     let assumable = !static_parameter
+                        && !is_given
                         // `jax.jit` traces all non-static arguments, however they are used.
                         && (!parameter.used_as_python
                             || staged.is_some_and(|staged| staged.root == Some(RootKind::JaxJit)))
@@ -426,9 +429,12 @@ fn traced(contributions: &[Contribution]) -> AssumedType {
     let mut assumed = AssumedType::default();
     for contribution in contributions {
         for alternative in contribution.assumed.alternatives() {
+            let is_default = contribution.cause.location == ScopeLocation::default();
             assumed.insert(match contribution.bound {
                 // An omitted argument keeps its default, a Python value.
-                true => alternative.clone(),
+                true if is_default => alternative.clone(),
+                // `partial(f, array)`: the functions of `jax.numpy` trace their operations on a constant, too.
+                true => with_arrays_as(alternative, Dialect::Jax),
                 false => with_arrays_as(&alternative.replaced(&tracer), Dialect::Jax),
             });
         }

@@ -109,6 +109,11 @@ impl Inference<'_> {
             if targets.is_empty() {
                 return;
             }
+            if call.func.is_call_expr() {
+                // `jax.jit(partial(f, a))(x)`: `x` is the second argument of `f`.
+                (bound, _) = self.shift(&call.func);
+                open |= bound > 0;
+            }
         }
         let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, Some(expression)) };
         let mut give = |slot: ArgumentSlot, argument: &Expr| {
