@@ -88,10 +88,10 @@ impl<'a> SourceOrderVisitor<'a> for Operands<'_> {
                                 self.pair(&compare.left, right, may_be_tensor);
                             }
                             // ty narrows the type of a name in `mode == "train"`, and `1 == unknown` is a bool.
-                            CmpOp::Eq | CmpOp::NotEq if is_method_or_operator(&compare.left) => {
-                                if may_be_tensor(right) {
-                                    self.found.push(compare.left.range());
-                                }
+                            CmpOp::Eq | CmpOp::NotEq
+                                if is_method_or_operator(&compare.left) && may_be_tensor(right) =>
+                            {
+                                self.found.push(compare.left.range());
                             }
                             _ => {}
                         }
