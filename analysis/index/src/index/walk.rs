@@ -55,6 +55,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         factories: FxHashSet::default(),
         false_constants: FxHashSet::default(),
         dead: Vec::new(),
+        expecting: 0,
     };
     walk.visit_body(body);
     let imports = &walk.index.imports;
@@ -62,6 +63,13 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         || imports.dotted_names().any(|name| ONLY_KERAS2.iter().any(|only| is_named(name, *only)));
     walk.index.names_keras2 |= requires_keras2;
     walk.index
+}
+
+/// Whether a context manager expects an exception: `pytest.raises(TypeError)`, `self.assertRaisesRegex(…)`.
+fn expects_exception(manager: &Expr) -> bool {
+    manager.as_call_expr().and_then(|call| last_name(&call.func)).is_some_and(|name| {
+        name == "raises" || name.starts_with("assertRaises")
+    })
 }
 
 /// Whether a dotted name is that of a module's member: `keras.optimizers.legacy`.
@@ -90,6 +98,9 @@ struct Walk<'a> {
     false_constants: FxHashSet<Name>,
     /// The bodies of `if` statements on such a constant: `if JAX_MODE:`.
     dead: Vec<TextRange>,
+    /// How many `with` statements around the current code expect an exception: `with pytest.raises(TypeError):`. What
+    /// is staged there is not staged for any other purpose.
+    expecting: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -108,8 +119,9 @@ impl<'a> Walk<'a> {
         self.next = function + 1;
         self.declare(def.type_params.as_deref());
         for decorator in &def.decorator_list {
-            if let Some(site) =
-                roots::of_decorator((&self.index.imports, &self.makers), decorator, function, self.scope)
+            if self.expecting == 0
+                && let Some(site) =
+                    roots::of_decorator((&self.index.imports, &self.makers), decorator, function, self.scope)
             {
                 self.index.roots.push(site);
             }
@@ -168,13 +180,16 @@ impl<'a> Walk<'a> {
             self.index.builtin_calls.push((function, name.range()));
         }
         if let Some(called) = Called::of(&self.index.imports, call) {
-            let stages = called.stage.is_some();
+            let stages = called.stage.is_some() && self.expecting == 0;
             self.called.extend(called.lambdas.into_iter().map(|lambda| (std::ptr::from_ref(lambda), stages)));
         }
         for argument in call.arguments.iter_source_order() {
             if let Expr::Lambda(lambda) = argument.value() {
                 self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
             }
+        }
+        if self.expecting > 0 {
+            return;
         }
         for found in roots::of_call((&self.index.imports, &self.makers), call, self.scope) {
             let site = self.index.roots.push(found.site);
@@ -349,6 +364,11 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                     self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
                 }
                 source_order::walk_stmt(self, statement);
+            }
+            Stmt::With(node) if node.items.iter().any(|item| expects_exception(&item.context_expr)) => {
+                self.expecting += 1;
+                source_order::walk_stmt(self, statement);
+                self.expecting -= 1;
             }
             Stmt::If(node) => {
                 self.test(&node.test);

@@ -7,13 +7,14 @@ use ag_index::callbacks::argument;
 use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::FileContext;
 use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
 use super::changes::Changes;
 use super::may_use_64_bits;
-use crate::program::{Bound, Program, ScopeId};
+use crate::effects::MUTATORS;
+use crate::program::{Bound, Program, ScopeId, Site};
 use ag_syntax::blocks;
 use ag_syntax::expressions::natural;
 
@@ -27,6 +28,8 @@ pub(super) struct Evaluator<'c, 'a> {
     pub wide: bool,
     /// The calls of each function of the file.
     calls: OnceCell<FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>>>,
+    /// The variables whose object a method changes: `branches.append(f)`.
+    changed: OnceCell<FxHashSet<(ScopeId, &'a str)>>,
     /// The values of parameters; `Unknown` while the value is being computed.
     parameters: RefCell<FxHashMap<TextRange, Value>>,
 }
@@ -114,6 +117,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             program,
             wide: may_use_64_bits(ctx),
             calls: OnceCell::new(),
+            changed: OnceCell::new(),
             parameters: RefCell::default(),
         }
     }
@@ -273,6 +277,19 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             frame.value(passed, &Environment::default())
         });
         values.reduce(|one, other| if one == other { one } else { Value::Unknown })
+    }
+
+    fn is_changed(&self, owner: ScopeId, name: &'a str) -> bool {
+        let changed = self.changed.get_or_init(|| {
+            let variable = |site: &Site<'a, ast::ExprCall>| {
+                let method = site.node.func.as_attribute_expr()?;
+                let object = &method.value.as_name_expr()?.id;
+                let owner = self.program.owner(site.scope, object)?;
+                MUTATORS.contains(&method.attr.as_str()).then_some((owner, object.as_str()))
+            };
+            self.program.calls.iter().filter_map(variable).collect()
+        });
+        changed.contains(&(owner, name))
     }
 
     fn calls_of_functions(&self) -> FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>> {
@@ -478,7 +495,12 @@ impl<'a> Frame<'_, '_, 'a> {
         match binding.bound {
             Bound::Value(value) => {
                 let frame = Frame { evaluator: self.evaluator, scope: owner, depth: self.depth + 1 };
-                frame.value(value, &Environment::default())
+                match frame.value(value, &Environment::default()) {
+                    Value::List(_) | Value::Dict(_) if self.evaluator.is_changed(owner, &name.id) => {
+                        Value::Unknown
+                    }
+                    value => value,
+                }
             }
             Bound::Function(_) | Bound::Class(_) => Value::Other,
             Bound::Count => Value::number(DType::Int32),
