@@ -67,9 +67,10 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
 
 /// Whether a context manager expects an exception: `pytest.raises(TypeError)`, `self.assertRaisesRegex(…)`.
 fn expects_exception(manager: &Expr) -> bool {
-    manager.as_call_expr().and_then(|call| last_name(&call.func)).is_some_and(|name| {
-        name == "raises" || name.starts_with("assertRaises")
-    })
+    manager
+        .as_call_expr()
+        .and_then(|call| last_name(&call.func))
+        .is_some_and(|name| name == "raises" || name.starts_with("assertRaises"))
 }
 
 /// Whether a dotted name is that of a module's member: `keras.optimizers.legacy`.
