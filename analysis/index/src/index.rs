@@ -1,6 +1,7 @@
 //! The index of one file, from syntax alone: its functions, imports, calls and roots. It is built in one walk
 //! over the tree, which is dropped afterwards. A file without roots needs no further work.
 
+mod operands;
 mod plain;
 mod recent;
 mod signature;
@@ -50,6 +51,8 @@ pub struct FileIndex {
     pub roots: IndexVec<RootIndex, RootSite>,
     /// Names of overloaded builtins that functions call: (function, range of the name).
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
+    /// The operands that annotated source wraps, an outer one before those inside of it.
+    pub operands: Vec<(FunctionIndex, TextRange)>,
     /// The lambdas that are arguments of calls, or have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// The starts of the statements outside all functions, in order.
@@ -185,6 +188,7 @@ impl FileIndex {
         self.other_names.shrink_to_fit();
         self.roots.raw.shrink_to_fit();
         self.builtin_calls.shrink_to_fit();
+        self.operands.shrink_to_fit();
         self.lambdas.shrink_to_fit();
         self.statements.shrink_to_fit();
         for signature in &mut self.signatures {

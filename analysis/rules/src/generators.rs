@@ -44,11 +44,11 @@ fn is_seeded(ctx: &FunctionContext, generator: &Expr) -> bool {
         }
         Expr::Name(name) => {
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
-            let is_seeded_definition = |definition: &Def| {
-                let value = definition.value.and_then(|range| ctx.expression_at(range));
+            let is_seeded = |definition: &&Def| {
+                let value = ctx.value_of(definition);
                 value.is_some_and(|value| value.is_call_expr() && is_seeded(ctx, value))
             };
-            !definitions.is_empty() && definitions.iter().all(|definition| is_seeded_definition(definition))
+            !definitions.is_empty() && definitions.iter().all(is_seeded)
         }
         _ => false,
     }

@@ -163,17 +163,10 @@ impl<'a> Program<'a> {
         scope: ScopeId,
         attribute: &ast::ExprAttribute,
     ) -> Option<&'a ast::StmtFunctionDef> {
-        let receiver = attribute.value.as_name_expr()?;
-        let owner = self.owner(scope, &receiver.id)?;
-        let (caller, around) = self.functions.iter().find(|(def, _)| def.range() == self.range(owner))?;
-        let first = caller.parameters.posonlyargs.iter().chain(&caller.parameters.args).next()?;
-        let is_bound = self.scopes[around.0].is_class
-            && first.parameter.name.as_str() == receiver.id.as_str()
-            && self.bindings(owner, &receiver.id).len() == 1
-            && caller.decorator_list.iter().all(|it| !is_static(&it.expression));
+        let class = self.class_of_receiver(scope, attribute)?;
         let is_assigned = self.stores.iter().any(|store| store.node.attr.id == attribute.attr.id);
-        match self.bindings(*around, &attribute.attr) {
-            [Binding { bound: Bound::Function(def), .. }] if is_bound && !is_assigned => Some(*def),
+        match self.bindings(class, &attribute.attr) {
+            [Binding { bound: Bound::Function(def), .. }] if !is_assigned => Some(*def),
             _ => None,
         }
     }

@@ -6,22 +6,20 @@
 //! ```
 //!
 //! Annotations (and `__call__` methods of modules) are inserted, builtins in converted functions are replaced by
-//! AutoGraph's overloads, operands are wrapped ([`crate::operands`]), and imports are inserted at the start. So all functions that keep their body have the same
-//! expressions in the same order in both trees ([`ag_syntax::expressions`]). Code on which the queried functions do
-//! not depend may be omitted: bodies of self-contained functions ([`ag_index::self_contained`]), and everything
-//! outside the dependency slice ([`crate::dependency_slice`]).
+//! AutoGraph's overloads, operands of operators are wrapped (`index/src/index/operands.rs`), and imports are inserted
+//! at the start. So all functions that keep their body have the same expressions in the same order in both trees
+//! ([`ag_syntax::expressions`]). Code on which the queried functions do not depend may be omitted: bodies of
+//! self-contained functions ([`ag_index::self_contained`]), and everything outside the dependency slice
+//! ([`crate::dependency_slice`]).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ruff_index::IndexSlice;
-use ruff_python_ast::PySourceType;
 use ruff_python_ast::name::Name;
-use ruff_python_parser::ParseOptions;
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::dependency_slice::DependencySlice;
-use crate::operands;
 use ag_index::assumed::AssumedType;
 use ag_index::definitions::ClassEntry;
 use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
@@ -62,9 +60,8 @@ pub(crate) fn annotated_source(
     queried: &Queried,
     methods: &[FunctionIndex],
 ) -> String {
-    let mut writer =
-        Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new(), operands: Vec::new() };
-    let bodies = index.omittable_bodies(&|function| match queried {
+    let mut writer = Writer { module, edits: Vec::new(), imports: Vec::new(), values: Vec::new() };
+    let mut omitted = index.omittable_bodies(&|function| match queried {
         Queried::Functions(queried) => {
             !index.is_self_contained(function)
                 || index.returns_functions(function)
@@ -72,7 +69,22 @@ pub(crate) fn annotated_source(
         }
         Queried::Slice(slice) => slice.has_body(function),
     });
-    writer.edits.extend(bodies.into_iter().map(|body| (body.start(), body.len(), "pass".to_owned())));
+    if let Queried::Slice(slice) = queried {
+        let classes = index.definitions.classes.iter_enumerated();
+        let others =
+            classes.filter(|(position, _)| !slice.has_class(*position)).map(|(_, class)| class.range);
+        omitted.extend(others.filter(|range| index.definitions.function_at(range.start()).is_none()));
+    }
+    // Operands come first: they are inside of what other edits insert at the same offset.
+    for (function, operand) in &index.operands {
+        if assumptions.contains_key(&Code::Function(*function))
+            && !omitted.iter().any(|range| range.contains_range(*operand))
+        {
+            writer.insert(operand.start(), format!("{OPERAND}("));
+            writer.insert(operand.end(), ")".to_owned());
+        }
+    }
+    writer.edits.extend(omitted.into_iter().map(|range| (range.start(), range.len(), "pass".to_owned())));
     for (function, signature) in index.signatures.iter_enumerated() {
         let Some(assumption) = assumptions.get(&Code::Function(function)) else { continue };
         if matches!(queried, Queried::Slice(slice) if !slice.has_header(function)) {
@@ -95,12 +107,7 @@ pub(crate) fn annotated_source(
     }
     for (position, class) in index.definitions.classes.iter_enumerated() {
         match queried {
-            Queried::Slice(slice) if !slice.has_class(position) => {
-                if index.definitions.function_at(class.range.start()).is_none() {
-                    writer.edits.push((class.range.start(), class.range.len(), "pass".to_owned()));
-                }
-            }
-            Queried::Slice(slice) if !slice.is_callable(position) => {}
+            Queried::Slice(slice) if !slice.has_class(position) || !slice.is_callable(position) => {}
             _ => writer.callable(text, index, class, assumptions),
         }
     }
@@ -123,7 +130,6 @@ pub(crate) fn annotated_source(
             writer.edits.push((range.start(), range.len(), format!("ag_{name}_")));
         }
     }
-    writer.operands(text, index, assumptions);
     writer.finish(text)
 }
 
@@ -140,8 +146,6 @@ struct Writer<'a> {
     imports: Vec<String>,
     /// The annotations of the names that replace parameters of lambdas.
     values: Vec<String>,
-    /// The starts and ends of wrapped operands, which come before other edits at the same offset.
-    operands: Vec<(TextSize, TextSize, String)>,
 }
 
 impl Writer<'_> {
@@ -256,25 +260,6 @@ impl Writer<'_> {
         }
     }
 
-    /// Wraps the operands in functions with assumptions, except in code that is omitted.
-    fn operands(&mut self, text: &str, index: &FileIndex, assumptions: &BTreeMap<Code, Assumption>) {
-        let is_staged = |function| assumptions.contains_key(&Code::Function(function));
-        let parsed = ruff_python_parser::parse_unchecked(text, ParseOptions::from(PySourceType::Python));
-        let Some(module) = parsed.try_into_module() else { return };
-        let omitted: Vec<TextRange> = self
-            .edits
-            .iter()
-            .filter(|(_, _, text)| text == "pass")
-            .map(|(start, length, _)| TextRange::at(*start, *length))
-            .collect();
-        for operand in operands::of_functions(module.suite(), index, &is_staged) {
-            if !omitted.iter().any(|range| range.contains_range(operand)) {
-                self.operands.push((operand.start(), TextSize::default(), format!("{OPERAND}(")));
-                self.operands.push((operand.end(), TextSize::default(), ")".to_owned()));
-            }
-        }
-    }
-
     fn annotation(&mut self, assumed: &AssumedType) -> Option<String> {
         let mut annotation = String::new();
         for alternative in assumed.alternatives() {
@@ -320,8 +305,6 @@ impl Writer<'_> {
 
     /// Applies the edits. Imports come first, where incomplete code cannot absorb them.
     fn finish(mut self, text: &str) -> String {
-        let others = std::mem::replace(&mut self.edits, std::mem::take(&mut self.operands));
-        self.edits.extend(others);
         self.edits.sort_by_key(|(offset, ..)| *offset);
         let mut annotated = String::with_capacity(text.len() + 32 * (self.edits.len() + self.imports.len()));
         let code = text.strip_prefix('\u{feff}').unwrap_or(text);

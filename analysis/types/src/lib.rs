@@ -19,7 +19,6 @@ pub mod environment;
 mod imports;
 mod inference;
 mod notebooks;
-mod operands;
 mod oracle;
 pub mod stubs;
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "the kernel reads and writes tensors by address")]
 
 use ag_graph::ir::{DType, Operand};
-use ag_native::{Order, Window};
+use ag_native::{Images, Order, Window};
 use tch::{TchError, Tensor};
 
 use super::aten;
@@ -14,13 +14,8 @@ const MAX_ELEMENTS_WITH_THREADS: usize = 1 << 15;
 /// A call of `aten.max_pool2d_with_indices` whose window is known.
 #[derive(Debug)]
 pub(super) struct MaxPool {
-    kernel: [i64; 2],
-    stride: [i64; 2],
-    padding: [i64; 2],
-    dilation: [i64; 2],
+    window: Window,
     ceil_mode: bool,
-    /// `None` if the kernel does not support the window.
-    window: Option<Window>,
 }
 
 impl MaxPool {
@@ -30,27 +25,21 @@ impl MaxPool {
         if name != "aten.max_pool2d_with_indices.default" {
             return None;
         }
-        let pair = |index: usize, default: [i64; 2]| {
-            operands.get(index).map_or(Some(default), |it| pair(it, default))
+        let pair_or =
+            |index: usize, default| operands.get(index).map_or(Some(default), |it| pair(it, default));
+        let kernel = pair_or(1, [0, 0])?;
+        let window = Window {
+            kernel,
+            stride: pair_or(2, kernel)?,
+            padding: pair_or(3, [0, 0])?,
+            dilation: pair_or(4, [1, 1])?,
         };
-        let kernel = pair(1, [0, 0])?;
-        let [stride, padding, dilation] = [pair(2, kernel)?, pair(3, [0, 0])?, pair(4, [1, 1])?];
         let ceil_mode = match operands.get(5) {
             None => false,
             Some(Operand::Bool(value)) => *value,
             Some(_) => return None,
         };
-        let natural = |pair: [i64; 2]| Some([usize::try_from(pair[0]).ok()?, usize::try_from(pair[1]).ok()?]);
-        let window = || {
-            Some(Window {
-                kernel: natural(kernel)?,
-                stride: natural(stride)?,
-                padding: natural(padding)?,
-                dilation: natural(dilation)?,
-            })
-        };
-        let window = if ceil_mode { None } else { window() };
-        Some(Self { kernel, stride, padding, dilation, ceil_mode, window })
+        Some(Self { window, ceil_mode })
     }
 
     /// The maxima of `input` (`[N, C, H, W]` or `[C, H, W]`) and their positions.
@@ -58,12 +47,17 @@ impl MaxPool {
         if let Some(results) = self.run_native(input) {
             return Ok(results);
         }
-        input.f_max_pool2d_with_indices(self.kernel, self.stride, self.padding, self.dilation, self.ceil_mode)
+        let Window { kernel, stride, padding, dilation } = self.window;
+        let [kernel, stride, padding, dilation] =
+            [kernel, stride, padding, dilation].map(|pair| pair.map(|number| number as i64));
+        input.f_max_pool2d_with_indices(kernel, stride, padding, dilation, self.ceil_mode)
     }
 
     /// `None` if libtorch must run the call: for another dtype, device or layout, and for errors.
     fn run_native(&self, input: &Tensor) -> Option<(Tensor, Tensor)> {
-        let window = self.window.as_ref().filter(|_| tier() != Tier::Torch)?;
+        if self.ceil_mode || tier() == Tier::Torch {
+            return None;
+        }
         let sizes = input.size();
         let (leading, plane) = sizes.split_at_checked(sizes.len().checked_sub(2)?)?;
         let elements = input.numel();
@@ -72,7 +66,7 @@ impl MaxPool {
             return None;
         }
         let plane = [usize::try_from(plane[0]).ok()?, usize::try_from(plane[1]).ok()?];
-        let result = window.result(plane)?;
+        let result = self.window.result(plane)?;
         let planes = elements / (plane[0] * plane[1]);
         let mut result_sizes = leading.to_vec();
         result_sizes.extend(result.map(|size| size as i64));
@@ -94,12 +88,14 @@ impl MaxPool {
         // refers to their memory; the kernel writes all of it and reads none of it.
         unsafe {
             ag_native::max_pool2d(
-                std::slice::from_raw_parts(values.cast(), elements),
-                order,
-                plane,
-                window,
-                std::slice::from_raw_parts_mut(to_maxima.cast(), count),
-                std::slice::from_raw_parts_mut(to_indices.cast(), count),
+                Images {
+                    input: std::slice::from_raw_parts(values.cast(), elements),
+                    order,
+                    plane,
+                    maxima: std::slice::from_raw_parts_mut(to_maxima.cast(), count),
+                    indices: std::slice::from_raw_parts_mut(to_indices.cast(), count),
+                },
+                &self.window,
             );
         }
         Some((maxima, indices))
@@ -113,10 +109,10 @@ fn channels_last(sizes: &[i64]) -> Vec<i64> {
 }
 
 /// Two numbers, `[2]` for both, or `[]` for the default.
-fn pair(operand: &Operand, default: [i64; 2]) -> Option<[i64; 2]> {
+fn pair(operand: &Operand, default: [usize; 2]) -> Option<[usize; 2]> {
     let Operand::List(items) = operand else { return None };
     let number = |operand: &Operand| match operand {
-        Operand::Int(value) => Some(*value),
+        Operand::Int(value) => usize::try_from(*value).ok(),
         _ => None,
     };
     match &items[..] {

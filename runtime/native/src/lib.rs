@@ -24,7 +24,7 @@ mod segment;
 mod view;
 
 pub use dtype::Element;
-pub use kernels::pool::{Order, Window, max_pool2d};
+pub use kernels::pool::{Images, Order, Window, max_pool2d};
 pub use listing::listing;
 pub use lower::MIN_OPERATORS;
 pub use options::{Limits, Options};

@@ -14,6 +14,9 @@ def _observe(error):
     for observer in observers:
         observer(error)
 
+#: The remedy for code that needs values of a run.
+IN_PYTHON = "\nhelp: compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
+
 
 class AutographError(Exception):
     """An error at a source position in the user's code."""

@@ -10,7 +10,7 @@ use crate::aliases::Makers;
 use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::OVERLOADED_BUILTINS;
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
-use crate::index::{FileIndex, Signature, last_name};
+use crate::index::{FileIndex, Signature, last_name, operands};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::makers;
@@ -56,6 +56,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         false_constants: FxHashSet::default(),
         dead: Vec::new(),
         expecting: 0,
+        wraps_operands: true,
     };
     walk.visit_body(body);
     let imports = &walk.index.imports;
@@ -99,9 +100,11 @@ struct Walk<'a> {
     false_constants: FxHashSet<Name>,
     /// The bodies of `if` statements on such a constant: `if JAX_MODE:`.
     dead: Vec<TextRange>,
-    /// How many `with` statements around the current code expect an exception: `with pytest.raises(TypeError):`. What
-    /// is staged there is not staged for any other purpose.
+    /// How many `with` statements around the current code expect an exception: `with pytest.raises(TypeError):`. Code
+    /// there declares no roots, because the test expects that its functions cannot be traced.
     expecting: usize,
+    /// Whether annotated source wraps the operands of the current statement.
+    wraps_operands: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -332,6 +335,22 @@ impl<'a> Walk<'a> {
             signature.sets_attributes = true;
         }
     }
+
+    /// Visits an assignment. The type of an attribute depends on the values that are assigned to it. If such a value
+    /// reads the attribute, the type engine first infers the value without a type for the attribute, which must not
+    /// become a result. So operands in values of attributes are not wrapped.
+    fn assignment(&mut self, statement: &'a Stmt, to_names: bool) {
+        let outer = self.wraps_operands;
+        self.wraps_operands &= to_names;
+        source_order::walk_stmt(self, statement);
+        self.wraps_operands = outer;
+    }
+
+    fn operand(&mut self, operand: &Expr) {
+        if let Code::Function(function) = self.scope {
+            self.index.operands.push((function, operand.range()));
+        }
+    }
 }
 
 impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
@@ -364,7 +383,13 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 if let Expr::Lambda(lambda) = &*assign.value {
                     self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
                 }
-                source_order::walk_stmt(self, statement);
+                self.assignment(statement, assign.targets.iter().all(Expr::is_name_expr));
+            }
+            Stmt::AugAssign(assign) => {
+                if assign.target.is_name_expr() && operands::may_be_tensor(&assign.value) {
+                    self.operand(&assign.value);
+                }
+                self.assignment(statement, assign.target.is_name_expr());
             }
             Stmt::With(node) if node.items.iter().any(|item| expects_exception(&item.context_expr)) => {
                 self.expecting += 1;
@@ -457,6 +482,9 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 }
             }
             _ => {}
+        }
+        if self.wraps_operands {
+            operands::of(expression).into_iter().for_each(|operand| self.operand(operand));
         }
         source_order::walk_expr(self, expression);
     }

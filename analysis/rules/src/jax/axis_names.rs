@@ -3,7 +3,8 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use super::evaluate::{Evaluator, Function};
+use super::evaluate::Evaluator;
+use super::function::Function;
 use super::transformed;
 use ag_index::callbacks::argument;
 

@@ -3,7 +3,7 @@
 use ruff_python_ast::{self as ast, Expr, Operator};
 
 use super::abstract_value::{DType, Extent, Leaf, Value, binary, broadcast, promote, reduction, stacked};
-use super::evaluate::{Environment, Frame};
+use super::frame::{Environment, Frame};
 use super::kinds;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{natural, sequence};

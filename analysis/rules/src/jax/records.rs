@@ -7,7 +7,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::abstract_value::{Record, Value};
-use super::evaluate::{Environment, Frame};
+use super::frame::{Environment, Frame};
 use crate::program::Bound;
 use ag_syntax::expressions::sequence;
 

@@ -5,7 +5,8 @@ use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
 use super::abstract_value::Value;
-use super::evaluate::{Evaluator, Function};
+use super::evaluate::Evaluator;
+use super::function::Function;
 use crate::program::{Bound, ScopeId};
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::natural;

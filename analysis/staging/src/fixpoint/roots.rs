@@ -6,6 +6,7 @@ use crate::fixpoint::parameters::takes_receiver;
 use crate::fixpoint::{Cause, Fixpoint, Staged};
 use crate::hierarchy::ClassId;
 use ag_db::{Db, Document};
+use ag_index::answers::ScopeTypes;
 use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
@@ -111,6 +112,22 @@ impl Fixpoint {
             }
         }
         self.stage_bodies(db);
+    }
+
+    /// Stages the roots whose functions the answer resolves. Returns whether anything changed.
+    pub(super) fn absorb_roots(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut changed = false;
+        let index = self.index(db, scope);
+        for (position, target) in &types.roots {
+            let Some(site) = index.roots.get(*position) else { continue };
+            let Some(function) = self.scope_of(db, target) else { continue };
+            if !self.is_selected(site.dialect) || site.in_staged_code && !self.staged.contains_key(&scope) {
+                continue;
+            }
+            let cause = Cause { scope, location: index.location(site.scope, site.range) };
+            changed |= self.stage_root(db, function, site, target.bound, cause);
+        }
+        changed
     }
 
     /// Stages the bodies that staged functions pass to TensorFlow's control flow: [`RootSite::in_staged_code`]. Returns

@@ -44,75 +44,57 @@ pub enum Order {
     Channels(usize),
 }
 
-/// `torch.nn.functional.max_pool2d(input, …, return_indices=True)` of images whose planes have the height and width
-/// `plane`. The results are stored in the same order.
-///
-/// Of equal maxima, the first counts; of NaNs, the last. `indices` are positions in the plane.
+/// Images and their results, which are stored in the same order.
+#[derive(Debug)]
+pub struct Images<'a> {
+    pub input: &'a [f32],
+    pub order: Order,
+    /// The height and width of a plane.
+    pub plane: [usize; 2],
+    pub maxima: &'a mut [f32],
+    /// The positions of the maxima in their planes.
+    pub indices: &'a mut [i64],
+}
+
+/// `torch.nn.functional.max_pool2d(input, …, return_indices=True)`. Of equal maxima, the first counts; of NaNs, the last.
 ///
 /// # Panics
 /// If there is no result, or the slices do not have the sizes of the images and of their results.
-pub fn max_pool2d(
-    input: &[f32],
-    order: Order,
-    plane: [usize; 2],
-    window: &Window,
-    maxima: &mut [f32],
-    indices: &mut [i64],
-) {
-    let result = window.result(plane).expect("the window fits in the plane");
-    let planes = input.len() / (plane[0] * plane[1]);
-    assert_eq!(input.len(), planes * plane[0] * plane[1], "planes");
-    assert_eq!(maxima.len(), planes * result[0] * result[1], "maxima");
-    assert_eq!(indices.len(), maxima.len(), "indices");
+pub fn max_pool2d(images: Images<'_>, window: &Window) {
+    let [height, width] = images.plane;
+    let result = window.result(images.plane).expect("the window fits in the plane");
+    let planes = images.input.len() / (height * width);
+    assert_eq!(images.input.len(), planes * height * width, "planes");
+    assert_eq!(images.maxima.len(), planes * result[0] * result[1], "maxima");
+    assert_eq!(images.indices.len(), images.maxima.len(), "indices");
     match instructions() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the processor has the instruction set.
-        Instructions::Avx512 => unsafe { avx512(input, order, plane, window, maxima, indices) },
+        Instructions::Avx512 => unsafe { avx512(images, window, result) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the processor has the instruction set.
-        Instructions::Avx2 => unsafe { avx2(input, order, plane, window, maxima, indices) },
-        _ => pool(input, order, plane, window, maxima, indices),
+        Instructions::Avx2 => unsafe { avx2(images, window, result) },
+        _ => pool(images, window, result),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2(
-    input: &[f32],
-    order: Order,
-    plane: [usize; 2],
-    window: &Window,
-    maxima: &mut [f32],
-    indices: &mut [i64],
-) {
-    pool(input, order, plane, window, maxima, indices);
+fn avx2(images: Images<'_>, window: &Window, result: [usize; 2]) {
+    pool(images, window, result);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
-fn avx512(
-    input: &[f32],
-    order: Order,
-    plane: [usize; 2],
-    window: &Window,
-    maxima: &mut [f32],
-    indices: &mut [i64],
-) {
-    pool(input, order, plane, window, maxima, indices);
+fn avx512(images: Images<'_>, window: &Window, result: [usize; 2]) {
+    pool(images, window, result);
 }
 
 #[inline(always)]
-fn pool(
-    input: &[f32],
-    order: Order,
-    plane: [usize; 2],
-    window: &Window,
-    maxima: &mut [f32],
-    indices: &mut [i64],
-) {
-    match order {
-        Order::Planes => planes::pool(input, plane, window, maxima, indices),
-        Order::Channels(count) => channels::pool(input, count, plane, window, maxima, indices),
+fn pool(images: Images<'_>, window: &Window, result: [usize; 2]) {
+    match images.order {
+        Order::Planes => planes::pool(images, window, result),
+        Order::Channels(count) => channels::pool(images, count, window, result),
     }
 }
 

@@ -11,7 +11,7 @@ import torch
 from torch.fx.experimental import sym_node
 
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import IN_PYTHON, StagingError
 from ..record import ops
 from ..record.types import BOOL, FLOAT, INT
 from . import texts
@@ -166,8 +166,7 @@ class _Node:
 
     def guard_int(self, file="", line=0):
         message = f"Python needs the value of a staged {self.kind} here, but it is only known when the graph runs"
-        help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
-        raise StagingError(f"{message}\nhelp: {help}", spans.current())
+        raise StagingError(f"{message}{IN_PYTHON}", spans.current())
 
     guard_float = guard_bool = bool_ = int_ = guard_int
 

@@ -17,7 +17,7 @@ from ..capture.aliases import Step, View
 from ..capture.fakes import called_without_dynamo
 from ..capture.staging import attach
 from ..conversion import spans
-from ..errors import Eager, StagingError
+from ..errors import IN_PYTHON, Eager, StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType, TensorType
 from . import collectives, composites, inplace, recurrent, schemas, shapes
@@ -165,8 +165,7 @@ def _computed_by_torch(staging, func, args):
         if not isinstance(error, _shape_errors()):
             raise
         message = f"the shape of the result of `{func.overloadpacket.__name__}` cannot be computed while tracing"
-        help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
-        raise StagingError(f"{message}: {str(error).splitlines()[0]}\nhelp: {help}", spans.current()) from None
+        raise StagingError(f"{message}: {str(error).splitlines()[0]}{IN_PYTHON}", spans.current()) from None
 
 
 def _is_last_slice(staging, tensor, dim=0, start=None, end=None, step=1):

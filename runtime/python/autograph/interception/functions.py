@@ -11,7 +11,7 @@ from ..capture import data_attribute, gradients, scalars, texts
 from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import IN_PYTHON, StagingError
 from ..operators.ranges import Items, Zip
 from ..operators.regions import KEEP, condition
 from ..operators.sequences import collected
@@ -163,10 +163,9 @@ def _deepcopy(staging, func, tensor, memo):
 
 def _needs_data(what):
     """Returns a function that raises an error, because it would read the data of a tensor."""
-    help = "compute this in a function with `@ag.do_not_convert` and call it with `ag.py_function`"
 
     def special(staging, func, tensor, *args, **kwargs):
-        raise StagingError(f"{what}, but it is only known when the graph runs\nhelp: {help}", spans.current())
+        raise StagingError(f"{what}, but it is only known when the graph runs{IN_PYTHON}", spans.current())
 
     return special
 

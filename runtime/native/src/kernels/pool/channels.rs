@@ -1,18 +1,10 @@
 //! Pooling of images with the channels last: several channels of a pixel at once.
 
-use super::{Window, inside};
+use super::{Images, Window, inside};
 
 #[inline(always)]
-pub(super) fn pool(
-    input: &[f32],
-    channels: usize,
-    plane: [usize; 2],
-    window: &Window,
-    maxima: &mut [f32],
-    indices: &mut [i64],
-) {
-    let [height, width] = plane;
-    let Some([rows, columns]) = window.result(plane) else { return };
+pub(super) fn pool(images: Images<'_>, channels: usize, window: &Window, [rows, columns]: [usize; 2]) {
+    let Images { input, plane: [height, width], maxima, indices, .. } = images;
     let mut at = 0;
     for image in 0..maxima.len() / (rows * columns * channels).max(1) {
         for row in 0..rows {

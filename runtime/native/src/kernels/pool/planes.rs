@@ -1,33 +1,20 @@
 //! Pooling of planes that are stored one after another: several windows of a row at once.
 
-use super::{Inside, Window, inside};
+use super::{Images, Inside, Window, inside};
 
 #[inline(always)]
-pub(super) fn pool(
-    input: &[f32],
-    plane: [usize; 2],
-    window: &Window,
-    maxima: &mut [f32],
-    indices: &mut [i64],
-) {
+pub(super) fn pool(images: Images<'_>, window: &Window, result: [usize; 2]) {
     match window.stride[1] {
-        1 => pool_by::<1>(input, plane, window, maxima, indices),
-        2 => pool_by::<2>(input, plane, window, maxima, indices),
-        _ => pool_by::<0>(input, plane, window, maxima, indices),
+        1 => pool_by::<1>(images, window, result),
+        2 => pool_by::<2>(images, window, result),
+        _ => pool_by::<0>(images, window, result),
     }
 }
 
 /// `STRIDE`: the horizontal stride, or 0 if it is known only at run time.
 #[inline(always)]
-fn pool_by<const STRIDE: usize>(
-    input: &[f32],
-    plane: [usize; 2],
-    window: &Window,
-    maxima: &mut [f32],
-    indices: &mut [i64],
-) {
-    let [height, width] = plane;
-    let Some([rows, columns]) = window.result(plane) else { return };
+fn pool_by<const STRIDE: usize>(images: Images<'_>, window: &Window, [rows, columns]: [usize; 2]) {
+    let Images { input, plane: [height, width], maxima, indices, .. } = images;
     let stride = if STRIDE == 0 { window.stride[1] } else { STRIDE };
     let planes = input.chunks_exact(height * width);
     let results = maxima.chunks_exact_mut(rows * columns).zip(indices.chunks_exact_mut(rows * columns));

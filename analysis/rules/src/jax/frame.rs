@@ -1,0 +1,343 @@
+//! The values of the expressions in a function or module, given the values of its variables.
+
+use ag_syntax::blocks;
+use ag_syntax::expressions::natural;
+use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
+use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashMap;
+
+use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
+use super::changes::Changes;
+use super::evaluate::{DEEPEST, Evaluator};
+use super::function::Function;
+use crate::program::{Bound, ScopeId};
+
+pub(super) type Environment<'a> = FxHashMap<&'a str, Value>;
+
+pub(super) struct Frame<'e, 'c, 'a> {
+    pub(super) evaluator: &'e Evaluator<'c, 'a>,
+    pub(super) scope: ScopeId,
+    pub(super) depth: usize,
+}
+
+impl<'a> Frame<'_, '_, 'a> {
+    pub(super) fn body(&self, body: &'a [Stmt], mut environment: Environment<'a>) -> Value {
+        for statement in body {
+            match statement {
+                Stmt::Return(returned) => {
+                    return returned
+                        .value
+                        .as_deref()
+                        .map_or(Value::None, |value| self.value(value, &environment));
+                }
+                Stmt::Assign(assign) => {
+                    let value = self.value(&assign.value, &environment);
+                    for target in &assign.targets {
+                        bind(target, &value, &mut environment);
+                    }
+                }
+                Stmt::AnnAssign(assign) => {
+                    if let Some(value) = &assign.value {
+                        let value = self.value(value, &environment);
+                        bind(&assign.target, &value, &mut environment);
+                    }
+                }
+                Stmt::AugAssign(assign) => {
+                    let left = self.value(&assign.target, &environment);
+                    let value = binary(&left, assign.op, &self.value(&assign.value, &environment));
+                    bind(&assign.target, &value, &mut environment);
+                }
+                Stmt::Expr(ast::StmtExpr { value, .. }) => {
+                    // A method may change its object: `values.append(x)`.
+                    if let Expr::Call(call) = &**value
+                        && let Expr::Attribute(method) = &*call.func
+                    {
+                        bind(&method.value, &Value::Unknown, &mut environment);
+                    }
+                    if matches!(&**value, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_))
+                        || self.never_returns(value)
+                    {
+                        return Value::Unknown;
+                    }
+                }
+                Stmt::FunctionDef(def) => {
+                    environment.insert(def.name.as_str(), Value::Unknown);
+                }
+                Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
+                // What conditional or repeated code binds and changes is unknown.
+                other => {
+                    let mut changes = Changes::default();
+                    changes.visit_stmt(other);
+                    if changes.leaves {
+                        return Value::Unknown;
+                    }
+                    environment.extend(changes.names.into_iter().map(|name| (name, Value::Unknown)));
+                }
+            }
+        }
+        match blocks::may_complete(body, &|expression| self.never_returns(expression)) {
+            true => Value::None,
+            // `def body(carry, x): raise NotImplementedError` returns nothing, not even `None`.
+            false => Value::Unknown,
+        }
+    }
+
+    /// Whether an expression ends the program, or calls a function that always raises: `sys.exit(1)`, `fail(x)`.
+    fn never_returns(&self, expression: &Expr) -> bool {
+        let Some(call) = expression.as_call_expr() else { return false };
+        if self.evaluator.ctx.resolve(&call.func).is_some_and(|name| ENDS.contains(&name.as_str())) {
+            return true;
+        }
+        let Expr::Name(callee) = &*call.func else { return false };
+        let called = self.evaluator.program.lookup(self.scope, &callee.id, call.start());
+        matches!(called, Some((Bound::Function(def), _)) if raises(def))
+    }
+
+    pub(super) fn value(&self, expression: &'a Expr, environment: &Environment<'a>) -> Value {
+        match expression {
+            Expr::NoneLiteral(_) => Value::None,
+            Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_) | Expr::Lambda(_) => {
+                Value::Other
+            }
+            Expr::BooleanLiteral(_) => Value::array(Some(DType::Bool), false, Some(Vec::new())),
+            Expr::NumberLiteral(literal) => Value::number(match literal.value {
+                ast::Number::Int(_) => DType::Int32,
+                ast::Number::Float(_) => DType::Float32,
+                ast::Number::Complex { .. } => DType::Complex64,
+            }),
+            Expr::Tuple(tuple) => {
+                self.elements(&tuple.elts, environment).map_or(Value::Unknown, Value::Tuple)
+            }
+            Expr::List(list) => self.elements(&list.elts, environment).map_or(Value::Unknown, Value::List),
+            Expr::Dict(dict) => {
+                let items = dict.items.iter().map(|item| {
+                    let key = item.key.as_ref()?.as_string_literal_expr()?.value.to_str().to_owned();
+                    Some((key, self.value(&item.value, environment)))
+                });
+                items.collect::<Option<Vec<_>>>().map_or(Value::Unknown, Value::Dict)
+            }
+            Expr::Name(name) => match environment.get(name.id.as_str()) {
+                Some(value) => value.clone(),
+                None => self.outer(name),
+            },
+            Expr::BinOp(operation) => binary(
+                &self.value(&operation.left, environment),
+                operation.op,
+                &self.value(&operation.right, environment),
+            ),
+            Expr::UnaryOp(operation) => {
+                let operand = self.value(&operation.operand, environment);
+                match (operation.op, operand) {
+                    (
+                        ast::UnaryOp::USub | ast::UnaryOp::UAdd | ast::UnaryOp::Invert,
+                        value @ Value::Leaf(_),
+                    ) => value,
+                    _ => Value::Unknown,
+                }
+            }
+            Expr::Compare(compare) => {
+                let [op] = &*compare.ops else { return Value::Unknown };
+                if matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn) {
+                    return Value::array(Some(DType::Bool), false, Some(Vec::new()));
+                }
+                let left = self.value(&compare.left, environment);
+                let right =
+                    compare.comparators.first().map_or(Value::Unknown, |it| self.value(it, environment));
+                match binary(&left, Operator::Add, &right) {
+                    Value::Leaf(leaf) => Value::array(Some(DType::Bool), false, leaf.shape),
+                    _ => Value::Unknown,
+                }
+            }
+            Expr::If(conditional) => {
+                let body = self.value(&conditional.body, environment);
+                let orelse = self.value(&conditional.orelse, environment);
+                if body == orelse { body } else { Value::Unknown }
+            }
+            Expr::Subscript(subscript) => self.item(subscript, environment),
+            Expr::Attribute(attribute) => {
+                match (self.value(&attribute.value, environment), attribute.attr.as_str()) {
+                    (Value::Leaf(leaf), "T" | "mT")
+                        if leaf.shape.as_ref().is_some_and(|shape| shape.len() < 2) =>
+                    {
+                        Value::Leaf(leaf)
+                    }
+                    (Value::Leaf(leaf), "T" | "mT") => {
+                        Value::Leaf(Leaf { shape: None, extent: None, ..leaf })
+                    }
+                    (Value::Leaf(_), "size" | "ndim") => Value::number(DType::Int32),
+                    (Value::Record(record), name) => record.field(name).cloned().unwrap_or(Value::Unknown),
+                    _ => match self.evaluator.ctx.resolve(expression).as_deref() {
+                        Some(
+                            "jax.numpy.pi" | "jax.numpy.inf" | "jax.numpy.nan" | "jax.numpy.e" | "math.pi"
+                            | "math.inf" | "numpy.inf" | "numpy.pi" | "numpy.nan",
+                        ) => Value::number(DType::Float32),
+                        _ => Value::Unknown,
+                    },
+                }
+            }
+            Expr::Call(call) => self.call(call, environment),
+            _ => Value::Unknown,
+        }
+    }
+
+    fn elements(&self, elements: &'a [Expr], environment: &Environment<'a>) -> Option<Vec<Value>> {
+        (!elements.iter().any(Expr::is_starred_expr))
+            .then(|| elements.iter().map(|element| self.value(element, environment)).collect())
+    }
+
+    /// A name that is bound outside the function.
+    fn outer(&self, name: &'a ast::ExprName) -> Value {
+        if self.depth > DEEPEST {
+            return Value::Unknown;
+        }
+        let Some((binding, owner)) =
+            self.evaluator.program.binding(self.scope, &name.id, name.range().start())
+        else {
+            return Value::Unknown;
+        };
+        match binding.bound {
+            Bound::Value(value) => {
+                let frame = Frame { evaluator: self.evaluator, scope: owner, depth: self.depth + 1 };
+                match frame.value(value, &Environment::default()) {
+                    Value::List(_) | Value::Dict(_) if self.evaluator.is_changed(owner, &name.id) => {
+                        Value::Unknown
+                    }
+                    value => value,
+                }
+            }
+            Bound::Function(_) | Bound::Class(_) => Value::Other,
+            Bound::Count => Value::number(DType::Int32),
+            Bound::Other => self.evaluator.parameter(owner, binding.range, self.depth),
+        }
+    }
+
+    fn item(&self, subscript: &'a ast::ExprSubscript, environment: &Environment<'a>) -> Value {
+        let value = self.value(&subscript.value, environment);
+        let position = natural(&subscript.slice).and_then(|position| usize::try_from(position).ok());
+        if let Some(elements) = value.elements() {
+            let element = position.and_then(|position| elements.get(position).copied());
+            return element.cloned().unwrap_or(Value::Unknown);
+        }
+        match value {
+            Value::Dict(items) => {
+                let key = subscript.slice.as_string_literal_expr().map(|key| key.value.to_str());
+                let item = items.into_iter().find(|(name, _)| Some(name.as_str()) == key);
+                item.map_or(Value::Unknown, |(_, value)| value)
+            }
+            Value::Leaf(leaf) if let Expr::Slice(slice) = &*subscript.slice => {
+                let shape = leaf.shape.and_then(|shape| sliced(&shape, slice));
+                let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
+                Value::Leaf(Leaf { dtype: strong, shape, ..Leaf::default() })
+            }
+            Value::Leaf(leaf) => {
+                let shape = leaf.shape.filter(|shape| position.is_some() && !shape.is_empty());
+                let shape = shape.map(|shape| shape[1..].to_vec());
+                let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
+                Value::Leaf(Leaf { dtype: strong, shape, ..Leaf::default() })
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn call(&self, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Value {
+        let ctx = self.evaluator.ctx;
+        if let Some(name) = ctx.resolve(&call.func) {
+            let value = self.library(&name, call, environment);
+            // With `jax_enable_x64`, a default dtype or `float` has 64 bits, which abstract values do not record.
+            return if self.evaluator.wide { without_dtype(value) } else { value };
+        }
+        if let Expr::Attribute(method) = &*call.func {
+            return self.method(method, call, environment);
+        }
+        // `jax.grad(loss)(params)` has the structure of the parameters.
+        if let Expr::Call(made) = &*call.func
+            && ctx.resolve(&made.func).is_some_and(|name| name == "jax.grad")
+            && made.arguments.args.len() == 1
+            && made.arguments.keywords.is_empty()
+        {
+            let first = call.arguments.args.first().filter(|argument| !argument.is_starred_expr());
+            return first.map_or(Value::Unknown, |first| self.value(first, environment).structure());
+        }
+        let Some(name) = call.func.as_name_expr() else { return Value::Unknown };
+        let known = environment.contains_key(name.id.as_str());
+        if let Some(record) = self.record(call, environment).filter(|_| !known) {
+            return record;
+        }
+        match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
+            Some((Bound::Function(def), _)) if !known && self.evaluator.returns_as_written(def) => {
+                self.call_function(Function::Def(def), &call.arguments, environment)
+            }
+            Some(_) => Value::Unknown,
+            None if known => Value::Unknown,
+            None => match name.id.as_str() {
+                "len" | "int" => Value::number(DType::Int32),
+                "float" => Value::number(DType::Float32),
+                "str" | "repr" => Value::Other,
+                "abs" => call.arguments.args.first().map_or(Value::Unknown, |it| self.value(it, environment)),
+                _ => Value::Unknown,
+            },
+        }
+    }
+}
+
+impl<'a> Frame<'_, '_, 'a> {
+    /// The result of a function of the file for the arguments of a call.
+    fn call_function(
+        &self,
+        function: Function<'a>,
+        arguments: &'a ast::Arguments,
+        environment: &Environment<'a>,
+    ) -> Value {
+        let Some(positional) = self.elements(&arguments.args, environment) else { return Value::Unknown };
+        let parameters = function.positional().map(|parameter| parameter.parameter.name.as_str());
+        let mut values: Vec<(&str, Value)> = parameters.zip(positional).collect();
+        for keyword in &arguments.keywords {
+            let Some(name) = &keyword.arg else { return Value::Unknown };
+            values.push((name.as_str(), self.value(&keyword.value, environment)));
+        }
+        self.evaluator.call_with(function, values, self.depth + 1)
+    }
+}
+
+/// The shape of `x[start:stop]` with literal bounds that are not negative.
+fn sliced(shape: &[u64], slice: &ast::ExprSlice) -> Option<Vec<u64>> {
+    let (first, rest) = shape.split_first()?;
+    let bound = |bound: Option<&Expr>, default: u64| match bound {
+        None => Some(default),
+        Some(bound) => natural(bound).map(|bound| bound.min(*first)),
+    };
+    let (start, stop) = (bound(slice.lower.as_deref(), 0)?, bound(slice.upper.as_deref(), *first)?);
+    let length = slice.step.is_none().then(|| stop.saturating_sub(start))?;
+    Some(std::iter::once(length).chain(rest.iter().copied()).collect())
+}
+
+fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) {
+    match target {
+        Expr::Name(name) => {
+            environment.insert(&name.id, value.clone());
+        }
+        Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+            let starred = elts.iter().any(Expr::is_starred_expr);
+            let elements = value.elements().filter(|elements| elements.len() == elts.len() && !starred);
+            for (position, target) in elts.iter().enumerate() {
+                let value = elements.as_ref().and_then(|elements| elements.get(position).copied());
+                bind(target, value.unwrap_or(&Value::Unknown), environment);
+            }
+        }
+        Expr::Starred(starred) => bind(&starred.value, &Value::Unknown, environment),
+        // `state["x"] = v` changes the object that the name is bound to.
+        Expr::Subscript(subscript) => bind(&subscript.value, &Value::Unknown, environment),
+        Expr::Attribute(attribute) => bind(&attribute.value, &Value::Unknown, environment),
+        _ => {}
+    }
+}
+
+/// Functions that never return.
+const ENDS: [&str; 5] = ["sys.exit", "os._exit", "os.abort", "pytest.fail", "pytest.skip"];
+
+/// Whether a function always raises.
+fn raises(def: &ast::StmtFunctionDef) -> bool {
+    let returns = blocks::statements(&def.body).into_iter().any(Stmt::is_return_stmt);
+    !returns && !blocks::may_complete(&def.body, &|_| false)
+}

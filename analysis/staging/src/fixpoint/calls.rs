@@ -1,0 +1,195 @@
+//! The calls of staged functions, and how they stage the functions that they call.
+
+use crate::fixpoint::{Cause, Fixpoint, Staged};
+use ag_db::{Db, Document};
+use ag_index::answers::{CallSite, ScopeTypes, Target};
+use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::index::FileIndex;
+use ag_index::lambdas::LambdaStage;
+use ag_index::modules::module_name;
+use ag_index::oracle::Scope;
+
+impl Fixpoint {
+    pub(super) fn absorb_calls(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
+        let mut changed = false;
+        let mut contributions = Vec::new();
+        let mut passed_lambdas = Vec::new();
+        let staged = self.staged.get(&scope).cloned();
+        let distance = self.evidence.get(&scope).copied();
+        let is_evidence = distance.is_some();
+        for call in &types.calls {
+            let caller = match (&staged, call.lambda) {
+                (Some(staged), Some(lambda)) if staged.possible => {
+                    self.staged_by(lambda, Cause { scope, location: call.location })
+                }
+                (Some(staged), None) => Some(staged.clone()),
+                (Some(staged), Some(lambda)) => Some(Staged {
+                    // In converted code TensorFlow does not convert the lambda of `Dataset.map`.
+                    converts: staged.converts && lambda.kind != RootKind::DatasetCallback,
+                    ..staged.clone()
+                }),
+                (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, location: call.location }),
+                (None, None) => None,
+            };
+            let is_staged = caller.as_ref().is_some_and(|caller| !caller.possible || !is_evidence);
+            for target in &call.targets {
+                let Some(callee) = self.scope_of(db, target) else { continue };
+                let overriding = match self.index(db, callee).function(callee.code) {
+                    Some(entry) if call.on_self => self.overriding(db, scope, entry.path.name()),
+                    _ => Vec::new(),
+                };
+                for method in overriding {
+                    if let Some(caller) = &caller {
+                        let caller = Staged { overriding: true, ..caller.clone() };
+                        changed |= self.reach(db, scope, &caller, method, call);
+                    }
+                    self.contribute(db, scope, call, is_staged, target, method, &mut contributions);
+                }
+                if let Some(caller) = &caller
+                    && !is_chosen_at_run_time(&call.targets)
+                {
+                    changed |= self.reach(db, scope, caller, callee, call);
+                } else if let Some(distance) = distance
+                    && !self.is_certain_complete
+                    && distance < self.limits.evidence_distance
+                    && self.evidence.len() < self.limits.evidence_scopes
+                    && !self.staged.contains_key(&callee)
+                    && !self.evidence.contains_key(&callee)
+                {
+                    self.evidence.insert(callee, distance + 1);
+                    changed = true;
+                }
+                self.contribute(db, scope, call, is_staged, target, callee, &mut contributions);
+                passed_lambdas.extend(self.lambdas_of(db, call, target, callee));
+            }
+        }
+        if self.passed_lambdas.get(&scope).map_or(&[][..], Vec::as_slice) != passed_lambdas {
+            self.passed_lambdas.insert(scope, passed_lambdas);
+            changed = true;
+        }
+        if self.contributions.get(&scope) != Some(&contributions) {
+            self.contributions.insert(scope, contributions);
+            changed = true;
+        }
+        changed
+    }
+
+    /// Describes the library that calls a lambda, which counts as the caller of the functions that the lambda calls.
+    fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
+        self.is_selected(lambda.dialect).then(|| Staged {
+            depth: 0,
+            dialect: lambda.dialect,
+            root: None,
+            mode: lambda.kind,
+            converts: lambda.converts,
+            overriding: false,
+            possible: false,
+            unconverted: None,
+            cause,
+            static_parameters: StaticParameters::default(),
+            options: RootOptions::default(),
+        })
+    }
+
+    /// Stages a function that staged code calls. Returns whether something changed.
+    fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
+        if caller.depth >= self.limits.call_depth {
+            return false;
+        }
+        let cause = Cause { scope, location: call.location };
+        let Some(staged) = self.reached(db, caller, callee, cause, call.implicit) else { return false };
+        if let Some(reason @ (Unconverted::Caller | Unconverted::Protocol)) = staged.unconverted
+            && !caller.possible
+        {
+            self.called_unconverted.insert(callee, reason);
+        }
+        self.stage(db, callee, staged)
+    }
+
+    /// How a call stages a function; `None` if the framework does not trace it.
+    pub(super) fn reached(
+        &self,
+        db: &dyn Db,
+        caller: &Staged,
+        callee: Scope,
+        cause: Cause,
+        implicit: bool,
+    ) -> Option<Staged> {
+        let index = self.index(db, callee);
+        let signature = index.signature(callee.code)?;
+        let left_out = signature.decorators.iter().any(|name| {
+            matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
+        });
+        if caller.dialect == Dialect::Torch && left_out {
+            return None;
+        }
+        let document = self.documents[callee.document];
+        if is_of_framework(db, document, caller.dialect) || is_foreign(index, caller.dialect) {
+            return None;
+        }
+        let decorated =
+            |names: &[&str]| signature.decorators.iter().any(|decorator| names.contains(&decorator.as_str()));
+        if decorated(&["py_function", "numpy_function"]) {
+            return None;
+        }
+        let unconverted = match caller {
+            Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
+            Staged { converts: false, .. } => Some(Unconverted::Caller),
+            _ if implicit => Some(Unconverted::Protocol),
+            _ if index.function(callee.code).is_some_and(|entry| entry.path.name() == "__init__") => {
+                Some(Unconverted::Constructor)
+            }
+            _ if decorated(&["do_not_convert"]) => Some(Unconverted::DoNotConvert),
+            _ if decorated(&["lru_cache", "cache"]) => Some(Unconverted::Cached),
+            _ => None,
+        };
+        Some(Staged {
+            depth: caller.depth.saturating_add(1),
+            dialect: caller.dialect,
+            root: None,
+            mode: caller.mode,
+            converts: caller.converts && unconverted.is_none(),
+            overriding: caller.overriding,
+            possible: caller.possible,
+            unconverted,
+            cause,
+            static_parameters: StaticParameters::default(),
+            options: RootOptions {
+                full_graph: caller.options.full_graph,
+                randomness: caller.options.randomness,
+                ..RootOptions::default()
+            },
+        })
+    }
+}
+
+/// Whether a run uses only one of these functions: functions of the same name in several files are alternative
+/// implementations, as in `backend.add` with one module per backend.
+fn is_chosen_at_run_time(targets: &[Target]) -> bool {
+    let [first, rest @ ..] = targets else { return false };
+    let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
+    rest.iter().any(|target| target.document != first.document && name(target) == name(first))
+}
+
+/// Whether the document belongs to the framework itself (when the project is TensorFlow, PyTorch or JAX). The
+/// framework does not stage its own code: AutoGraph does not convert it, and Dynamo and TorchScript treat it
+/// as builtin.
+fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
+    let (package, _) = dialect.tensor_class();
+    module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
+}
+
+/// Whether the file uses another framework and not the framework of the dialect. A call that resolves to such a file
+/// goes to a module that is selected at run time.
+fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
+    let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
+    const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];
+    let (own, other): (&[&str], [&[&str]; 2]) = match dialect {
+        Dialect::Tensorflow | Dialect::Keras => (TENSORFLOW, [&["torch"], &["jax"]]),
+        Dialect::Torch => (&["torch"], [TENSORFLOW, &["jax"]]),
+        Dialect::Jax => (&["jax"], [&["torch"], &["tensorflow"]]),
+        Dialect::Autograph | Dialect::Pennylane => return false,
+    };
+    !uses(own) && other.iter().any(|packages| uses(packages))
+}
