@@ -1,6 +1,6 @@
 """Code of a staged function that runs in Python, once while tracing."""
 
-from ..interception.lifting import InitScope
+from ..capture.lifting import InitScope
 
 
 def init_scope():

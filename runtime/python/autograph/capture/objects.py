@@ -263,13 +263,19 @@ class Objects:
             raise Drawn
         self.heap.sync()
 
-    def after_lifting(self):
-        """Called after the code of an `init_scope`. Returns whether it has changed state from outside of the function."""
+    def after_lifting(self, adopt_lists):
+        """Called after the code of an `init_scope`. `adopt_lists` changes the lists from outside as this code has changed them.
+        Returns whether it has changed state from outside of the function."""
         try:
+            adopt_lists()
             return self.heap.adopt(lambda values: self._watch_all(values, 0))
         except heap.Rewritten as error:
             message = f"`ag.init_scope()` changes {error}, which the function has changed before"
             raise StagingError(f"{message}\nhelp: change it in one of the two places", spans.current()) from None
+
+    def watch_lifted(self, value):
+        """Watches an object that code outside of the trace has returned."""
+        self._watch_all([value], 0)
 
     def snapshot(self):
         """Returns a mark for `changed`."""

@@ -182,8 +182,10 @@ class Staging:
         self.backwards = 0  # number of calls of `backward` so far
         self.unreached = set()  # (number of a `backward`, id of a leaf from outside that it gives no gradient) (`errors.Unreached`)
         self.leaf_sources = set()  # captures of leaves on which a gradient of the graph depends
-        self.is_lifted = False  # whether the code of an `init_scope` is running
-        self.lifted = set()  # spans of the `init_scope` statements whose code has changed Python state
+        self.outer_lists = None  # the lists from outside of the function (`tracing/outer_lists.py`)
+        self.is_lifted = False  # whether the trace is paused, and Python runs code (`lifting.py`)
+        self.lifted = set()  # spans of the code that has changed Python state while the trace was paused
+        self.random_after = None  # the state of torch's generator after such code has drawn numbers from it
 
     # Nodes.
 

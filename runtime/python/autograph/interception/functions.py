@@ -5,9 +5,9 @@ import operator
 import sys
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from ..capture import data_attribute, gradients, scalars, texts
+from ..capture.lifting import OfTrace
 from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans
@@ -19,7 +19,7 @@ from ..operators.values import List
 from . import hooks, indexing, stacks
 
 
-class Interception(TorchFunctionMode):
+class Interception(OfTrace):
     """A mode that runs above autograd and bypasses it, because gradients are nodes of the record."""
 
     def __init__(self, staging):

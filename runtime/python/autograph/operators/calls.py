@@ -14,7 +14,7 @@ from ..capture.rows import StandIn, refuse, resolved, stand_ins_in
 from ..capture.staging import current
 from ..conversion import converter, spans
 from ..errors import Eager, StagingError, Unconverted
-from . import draws, formats, outcomes, python_calls, recursion, sharded
+from . import draws, formats, lru_cache, outcomes, python_calls, recursion, sharded
 from .overloads import OVERLOADS
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
@@ -77,8 +77,9 @@ def call(f, args, keywords):
     staged = getattr(type(f), "__ag_inline__", None)
     if staged is not None and current() is not None:
         return staged(f, args, keywords)
-    if isinstance(f, functools._lru_cache_wrapper) and current() is not None:
-        return call(f.__wrapped__, args, keywords)  # a cache would keep values of this trace
+    if isinstance(f, functools._lru_cache_wrapper) and staging is not None:
+        cached = lru_cache.call(staging, f, args, keywords)
+        return call(f.__wrapped__, args, keywords) if cached is None else cached[0]
     if isinstance(f, types.FunctionType) and f.__code__ is _DISPATCHER and args:
         return call(f.dispatch(scalars.class_of(args[0])), args, keywords)
     if isinstance(f, types.FunctionType) and f.__code__ is _SCRIPTED_IF_TRACING and not torch.jit.is_tracing():

@@ -225,6 +225,13 @@ def _reachable(functions, values, in_python=()):
     return objects
 
 
+def reachable_values(function, arguments):
+    """Yields the values of the state that a function can reach from its names and arguments."""
+    objects = _reachable([function], arguments)
+    for entry in objects.entries.values():
+        yield from _children(entry, objects)
+
+
 def _children(entry, objects):
     if isinstance(entry, heap.Attributes):
         return [value for name, value in attributes_of(entry.owner, entry.state) if name in objects.names]

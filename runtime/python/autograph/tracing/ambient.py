@@ -12,8 +12,8 @@ from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
 from .._runtime import ambient
+from ..capture.lifting import Lifted
 from ..errors import StagingError
-from ..interception.lifting import Lifted
 from .tracebacks import line_outside
 
 

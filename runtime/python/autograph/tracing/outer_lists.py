@@ -41,6 +41,21 @@ class OuterLists:
             self.holders.setdefault(id(value), []).append(place)
             place.restore(self.replacements[id(value)])
 
+    def items(self):
+        """Returns the items of each replacement, for `adopt`."""
+        return {number: list(list.__iter__(replacement)) for number, replacement in self.replacements.items()}
+
+    def adopt(self, before):
+        """Changes the original lists as code outside of the trace has changed their replacements since `before`. The changes
+        count as made before the trace."""
+        for number, replacement in self.replacements.items():
+            items = list(list.__iter__(replacement))
+            if _same(before[number], items):
+                continue
+            if replacement.value is not None or not _same(self.before[number], self.original(before[number])):
+                raise heap.Rewritten(f"a list of length {len(items)}")
+            self.lists[number][:] = self.before[number] = self.original(items)
+
     def _held(self):
         """Yields the places that hold these lists, and the lists."""
         for entry in list(self.objects.entries.values()):

@@ -115,6 +115,9 @@ class Trace:
                 if catches:
                     raise
                 catches = True
+            finally:
+                if self.is_trial and self.staging.random_after is not None:
+                    torch.set_rng_state(self.staging.random_after)
             unreached = set()  # the next trace may take another path, on which `backward` calls have other numbers
 
     def _trace(
@@ -167,7 +170,7 @@ class Trace:
         self.containers = [Container(staging, copy) for copy in containers_in((args, kwargs))]
         staging.outside = frozenset(staging.objects.kept)
         before = staging.objects.snapshot()
-        self.lists = lists = OuterLists(staging)
+        self.lists = lists = staging.outer_lists = OuterLists(staging)
         try:
             for place in staging.objects.numbers(changing):
                 place.restore(staging.number_in(place, scalars.kind_of(place.state())))

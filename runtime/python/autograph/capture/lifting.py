@@ -1,14 +1,13 @@
-"""`ag.init_scope`: code that runs in Python while the function around it is traced."""
+"""Pauses a trace for code that runs in Python: an `ag.init_scope`, and functions with `functools.lru_cache`."""
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..capture.staging import LIFTED, current, is_staged, is_staged_tensor, staging_of
 from ..conversion import spans
 from ..errors import StagingError
-from .functions import Interception
+from .staging import LIFTED, current, is_staged, is_staged_tensor, staging_of
 
 _T = torch.Tensor
 
@@ -17,6 +16,10 @@ _METADATA = {
     _T.shape.__get__, _T.dtype.__get__, _T.device.__get__, _T.ndim.__get__, _T.layout.__get__, _T.size, _T.dim,
     _T.numel, _T.ndimension, _T.nelement, _T.is_floating_point, _T.is_complex,
 }  # fmt: skip
+
+
+class OfTrace(TorchFunctionMode):
+    """The base class of the modes that record a trace. They are inactive while the trace is paused."""
 
 
 class Lifted(TorchFunctionMode):
@@ -53,9 +56,11 @@ class InitScope:
         if staging is None:
             return self
         staging.objects.before_lifting()
+        self._items = staging.outer_lists.items()
+        self._random = torch.get_rng_state()
         self._modes = _popped_modes()
         for mode in self._modes:
-            if not isinstance(mode, Interception):
+            if not isinstance(mode, OfTrace):
                 torch._C._push_on_torch_function_stack(mode)
         self._contexts = [_disable_current_modes(), Lifted(staging), staging_of(None)]
         for context in self._contexts:
@@ -67,13 +72,16 @@ class InitScope:
         staging = self._staging
         if staging is None:
             return
+        random = torch.get_rng_state()
+        if not torch.equal(random, self._random):
+            staging.random_after = random
         staging.is_lifted = False
         for context in reversed(self._contexts):
             context.__exit__(None, None, None)
         _popped_modes()
         for mode in self._modes:
             torch._C._push_on_torch_function_stack(mode)
-        if staging.objects.after_lifting():
+        if staging.objects.after_lifting(lambda: staging.outer_lists.adopt(self._items)):
             staging.lifted.add(spans.current())
 
 
