@@ -4,6 +4,7 @@
 mod operands;
 mod plain;
 mod recent;
+mod self_nesting;
 mod signature;
 mod walk;
 
@@ -53,6 +54,8 @@ pub struct FileIndex {
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
     /// The operands that annotated source wraps, an outer one before those inside of it.
     pub operands: Vec<(FunctionIndex, TextRange)>,
+    /// Elements of tuples in loops that annotated source wraps (`index/self_nesting.rs`), an outer one before those inside.
+    pub self_nesting: Vec<TextRange>,
     /// The lambdas that are arguments of calls, or have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// The starts of the statements outside all functions, in order.
@@ -189,6 +192,7 @@ impl FileIndex {
         self.roots.raw.shrink_to_fit();
         self.builtin_calls.shrink_to_fit();
         self.operands.shrink_to_fit();
+        self.self_nesting.shrink_to_fit();
         self.lambdas.shrink_to_fit();
         self.statements.shrink_to_fit();
         for signature in &mut self.signatures {

@@ -18,10 +18,14 @@ use ruff_text_size::{Ranged, TextRange};
 /// The function that annotated source calls with the operands of operators.
 pub const OPERAND: &str = "ag_operand_";
 
-/// The operand in `ag_operand_(x)`, which annotated source contains in place of `x`. The call has no id.
-fn wrapped_operand(expression: &Expr) -> Option<&Expr> {
+/// The function that annotated source calls with elements of tuples that contain themselves.
+pub const NESTED: &str = "ag_nested_";
+
+/// The argument of `ag_operand_(x)` or `ag_nested_(x)`, which annotated source contains in place of `x`. The call has no
+/// id.
+fn wrapped(expression: &Expr) -> Option<&Expr> {
     let call = expression.as_call_expr()?;
-    let function = call.func.as_name_expr().filter(|name| name.id == OPERAND);
+    let function = call.func.as_name_expr().filter(|name| [OPERAND, NESTED].contains(&name.id.as_str()));
     call.arguments.args.first().filter(|_| function.is_some())
 }
 
@@ -154,8 +158,8 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
     }
 
     fn visit_expr(&mut self, expression: &'a Expr) {
-        match wrapped_operand(expression) {
-            Some(operand) => self.visit_expr(operand),
+        match wrapped(expression) {
+            Some(argument) => self.visit_expr(argument),
             None => {
                 self.expressions.push(expression);
                 source_order::walk_expr(self, expression);

@@ -26,7 +26,7 @@ use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
 use ag_index::index::{FileIndex, ParameterSyntax};
 use ag_index::oracle::Assumption;
 use ag_index::type_expression::TypeExpression;
-use ag_syntax::expressions::OPERAND;
+use ag_syntax::expressions::{NESTED, OPERAND};
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
 pub(crate) enum Queried<'a> {
@@ -75,13 +75,14 @@ pub(crate) fn annotated_source(
             classes.filter(|(position, _)| !slice.has_class(*position)).map(|(_, class)| class.range);
         omitted.extend(others.filter(|range| index.definitions.function_at(range.start()).is_none()));
     }
-    // Operands come first: they are inside of what other edits insert at the same offset.
-    for (function, operand) in &index.operands {
-        if assumptions.contains_key(&Code::Function(*function))
-            && !omitted.iter().any(|range| range.contains_range(*operand))
-        {
-            writer.insert(operand.start(), format!("{OPERAND}("));
-            writer.insert(operand.end(), ")".to_owned());
+    // Wrapped expressions come first: they are inside of what other edits insert at the same offset.
+    let operands =
+        index.operands.iter().filter(|(function, _)| assumptions.contains_key(&Code::Function(*function)));
+    let nested = index.self_nesting.iter().map(|range| (NESTED, *range));
+    for (function, range) in nested.chain(operands.map(|(_, range)| (OPERAND, *range))) {
+        if !omitted.iter().any(|omitted| omitted.contains_range(range)) {
+            writer.insert(range.start(), format!("{function}("));
+            writer.insert(range.end(), ")".to_owned());
         }
     }
     writer.edits.extend(omitted.into_iter().map(|range| (range.start(), range.len(), "pass".to_owned())));

@@ -10,7 +10,7 @@ use crate::aliases::Makers;
 use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::OVERLOADED_BUILTINS;
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
-use crate::index::{FileIndex, Signature, last_name, operands};
+use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::makers;
@@ -57,6 +57,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         dead: Vec::new(),
         expecting: 0,
         wraps_operands: true,
+        is_in_loop: false,
     };
     walk.visit_body(body);
     let imports = &walk.index.imports;
@@ -105,6 +106,8 @@ struct Walk<'a> {
     expecting: usize,
     /// Whether annotated source wraps the operands of the current statement.
     wraps_operands: bool,
+    /// Whether the current code is in a loop of its function.
+    is_in_loop: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -142,7 +145,9 @@ impl<'a> Walk<'a> {
         }
         let outer = std::mem::replace(&mut self.scope, Code::Function(function));
         let visited = std::mem::take(&mut self.visited);
+        let in_loop = std::mem::take(&mut self.is_in_loop);
         self.visit_body(&def.body);
+        self.is_in_loop = in_loop;
         (self.scope, self.visited) = (outer, visited);
     }
 
@@ -346,6 +351,15 @@ impl<'a> Walk<'a> {
         self.wraps_operands = outer;
     }
 
+    fn visit_loop(&mut self, statement: &'a Stmt, body: &[Stmt]) {
+        let outer = std::mem::replace(&mut self.is_in_loop, true);
+        if !outer {
+            self.index.self_nesting.extend(self_nesting::of_loop(body));
+        }
+        source_order::walk_stmt(self, statement);
+        self.is_in_loop = outer;
+    }
+
     fn operand(&mut self, operand: &Expr) {
         if let Code::Function(function) = self.scope {
             self.index.operands.push((function, operand.range()));
@@ -416,7 +430,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             }
             Stmt::While(node) => {
                 self.test(&node.test);
-                source_order::walk_stmt(self, statement);
+                self.visit_loop(statement, &node.body);
             }
             Stmt::For(node) => {
                 if !is_plainly_python(&node.iter)
@@ -424,7 +438,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 {
                     signature.tests_values = true;
                 }
-                source_order::walk_stmt(self, statement);
+                self.visit_loop(statement, &node.body);
             }
             Stmt::Assert(node) => {
                 self.test(&node.test);
