@@ -1,5 +1,6 @@
 //! A test of the dynamic shape that does not guard its branch against static shape errors.
 
+use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -7,8 +8,15 @@ use ruff_text_size::{Ranged, TextRange};
 use super::branches::condition;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use ag_db::Db;
+use ag_db::diagnostic::Severity;
+use ag_flow::DefKind;
+use ag_index::dialect::RootKind;
+use ag_index::index::{FunctionId, file_index};
 use ag_staging::construct::{Construct, ConstructNode};
+use ag_staging::queries;
 use ag_syntax::expressions::natural;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -18,8 +26,9 @@ declare_rule! {
     /// ## Why is this bad?
     /// Both branches are traced. If the shape of `x` is known while tracing, TensorFlow checks the item and the
     /// product against it, even in a branch that would not be taken. `x.shape` is a Python value: a test of it
-    /// is decided before the branches are traced. (If the shape is *not* known while tracing, the code is
-    /// correct, so the severity is info.)
+    /// is decided before the branches are traced. If the shape is *not* known while tracing, the code is correct,
+    /// so the severity is info. It is a warning for an argument of a `tf.function` that eager code of the same file
+    /// calls: without `input_signature`, the shape is that of the Tensor that is passed.
     ///
     /// ## Example
     /// ```python
@@ -80,14 +89,49 @@ fn check(ctx: &FunctionContext) {
 }
 
 fn report(ctx: &FunctionContext, construct: &Construct, range: TextRange, name: &str) {
-    let message = format!(
-        "if the shape of `{name}` is known while tracing, this is checked even when {} does not hold",
-        condition(ctx, construct),
-    );
+    let condition = condition(ctx, construct);
+    let (severity, message) = if has_static_shape(ctx, range, name) {
+        (
+            Severity::Warning,
+            format!(
+                "the shape of `{name}` is known while tracing, so this is checked even when {condition} does not hold"
+            ),
+        )
+    } else {
+        (
+            Severity::Info,
+            format!(
+                "if the shape of `{name}` is known while tracing, this is checked even when {condition} does not hold"
+            ),
+        )
+    };
     ctx.report(&STATIC_SHAPE_GUARD, range, message)
+        .severity(severity)
         .why(construct.why.clone())
         .help(format!("if the shape is static, test `{name}.shape`, which is evaluated while tracing"))
         .emit();
+}
+
+/// Whether a name is an argument of a `tf.function` that eager code calls. Then its shape is that of an eager Tensor.
+fn has_static_shape(ctx: &FunctionContext, use_: TextRange, name: &str) -> bool {
+    let definitions = ctx.flow.definitions_of(use_, &QName::from(&Name::new(name)));
+    ctx.root() == Some(RootKind::Function)
+        && !ctx.stage.options.input_signature
+        && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
+        && is_called_by_eager_code(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()))
+}
+
+/// Whether code of the same file that is not staged calls a function.
+#[salsa::tracked(returns(copy))]
+fn is_called_by_eager_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
+    let document = function.document(db);
+    let index = file_index(db, document);
+    let Some((callee, _)) = index.definitions.find(function.path(db)) else { return false };
+    let callers = index.calls.get(index.short_name(callee)).into_iter().flatten();
+    callers.copied().any(|code| match index.function(code) {
+        Some(caller) => queries::stage(db, FunctionId::new(db, document, caller.path.clone())).is_none(),
+        None => true,
+    })
 }
 
 /// The names whose dynamic shape a test uses.
