@@ -197,21 +197,18 @@ class Function(Lookup):
         return all(mode is None for mode in modes) and not fallbacks.is_inherited()
 
     def _called_with_trees(self, encoded, args, kwargs):
-        unencoded, excluded = None, set()
-        while encoded is not None:
-            try:
-                leaves, trace = self._trace_of_trees(encoded)
-                return trace.run(leaves, encoded.args, encoded.kwargs, encoded)
-            except Assumed as assumed:
-                return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
-            except Eager as eager:
-                return self._in_python(eager.reason, args, kwargs)
-            except Unread as unread:
-                self._trees.read(unread.kind, unread.name)
-            except Unencoded as signal:
-                unencoded = signal
-                excluded |= self._trees.exclude(unencoded.kinds, encoded.roots)
-            encoded = self._trees.encoded(args, kwargs)
+        def run(encoded):
+            leaves, trace = self._trace_of_trees(encoded)
+            return (trace.run(leaves, encoded.args, encoded.kwargs, encoded),)
+
+        try:
+            found, unencoded, excluded = self._with_columns(encoded, args, kwargs, run)
+        except Assumed as assumed:
+            return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
+        except Eager as eager:
+            return self._in_python(eager.reason, args, kwargs)
+        if found is not None:
+            return found[0]
         try:
             result = self._call(*args, **kwargs)
         except Exception:  # the call fails with objects, too
@@ -221,6 +218,21 @@ class Function(Lookup):
         message = f"`{self.__name__}` is traced again for each object of the class {kinds}, which is slow: {unencoded.message}"
         warn(message if unencoded.span is None else f"{message}\n{located(unencoded.span)}")
         return result
+
+    def _with_columns(self, encoded, args, kwargs, use):
+        """Calls `use(encoded)`, again with other columns as long as a trace asks for them. Returns its result. The result is None
+        if no class is left whose nodes can be columns. Also returns the last `Unencoded`, and the classes excluded so far."""
+        unencoded, excluded = None, set()
+        while encoded is not None:
+            try:
+                return use(encoded), unencoded, excluded
+            except Unread as unread:
+                self._trees.read(unread.kind, unread.name)
+            except Unencoded as signal:
+                unencoded = signal
+                excluded |= self._trees.exclude(unencoded.kinds, encoded.roots)
+            encoded = self._trees.encoded(args, kwargs)
+        return None, unencoded, excluded
 
     def _trace_of_trees(self, encoded):
         leaves, structure = flatten(encoded.args, encoded.kwargs)
@@ -357,14 +369,9 @@ class Function(Lookup):
     def trace(self, *args, **kwargs):
         """Returns the trace that a call with these arguments runs."""
         try:
-            while (encoded := self._encoded(args, kwargs)) is not None:
-                try:
-                    return self._trace_of_trees(encoded)[1]
-                except Unread as unread:
-                    self._trees.read(unread.kind, unread.name)
-                except Unencoded as unencoded:
-                    self._trees.exclude(unencoded.kinds, encoded.roots)
-            return self._traced(*flatten(args, kwargs), args, kwargs)
+            encoded = self._encoded(args, kwargs)
+            found, *_ = self._with_columns(encoded, args, kwargs, self._trace_of_trees)
+            return self._traced(*flatten(args, kwargs), args, kwargs) if found is None else found[1]
         except Observed:
             return self.trace(*args, **kwargs)
         except Assumed:  # an assumption about the arguments; it is relaxed now
