@@ -54,7 +54,7 @@ pub struct FileIndex {
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
     /// The operands that annotated source wraps, an outer one before those inside of it.
     pub operands: Vec<(FunctionIndex, TextRange)>,
-    /// Elements of tuples in loops that annotated source wraps (`index/self_nesting.rs`), an outer one before those inside.
+    /// Expressions in loops that annotated source wraps (`index/self_nesting.rs`), an outer one before those inside of it.
     pub self_nesting: Vec<TextRange>,
     /// The lambdas that are arguments of calls, or have a name.
     pub lambdas: Vec<LambdaSyntax>,

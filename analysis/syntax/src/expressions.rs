@@ -18,7 +18,7 @@ use ruff_text_size::{Ranged, TextRange};
 /// The function that annotated source calls with the operands of operators.
 pub const OPERAND: &str = "ag_operand_";
 
-/// The function that annotated source calls with elements of tuples that contain themselves.
+/// The function that annotated source calls with what makes a value contain its own earlier value.
 pub const NESTED: &str = "ag_nested_";
 
 /// The argument of `ag_operand_(x)` or `ag_nested_(x)`, which annotated source contains in place of `x`. The call has no

@@ -1,4 +1,4 @@
-//! Tuples that contain an earlier value of the variable that a loop assigns them to.
+//! Tuples and other containers with an earlier value of the variable that a loop assigns them to.
 //!
 //! ```python
 //! while n > 0:
@@ -17,11 +17,38 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The elements of tuples to wrap in the body of a loop, an outer one before those inside of it.
-pub(super) fn of_loop(body: &[Stmt]) -> Vec<TextRange> {
+use crate::index::last_name;
+
+/// Functions whose result contains their arguments or the items of these.
+const CONTAINERS: [&str; 18] = [
+    "tuple",
+    "list",
+    "set",
+    "frozenset",
+    "dict",
+    "sorted",
+    "reversed",
+    "zip",
+    "enumerate",
+    "map",
+    "filter",
+    "max",
+    "min",
+    "copy",
+    "deepcopy",
+    "deque",
+    "defaultdict",
+    "chain",
+];
+
+/// Those whose result nests their arguments: `zip(x, x)`. But `tuple(x)` has the items of `x`.
+const NESTING: [&str; 4] = ["zip", "enumerate", "map", "filter"];
+
+/// The expressions to wrap in a loop, an outer one before those inside of it.
+pub(super) fn of_loop(statement: &Stmt) -> Vec<TextRange> {
     let mut assignments = Assignments::default();
-    assignments.visit_body(body);
-    if !assignments.0.iter().any(|(_, value)| contains_tuple(value)) {
+    assignments.visit_stmt(statement);
+    if !assignments.0.iter().any(|(_, value)| contains_nesting(value)) {
         return Vec::new();
     }
     let mut sources: FxHashMap<&str, FxHashSet<&str>> = FxHashMap::default();
@@ -35,21 +62,18 @@ pub(super) fn of_loop(body: &[Stmt]) -> Vec<TextRange> {
     let mut found = Vec::new();
     for (name, value) in &assignments.0 {
         parts(value, &mut |part| {
-            if let Expr::Tuple(tuple) = part {
-                found.extend(
-                    tuple
-                        .elts
-                        .iter()
-                        .filter(|element| depends_on(element, name, &sources))
-                        .map(Ranged::range),
-                );
-            }
+            found.extend(
+                nested(part)
+                    .into_iter()
+                    .filter(|part| depends_on(part, name, &sources))
+                    .map(|part| part.range()),
+            );
         });
     }
     found
 }
 
-/// The assignments of values to variables in a loop: `x = a`, `x, y = a, b`.
+/// The assignments of values to variables in a loop: `x = a`, `x, y = a, b`, `for x in a`.
 #[derive(Default)]
 struct Assignments<'a>(Vec<(&'a str, &'a Expr)>);
 
@@ -71,18 +95,29 @@ impl<'a> StatementVisitor<'a> for Assignments<'a> {
             Stmt::Assign(assign) => assign.targets.iter().for_each(|target| self.add(target, &assign.value)),
             Stmt::AnnAssign(ast::StmtAnnAssign { target, value: Some(value), .. }) => self.add(target, value),
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+            Stmt::For(node) => {
+                self.add(&node.target, &node.iter);
+                statement_visitor::walk_stmt(self, statement);
+            }
             _ => statement_visitor::walk_stmt(self, statement),
         }
     }
 }
 
-/// Visits an expression and the expressions whose values may be its value or parts of it, in source order.
+/// Visits an expression and the expressions whose values may be its value or in it, in source order.
 fn parts<'a>(value: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
     visit(value);
     match value {
         Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| parts(element, visit)),
         Expr::List(list) => list.elts.iter().for_each(|element| parts(element, visit)),
+        Expr::Set(set) => set.elts.iter().for_each(|element| parts(element, visit)),
+        Expr::Dict(dict) => dict.items.iter().for_each(|item| parts(&item.value, visit)),
+        Expr::ListComp(node) => parts(&node.elt, visit),
+        Expr::SetComp(node) => parts(&node.elt, visit),
+        Expr::Generator(node) => parts(&node.elt, visit),
+        Expr::DictComp(node) => parts(&node.value, visit),
         Expr::Starred(starred) => parts(&starred.value, visit),
+        Expr::Named(named) => parts(&named.value, visit),
         Expr::BinOp(operation) => {
             parts(&operation.left, visit);
             parts(&operation.right, visit);
@@ -92,20 +127,51 @@ fn parts<'a>(value: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
             parts(&conditional.body, visit);
             parts(&conditional.orelse, visit);
         }
+        // `x[1:]` has the type of `x`.
+        Expr::Subscript(subscript) if subscript.slice.is_slice_expr() => parts(&subscript.value, visit),
+        Expr::Call(call) if is_one_of(&call.func, &CONTAINERS) || is_class(&call.func) => {
+            call.arguments.iter_source_order().for_each(|argument| parts(argument.value(), visit));
+        }
         _ => {}
     }
 }
 
-fn contains_tuple(value: &Expr) -> bool {
+/// The parts of an expression whose types are in its type: the elements of a tuple, the arguments of `zip` or a class.
+fn nested(expression: &Expr) -> Vec<&Expr> {
+    match expression {
+        Expr::Tuple(tuple) => tuple.elts.iter().filter(|element| !element.is_starred_expr()).collect(),
+        Expr::Set(set) => set.elts.iter().filter(|element| !element.is_starred_expr()).collect(),
+        Expr::Call(call) if is_one_of(&call.func, &NESTING) || is_class(&call.func) => {
+            call.arguments.args.iter().filter(|argument| !argument.is_starred_expr()).collect()
+        }
+        Expr::Call(call) if is_one_of(&call.func, &CONTAINERS) => {
+            let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+            let items = call.arguments.args.iter().filter_map(Expr::as_list_expr).flat_map(|list| &list.elts);
+            items.filter(|item| !item.is_starred_expr()).chain(keywords).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_one_of(function: &Expr, names: &[&str]) -> bool {
+    last_name(function).is_some_and(|name| names.contains(&name.as_str()))
+}
+
+/// Whether a function has the name of a class, which may be generic: `Box(x)`.
+fn is_class(function: &Expr) -> bool {
+    last_name(function).is_some_and(|name| name.starts_with(char::is_uppercase))
+}
+
+fn contains_nesting(value: &Expr) -> bool {
     let mut found = false;
-    parts(value, &mut |part| found |= part.is_tuple_expr());
+    parts(value, &mut |part| found |= !nested(part).is_empty());
     found
 }
 
-/// Whether an element of a tuple may contain an earlier value of the variable `name`.
-fn depends_on(element: &Expr, name: &str, sources: &FxHashMap<&str, FxHashSet<&str>>) -> bool {
+/// Whether an expression may contain an earlier value of the variable `name`.
+fn depends_on(expression: &Expr, name: &str, sources: &FxHashMap<&str, FxHashSet<&str>>) -> bool {
     let mut pending = Vec::new();
-    parts(element, &mut |part| {
+    parts(expression, &mut |part| {
         if let Expr::Name(source) = part {
             pending.push(source.id.as_str());
         }

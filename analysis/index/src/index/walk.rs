@@ -351,10 +351,10 @@ impl<'a> Walk<'a> {
         self.wraps_operands = outer;
     }
 
-    fn visit_loop(&mut self, statement: &'a Stmt, body: &[Stmt]) {
+    fn visit_loop(&mut self, statement: &'a Stmt) {
         let outer = std::mem::replace(&mut self.is_in_loop, true);
         if !outer {
-            self.index.self_nesting.extend(self_nesting::of_loop(body));
+            self.index.self_nesting.extend(self_nesting::of_loop(statement));
         }
         source_order::walk_stmt(self, statement);
         self.is_in_loop = outer;
@@ -430,7 +430,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             }
             Stmt::While(node) => {
                 self.test(&node.test);
-                self.visit_loop(statement, &node.body);
+                self.visit_loop(statement);
             }
             Stmt::For(node) => {
                 if !is_plainly_python(&node.iter)
@@ -438,7 +438,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 {
                     signature.tests_values = true;
                 }
-                self.visit_loop(statement, &node.body);
+                self.visit_loop(statement);
             }
             Stmt::Assert(node) => {
                 self.test(&node.test);
