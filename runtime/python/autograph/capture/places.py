@@ -287,6 +287,16 @@ def same_items(old, new):
     return all(map(is_, old, base.__iter__(new))) or all(a is b or a == b for a, b in zip(old, base.__iter__(new)))
 
 
+def same_items_but(old, new, changed):
+    """Returns whether the container `new` has the same items, in the same order, as `old`, apart from the values of the items
+    with these indexes or keys."""
+    now = items_of(new)
+    if len(old) != len(now) or isinstance(old, dict) and list(old) != list(now):
+        return False
+    pairs = old.items() if isinstance(old, dict) else enumerate(old)
+    return all(now[name] is item for name, item in pairs if name not in changed)
+
+
 class Contents:
     """The contents of an object whose class is not written in Python: the elements of a set or an array, the position
     of an iterator, the state of a random number generator. A graph cannot hold such contents."""

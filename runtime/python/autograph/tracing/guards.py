@@ -30,6 +30,7 @@ from ..capture.places import (
     Snapshot,
     items_of,
     same_items,
+    same_items_but,
 )
 from ..capture.staging import is_staged
 from ..operators.values import List
@@ -55,6 +56,7 @@ class Guards:
         self.values = []  # (place, expected value)
         self.shapes = []  # (place, type and length or keys of the container)
         self.large = []  # (items, container), of containers that are guarded as a whole
+        self.partly = []  # (items, container, names), of large containers that the trace changes: names of the changed items
         self.tensors = []  # (place, tensor, its properties)
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
@@ -186,17 +188,24 @@ class Guards:
         """Adds no guard for this place."""
         self._taken.add(key)
 
-    def expect_items(self, container, value):
-        """Expects the items of a container that the trace changes in place."""
-        self._structure(Held(container), value, 0)
+    def expect_items(self, container, items, changed=None):
+        """Expects the items of a container that the trace changes in place. `changed` contains the indexes or keys of those
+        that it changes; None if it changes all."""
+        if changed is None or len(items) <= LARGEST:
+            self._structure(Held(container), items, 0, type(container))
+            return
+        for name in changed:
+            if not isinstance(items, dict) or name in items:
+                self.take(Element(Held(container), name), items[name])
+        self.partly.append((items, container, frozenset(changed)))
 
-    def _structure(self, place, value, depth):
+    def _structure(self, place, value, depth, kind=None):
         items = items_of(value) if isinstance(value, (*MAPPINGS, *SEQUENCES)) else value
         keys = list(items) if isinstance(items, dict) else range(len(items))
         if not isinstance(place, Held) and (id(value), None) in self._taken:  # the container is changed in place
             self.values.append((place, value))
             return
-        self.shapes.append((place, _form(value)))
+        self.shapes.append((place, (kind or type(value), _form(value)[1])))
         for key in keys:
             self.take(Element(place, key), items[key], depth + 1)
 
@@ -224,7 +233,7 @@ class Guards:
         """Ends adding guards, and releases the state of the trace."""
         self.contents = self._contents()
         self.absent.done()
-        values = self.slots, self.values, self.shapes, self.large, self.tensors, self.same, self.numbers
+        values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
         self.has_places = any(values[1:])
         self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts, self.absent.scopes))
         self.staging = self._taken = self.named = None
@@ -256,6 +265,7 @@ class Guards:
             holds = (
                 all(_form(place.state()) == form for place, form in self.shapes)
                 and all(same_items(items, container) for items, container in self.large)
+                and all(same_items_but(*guard) for guard in self.partly)
                 and all(_is_like(place.state(), tensor, kind) for place, tensor, kind in self.tensors)
                 and all(one.state() is other.state() for one, other in self.same)
                 and all(type(place.state()) is kind for place, kind in self.numbers)

@@ -83,24 +83,25 @@ class OuterLists:
     def original_of(self, value):
         return self.originals.get(id(value), value) if type(value) is List else value
 
-    def changes(self, changed):
+    def changes(self, changed, numbers):
         """Returns the changed places, each with its states before and after the trace. That a list was replaced is not a
-        change; a change of its items is."""
+        change; a change of its items is. That one of the `numbers` was replaced by a staged number is not a change either."""
         found = {}
         for place, before in changed.items():
             if place.key()[0] in self.lists and isinstance(place, Items):
                 continue
-            before, after = self.original(before), self.original(place.state())
+            before, after = numbers.before(place, self.original(before)), self.original(place.state())
             if not _same(before, after):
                 found[place] = before, after
         for number, replacement in self.replacements.items():
-            before = self.before[number]
+            place = Items(self.lists[number])
+            before = numbers.before(place, self.before[number])
             if replacement.value is not None:
-                found[Items(self.lists[number])] = before, replacement.copy()
+                found[place] = before, replacement.copy()
                 continue
             after = [self.original_of(item) for item in list.__iter__(replacement)]
             if not _same(before, after):
-                found[Items(self.lists[number])] = before, after
+                found[place] = before, after
         return found
 
 

@@ -48,6 +48,7 @@ from .compilation import LIBTORCH
 from .containers import Container, containers_in, copies
 from .generators import Generators
 from .guards import Guards
+from .number_inputs import NumberInputs
 from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
@@ -172,8 +173,7 @@ class Trace:
         before = staging.objects.snapshot()
         self.lists = lists = staging.outer_lists = OuterLists(staging)
         try:
-            for place in staging.objects.numbers(changing):
-                place.restore(staging.number_in(place, scalars.kind_of(place.state())))
+            numbers = NumberInputs(staging, staging.objects.numbers(changing))
             lists.install()
             try:
                 result = stage(staging, python_function, args, kwargs, optimizers)
@@ -187,7 +187,7 @@ class Trace:
             _check_draws(staging)
             _raise_caught(staging)
             _check_effects(staging)
-            changed = lists.changes(staging.objects.changed_outside(before))
+            changed = lists.changes(staging.objects.changed_outside(before), numbers)
             python_calls_.check(staging, python_function, changed)
             is_effect = staging.drawn or any(isinstance(place, Contents) for place in changed)
             if staging.decisions and (is_effect or not staging.is_replayable()):
@@ -203,7 +203,7 @@ class Trace:
             _restore(staging, before)
             raise StagingError(message, span or span_of(python_function))
         self.guards = Guards(staging)
-        self.state = state_of(staging, changed, self.guards)
+        self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
             if staging.objects.only_grows(container):  # its items do not matter, also if this call does not append to it
                 self.guards.skip(Items(container).key())
