@@ -12,7 +12,7 @@ from ..capture import scalars
 from ..capture.staging import current
 from ..conversion import spans
 from ..errors import StagingError
-from ..operators import tape
+from ..operators import calls, tape
 from ..operators.overloads import OVERLOADS
 from ..record.types import BOOL, FLOAT, INT, is_differentiable
 
@@ -20,6 +20,10 @@ _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _IDS = itertools.count()
 _has_setup_context = torch.autograd.function._is_setup_context_defined
 _apply = torch.autograd.Function.apply.__func__
+
+#: The module of the functions by which torch gives an operator the derivative of `register_autograd`. Torch differentiates
+#: such an operator, because its derivative is the `backward` that is staged here.
+_OF_OPERATORS = torch._library.autograd.__name__
 
 
 class Context:
@@ -48,13 +52,15 @@ def apply(cls, *args):
     staging = current()
     if staging is None:
         return _apply(cls, *args)
+    if cls.__module__ == _OF_OPERATORS:
+        return super(torch.autograd.Function, cls).apply(*args)
     context = Context()
     context.needs_input_grad = tuple(isinstance(arg, torch.Tensor) for arg in args)
     with torch.no_grad():
         if cls.setup_context is torch.autograd.Function.setup_context:
-            result = cls.forward(context, *args)
+            result = calls.call(cls.forward, (context, *args), {})
         else:
-            result = cls.forward(*args)
+            result = calls.call(cls.forward, args, {})
             cls.setup_context(context, args, result)
     outputs = list(result) if isinstance(result, tuple) else [result]
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]

@@ -503,7 +503,8 @@ def _probed(staging, flag):
         return None if nodes is None else flag
     random = torch.get_rng_state()
     try:
-        return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
+        with _not_intercepted():  # also while the graph is built, which captures derivatives of operators
+            return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
     except Exception as error:  # this code raises here, as the run will
         if isinstance(error, AssertionError) and str(error) in staging.assumptions:
             assumption = str(error), _span_of(error)
@@ -516,17 +517,24 @@ def _probed(staging, flag):
 
 def _ran(staging, graph, exceptions):
     """Runs a graph for the arguments of this call. Returns its results."""
+    plan = graph.compile(staging.callbacks, exceptions)
+    return plan.run([capture.current_value() for capture in staging.captures_in_order()])
+
+
+@contextmanager
+def _not_intercepted():
+    """In this block, operations of torch do not become part of the trace."""
     with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
-        plan = graph.compile(staging.callbacks, exceptions)
-        return plan.run([capture.current_value() for capture in staging.captures_in_order()])
+        yield
 
 
 def _observed(staging, nodes, message):
     """Returns the sizes and numbers of this call that the nodes before a failed check compute: name of the symbol -> integer."""
     before = next(n for n, node in enumerate(nodes) if node.op == ASSERT and node.args[1] == message)
     symbols = {symbol.name: origin for symbol, origin in staging.sizes.symbols.items()}
-    compiled, known, exceptions = graphs.sizes_graph(staging, symbols.values(), nodes[:before])
-    found = _ran(staging, compiled, exceptions)
+    with _not_intercepted():
+        compiled, known, exceptions = graphs.sizes_graph(staging, symbols.values(), nodes[:before])
+        found = _ran(staging, compiled, exceptions)
     names = list(symbols)
     return {names[index]: value for index, value in zip(known, found)}
 
