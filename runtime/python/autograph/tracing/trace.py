@@ -181,7 +181,8 @@ class Trace:
                 _check_draws(staging)
                 if not isinstance(error, AutographError):
                     _raise_caught(staging)
-                if (staging.assumptions or staging.path.made) and not isinstance(error, AutographError):
+                is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
+                if is_final and (staging.assumptions or staging.path.made) and not isinstance(error, AutographError):
                     raise Eager(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             _check_draws(staging)
