@@ -190,10 +190,10 @@ class Trace:
             _check_effects(staging)
             changed = lists.changes(staging.objects.changed_outside(before), numbers)
             python_calls_.check(staging, python_function, changed)
-            is_effect = staging.drawn or any(isinstance(place, Contents) for place in changed)
+            is_effect = any(isinstance(place, Contents) for place in changed)
             if staging.decisions and (is_effect or not staging.is_replayable()):
                 raise Undecided
-            if staging.caught and (is_effect or has_effects(staging.record.entry)):
+            if staging.caught and (is_effect or staging.drawn or has_effects(staging.record.entry)):
                 raise staging.caught[0]
         finally:
             _restore(staging, before)
@@ -203,6 +203,12 @@ class Trace:
             span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
             raise StagingError(message, span or span_of(python_function))
+        mixed = [place for place in contents if id(place.object) in staging.drawn]
+        if mixed:  # the graph would draw again, after the trace
+            span = line_of_change(mixed, lambda: stage(staging, python_function, args, kwargs, optimizers))
+            _restore(staging, before)
+            message = f"this changes {mixed[0]}, from which the function also draws numbers"
+            raise Eager(StagingError(f"{message}\nhelp: draw this value outside and pass it as an argument", span), lasts=True)
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
@@ -497,12 +503,14 @@ def _probed(staging, flag):
     entry = staging.record.entry
     if staging.record.region is not entry:
         return None
-    if has_random(entry) and (torch.cuda.is_available() or called_for_effects(entry)):  # an effect may seed the generator
+    is_random = has_random(entry)
+    if is_random and (torch.cuda.is_available() or called_for_effects(entry) - staging.undone):  # an effect may seed them
         return None
-    nodes = without_effects(entry, flag)
+    nodes = without_effects(entry, flag, staging.undone)
     if nodes is None or isinstance(flag, bool):
         return None if nodes is None else flag
-    random = torch.get_rng_state()
+    generators = Generators(staging, is_random)
+    before = generators.state()
     try:
         with _not_intercepted():  # also while the graph is built, which captures derivatives of operators
             return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
@@ -513,7 +521,7 @@ def _probed(staging, flag):
                 raise Refuted(assumption, _observed(staging, nodes, str(error))) from None
         return None
     finally:
-        torch.set_rng_state(random)
+        generators.restore(before)
 
 
 def _ran(staging, graph, exceptions):
@@ -580,9 +588,6 @@ def _unrepeatable(staging, contents):
         if staging.objects.is_unrestorable(place):
             message = f"this changes {place} from outside the function, which cannot be repeated in each run"
             return f"{message}; take the value outside and pass it as an argument"
-        if id(place.object) in staging.drawn:  # the graph would draw again, after the trace
-            message = f"this changes {place}, from which the function also draws numbers"
-            return f"{message}; draw this value outside and pass it as an argument"
     return None
 
 
