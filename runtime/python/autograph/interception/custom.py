@@ -74,12 +74,13 @@ def apply(cls, *args):
     return tuple(results) if isinstance(result, tuple) else results[0]
 
 
-def differentiable(name, backward, context, outputs, inputs):
+def differentiable(name, backward, context, outputs, inputs, in_graph=True):
     """Returns the outputs, with `backward` as their derivative with respect to the inputs. What `backward` computes becomes
-    part of the graph. If it changes Python state or reads the data of a tensor, the graph calls it instead."""
+    part of the graph. If it changes Python state or reads the data of a tensor, or without `in_graph`, the graph calls it
+    instead."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
-    derivative = _Derivative(backward, context)
+    derivative = _Derivative(backward, context, in_graph)
     operator = derivative.operator(name)
     return operator(outputs, inputs, [*saved, *derivative.attributes])
 
@@ -87,8 +88,9 @@ def differentiable(name, backward, context, outputs, inputs):
 class _Derivative:
     """The `backward` that a user has written."""
 
-    def __init__(self, backward, context):
+    def __init__(self, backward, context, in_graph):
         self.backward = backward
+        self.in_graph = in_graph
         self.context = context
         self.present = [tensor is not None for tensor in context.saved_tensors]
         context.saved_tensors = ()
@@ -119,7 +121,7 @@ class _Derivative:
         outputs, inputs, _ = ctx.counts
         tensors = ctx.saved_tensors
         inputs, saved = list(tensors[:inputs]), list(tensors[inputs:])
-        found = self._captured(gradients, inputs, saved)
+        found = self._captured(gradients, inputs, saved) if self.in_graph else None
         if found is None:
             found = self.called(list(gradients), inputs, saved)
         return [None] * outputs, found, [None] * len(saved)

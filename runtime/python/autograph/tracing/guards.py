@@ -38,7 +38,10 @@ from .absent import Absent
 from .signatures import history
 
 _PLAIN = (bool, int, float, complex, str, bytes)
-_OF_MODULES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
+_OF_MODULES = (
+    "_parameters", "_buffers", "_modules",
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
+)  # fmt: skip
 
 #: The maximum nesting depth of lists, tuples and dictionaries whose elements have guards of their own.
 DEPTH = 5
