@@ -87,7 +87,9 @@ class List(list):
     def __len__(self):
         if self.value is None:
             return super().__len__()
-        raise StagingError("the length of this list is only known when the graph runs", spans.current())
+        message = "the length of this list is only known when the graph runs"
+        help = "make a tensor of it with `torch.tensor` or `torch.stack`, or call `len` in converted code"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
 
     def __bool__(self):
         if self.value is None:
