@@ -69,6 +69,7 @@ class Guards:
         self.absent = Absent()
         self.is_empty = False
         self._taken = set()
+        self._unused = {}  # id of a tensor that the graph does not use so far -> its places
 
     # Adding guards.
 
@@ -230,16 +231,22 @@ class Guards:
             capture.place = place
         elif capture is not None:
             self.same.append((capture.place, place))
+        else:
+            self._unused.setdefault(id(tensor), []).append(place)
         self.tensors.append((place, tensor, _kind(tensor)))
 
     def done(self):
         """Ends adding guards, and releases the state of the trace."""
+        for capture in self.staging.captures.values():  # also the tensors that the function only returns
+            if capture.place is None and capture.path is None and id(capture.tensor) in self._unused:
+                capture.place, *others = self._unused[id(capture.tensor)]
+                self.same += [(capture.place, other) for other in others]
         self.contents = self._contents()
         self.absent.done()
         values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
         self.has_places = any(values[1:])
         self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts, self.absent.scopes))
-        self.staging = self._taken = self.named = None
+        self.staging = self._taken = self._unused = self.named = None
 
     def _contents(self):
         return tuple(chain.from_iterable(map(dict.values, self.whole_dicts)))

@@ -5,7 +5,7 @@ the list can grow in staged code and keep its identity. A run changes the origin
 """
 
 from ..capture import heap
-from ..capture.places import MISSING, Element, Held, Items
+from ..capture.places import Element, Held, Items
 from ..operators.values import List
 
 
@@ -72,13 +72,10 @@ class OuterLists:
             yield from ((place, value) for place, value in places if id(value) in self.replacements)
 
     def original(self, value):
-        """Returns a state with the original in place of each replacement. The state is a value, a list of items or a
-        dictionary of items."""
+        """Returns the items of a container, a list or dictionary, with the original in place of each replacement."""
         if type(value) is dict:
             return {key: self.original_of(item) for key, item in value.items()}
-        if type(value) is list:
-            return [self.original_of(item) for item in value]
-        return self.original_of(value)
+        return [self.original_of(item) for item in value]
 
     def original_of(self, value):
         return self.originals.get(id(value), value) if type(value) is List else value
@@ -90,8 +87,10 @@ class OuterLists:
         for place, before in changed.items():
             if place.key()[0] in self.lists and isinstance(place, Items):
                 continue
-            before, after = numbers.before(place, self.original(before)), self.original(place.state())
-            if not _same(before, after):
+            is_container = isinstance(place, Items)
+            original = self.original if is_container else self.original_of
+            before, after = numbers.before(place, original(before)), original(place.state())
+            if not (_same(before, after) if is_container else before is after):
                 found[place] = before, after
         for number, replacement in self.replacements.items():
             place = Items(self.lists[number])
@@ -106,10 +105,9 @@ class OuterLists:
 
 
 def _same(before, after):
-    if type(before) is not type(after) or before is MISSING or after is MISSING:
-        return before is after
+    """Returns whether two lists or dictionaries have the same items."""
+    if type(before) is not type(after):
+        return False
     if type(before) is dict:
         return list(before) == list(after) and all(a is b for a, b in zip(before.values(), after.values()))
-    if type(before) is list:
-        return len(before) == len(after) and all(a is b for a, b in zip(before, after))
-    return before is after
+    return len(before) == len(after) and all(a is b for a, b in zip(before, after))
