@@ -1,6 +1,7 @@
 """Calls that change some items of a list or dictionary from outside read the current values of all its items."""
 
 import collections
+import copy
 import typing
 from types import SimpleNamespace
 
@@ -207,3 +208,57 @@ def test_decision_on_a_number_that_is_an_input():
     for _ in range(8):
         assert staged(torch.ones(1)) == step(states[1], torch.ones(1))
     assert sum(map(len, staged._traces.values())) <= 3
+
+
+def test_tensors_that_move_in_a_list():
+    """The tensors of each call move, also those that the graph does not use."""
+
+    def step(s, x):
+        s.recent = [s.recent[1], x + s.recent[0]]
+        return x
+
+    def between(s, n):
+        return [tensor.clone() for tensor in s.recent]
+
+    expected, found = histories(step, between, lambda: SimpleNamespace(recent=[torch.ones(1), torch.zeros(1)]))
+    torch.testing.assert_close(found, expected)
+
+
+def test_containers_that_move():
+    """A run returns and assigns the containers that it finds, also in other containers."""
+
+    def step(s, x):
+        s.records = s.records[:1] + s.records[:1]
+        s.first = s.nested["a"]["b"]
+        s.lists = [s.lists[1], s.lists[0]]
+        return s.records[0], s.lists[0], s.first, s.queue
+
+    def between(s, n):
+        state = copy.deepcopy([s.records, s.first, s.lists, s.queue])
+        s.records = [{"k": float(n)}, {"k": 2.0}]
+        s.nested["a"] = {"b": [float(n)]}
+        s.lists = [[float(n)], s.lists[0]]
+        s.queue = collections.deque([float(n)], maxlen=2)
+        return state
+
+    def state():
+        records, queue = [{"k": 1.0}, {"k": 2.0}], collections.deque([1.0], maxlen=2)
+        return SimpleNamespace(records=records, nested={"a": {"b": [1.0]}}, lists=[[1.0], [2.0]], queue=queue)
+
+    expected, found = histories(step, between, state)
+    assert found == expected
+
+
+def test_lists_that_two_attributes_share():
+    def step(s, x):
+        s.items = [s.items[0] + 1.0, 2.0]
+        s.same = s.items
+        s.copy = s.kept[:]
+        s.items.append(3.0)
+        return x
+
+    def between(s, n):
+        return s.same is s.items, s.copy is s.kept, list(s.same), list(s.copy)
+
+    expected, found = histories(step, between, lambda: SimpleNamespace(items=[1.0], kept=[0.0], copy=None, same=None))
+    assert found == expected

@@ -212,7 +212,10 @@ class Element:
 
     def restore(self, state):
         container = self.holder.state()
-        _base(container).__setitem__(container, self.name, state)
+        if state is not MISSING:
+            _base(container).__setitem__(container, self.name, state)
+        elif isinstance(container, dict):
+            dict.pop(container, self.name, None)
 
     def __str__(self):
         return f"[{self.name!r}]"

@@ -21,6 +21,7 @@ from ..record.types import BOOL
 from . import attributes, specs
 from .changes import line_of_change
 from .values import List, build, lower, spec_of
+from .variables import delete_missing
 
 
 class Block:
@@ -144,6 +145,13 @@ def variables(names, get_state, set_state):
     """Returns the names and accessors of the state, without elements of tensors (`x[i]` for a tensor `x`). Writes to these are
     in-place writes to the tensor, which `Aliases` tracks."""
     first, second = get_state(), get_state()
+    if any(name.endswith("]") for name in names):
+        assign = set_state
+
+        def set_state(values):
+            assign(values)
+            delete_missing(assign, names, values)
+
     if any(map(functools.partial(_has_setter, get_state), names)):
         _check_setters(names, get_state, set_state, first)
     elements = {

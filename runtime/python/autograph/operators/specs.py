@@ -323,8 +323,15 @@ class Unstable(StagingError):
     """The type of a loop variable is different after an iteration. Peeling the first iteration may help."""
 
 
+def _is_unbound(spec):
+    return isinstance(spec, Constant) and isinstance(spec.value, Undefined)
+
+
 def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
+    if name.endswith("]") and _is_unbound(a) != _is_unbound(b):
+        message = f"`{name}` is assigned on some paths only, so whether the dictionary has this key is not known while tracing"
+        raise StagingError(f"{message}\nhelp: assign it before", spans.current())
     try:
         return merge(*map(returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:

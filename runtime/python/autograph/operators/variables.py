@@ -1,5 +1,8 @@
 """Reads of variables that may be unbound."""
 
+import ast
+import functools
+
 from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
@@ -46,11 +49,55 @@ def _checked(maybe):
 
 
 def ldu(load_v, name):
-    """Returns the value that `load_v` reads; `Undefined` if the variable, attribute or element does not exist."""
+    """Returns the value that `load_v` reads; `Undefined` if the variable, attribute or element does not exist. Does not create
+    the element of a `defaultdict`."""
+    if name.endswith("]") and is_missing(load_v, name):
+        return Undefined(name)
     try:
         return load_v()
     except (KeyError, AttributeError, NameError, IndexError):
         return Undefined(name)
+
+
+def is_missing(function, name):
+    """Returns whether `name`, such as `s.counts[k]`, is an element that a dictionary does not have. `function` is a function
+    that uses the element."""
+    found = _element(function, name)
+    return found is not None and isinstance(found[0], dict) and not dict.__contains__(*found)
+
+
+def delete_missing(function, names, values):
+    """Removes the elements with these names from their dictionaries whose value is `Undefined`. `function` has assigned
+    them."""
+    for name, value in zip(names, values):
+        if isinstance(value, Undefined) and name.endswith("]"):
+            found = _element(function, name)
+            if found is not None and isinstance(found[0], dict):
+                dict.pop(*found, None)
+
+
+def _element(function, name):
+    """Returns the container and the key of an element; None if they cannot be evaluated."""
+    parts = _parts(name)
+    if parts is None:
+        return None
+    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    try:
+        scope = {name: cell.cell_contents for name, cell in cells}
+        container, key = (eval(part, function.__globals__, scope) for part in parts)
+        hash(key)
+    except Exception:  # a variable is unbound, for example; the code that uses the element raises the exception
+        return None
+    return container, key
+
+
+@functools.lru_cache(maxsize=None)
+def _parts(name):
+    """Returns the code of the container and of the key of an element."""
+    element = ast.parse(name, mode="eval").body
+    if not isinstance(element, ast.Subscript) or isinstance(element.slice, ast.Slice):
+        return None
+    return [compile(ast.Expression(part), "<element>", "eval") for part in (element.value, element.slice)]
 
 
 def returned(value):

@@ -5,7 +5,7 @@ the list can grow in staged code and keep its identity. A run changes the origin
 """
 
 from ..capture import heap
-from ..capture.places import Element, Held, Items
+from ..capture.places import MAPPINGS, SEQUENCES, Element, Held, Items
 from ..operators.values import List
 
 
@@ -18,7 +18,6 @@ class OuterLists:
         self.before = {}  # id of a list -> its items before the trace
         self.replacements = {}  # id of a list -> its `List`
         self.originals = {}  # id of a `List` -> the list
-        self.holders = {}  # id of a list -> the places that hold it
         for entry in objects.entries.values():
             if isinstance(entry, heap.Container) and entry.is_outer and type(entry.place.container) is list:
                 container = entry.place.container
@@ -38,7 +37,6 @@ class OuterLists:
                 if id(item) in self.replacements:
                     list.__setitem__(replacement, index, self.replacements[id(item)])
         for place, value in list(self._held()):
-            self.holders.setdefault(id(value), []).append(place)
             place.restore(self.replacements[id(value)])
 
     def items(self):
@@ -56,20 +54,42 @@ class OuterLists:
                 raise heap.Rewritten(f"a list of length {len(items)}")
             self.lists[number][:] = self.before[number] = self.original(items)
 
+    def holding(self, containers):
+        """Yields the places that hold these containers from outside, or a container that holds them, each with its value.
+        Called after the trace, when no replacements are left."""
+        places = {}
+        for place, value in self._outer_values() if containers else ():
+            if isinstance(value, (*SEQUENCES, *MAPPINGS)):
+                places.setdefault(id(value), []).append((place, value))
+        pending, seen = [id(container) for container in containers], set()
+        while pending:
+            number = pending.pop()
+            if number in seen:
+                continue
+            seen.add(number)
+            for place, value in places.get(number, ()):
+                yield place, value
+                if isinstance(place, Element):
+                    pending.append(id(place.holder.object))
+
     def _held(self):
-        """Yields the places that hold these lists, and the lists."""
+        """Yields the places that hold these lists, without those in other lists, and the lists."""
+        for place, value in self._outer_values():
+            is_in_list = isinstance(place, Element) and id(place.holder.object) in self.lists
+            if id(value) in self.replacements and not is_in_list:
+                yield place, value
+
+    def _outer_values(self):
+        """Yields all places from outside with their values."""
         for entry in list(self.objects.entries.values()):
             if isinstance(entry, heap.Variable):
-                places = [(entry.place, entry.place.state())]
+                yield entry.place, entry.place.state()
             elif isinstance(entry, heap.Attributes):
-                places = [(entry.place(name), value) for name, value in entry.current().items()]
-            elif isinstance(entry, heap.Container) and id(entry.place.container) not in self.lists:
+                yield from ((entry.place(name), value) for name, value in entry.current().items())
+            elif isinstance(entry, heap.Container):
                 container, items = entry.place.container, entry.place.state()
                 pairs = items.items() if isinstance(items, dict) else enumerate(items)
-                places = [(Element(Held(container), name), value) for name, value in pairs]
-            else:
-                continue
-            yield from ((place, value) for place, value in places if id(value) in self.replacements)
+                yield from ((Element(Held(container), name), value) for name, value in pairs)
 
     def original(self, value):
         """Returns the items of a container, a list or dictionary, with the original in place of each replacement."""

@@ -232,9 +232,8 @@ class Trace:
             value = result, tuple(change.value for change in self.state), tuple(gradients.values()), contents
             self.result = Result(staging, value, self.containers, self.lists, span)
             self.result.check_leaves(staging)
-            for container in self.result.lists:
-                for place in self.lists.holders[id(container)]:
-                    self.guards.expect_object(place, container)
+            for place, container in self.lists.holding(self.result.outer_containers):
+                self.guards.expect_object(place, container)
             self.lists = None
             operands = list(self.result.operands)
             self.writes = []
