@@ -99,3 +99,58 @@ def test_an_element_of_a_defaultdict_is_not_created():
         return f, lambda: dict(counts)
 
     assert_same_state(make, CALLS)
+
+
+class State:
+    pass
+
+
+def own_default(s, x):
+    if x.sum() > 2:
+        s.late = getattr(s, "late", 4.0)
+    return x, hasattr(s, "late")
+
+
+def nested(s, x):
+    if x.sum() > 2:
+        if x.sum() > 4:
+            s.late = 5.0
+        else:
+            s.other = x
+    return x, hasattr(s, "other")
+
+
+def counted(s, x):
+    if x.sum() > 2:
+        s.late = getattr(s, "late", 4.0) + 1
+    if x.sum() > 4:
+        s.late = getattr(s, "late", 4.0) + 1
+    return x * getattr(s, "late", 0.0)
+
+
+@_cases(own_default, nested, counted)
+def test_attributes_that_exist_on_some_paths(function):
+    def make():
+        state = State()
+        return lambda x: function(state, x), lambda: dict(vars(state))
+
+    for first in range(3):
+        assert_same_state(make, CALLS[first:])
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+def test_a_list_that_two_attributes_share_is_replaced_on_some_paths():
+    def make():
+        state = State()
+        state.items = state.same = [1.0, 2.0]
+
+        def f(x):
+            if x.sum() > 4:
+                state.items = [3.0, x.sum().item()]
+            state.items.append(5.0)
+            return x
+
+        return f, lambda: (state.items is state.same, list(state.items), list(state.same))
+
+    for first in range(3):
+        assert_same_state(make, CALLS[first:])

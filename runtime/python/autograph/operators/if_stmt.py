@@ -2,6 +2,7 @@
 
 from ..capture import profile
 from ..capture.aliases import cell_state
+from ..capture.places import MAPPINGS, SEQUENCES
 from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
@@ -70,15 +71,28 @@ def _merge(staging, index, name, blocks, init):
     live = [block for block in blocks if not block.is_dead]
     if all(regions.same_object(block.values[index], init) for block in live):
         return specs.Constant(init)
+    first = live[0].values[index] if len(live) > 1 else None
+    if isinstance(first, (*SEQUENCES, *MAPPINGS)) and all(block.values[index] is first for block in live):
+        return specs.Constant(first)  # a container from before the statement, since both branches have it
     found = []
     for block in live:
         with regions.at_end(staging, block):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found):
+    if specs.promotes(*found) or any(_is_shared(staging, block.values[index]) for block in live):
         regions.decide(staging)
     return specs.checked_merge(name, *found, "in the branches")
+
+
+def _is_shared(staging, value):
+    """Returns whether a value is a list, deque or dictionary from outside that is held in several places: these hold the same
+    object only if a graph does not merge it with another one."""
+    is_outer = value.is_outer if isinstance(value, List) else id(value) in staging.outside
+    if not is_outer or not isinstance(value, (*SEQUENCES, *MAPPINGS)):
+        return False
+    holders = staging.objects.holders(value)
+    return holders is None or len(holders) > 1
 
 
 def _cells(staging, blocks):

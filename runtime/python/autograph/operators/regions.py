@@ -145,7 +145,7 @@ def variables(names, get_state, set_state):
     """Returns the names and accessors of the state, without elements of tensors (`x[i]` for a tensor `x`). Writes to these are
     in-place writes to the tensor, which `Aliases` tracks."""
     first, second = get_state(), get_state()
-    if any(name.endswith("]") for name in names):
+    if any(name.endswith("]") or "." in name for name in names):
         assign = set_state
 
         def set_state(values):
