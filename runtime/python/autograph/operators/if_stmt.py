@@ -80,19 +80,19 @@ def _merge(staging, index, name, blocks, init):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found) or any(_is_shared(staging, block.values[index]) for block in live):
+    if specs.promotes(*found) or any(_is_shared(staging, block.values[index], init) for block in live):
         regions.decide(staging)
     return specs.checked_merge(name, *found, "in the branches")
 
 
-def _is_shared(staging, value):
-    """Returns whether a value is a list, deque or dictionary from outside that is held in several places: these hold the same
-    object only if a graph does not merge it with another one."""
+def _is_shared(staging, value, init):
+    """Returns whether a value is a list, deque or dictionary from outside that is held in several places, or becomes so because
+    a branch assigns it. These hold the same object only if a graph does not merge it with another one."""
     is_outer = value.is_outer if isinstance(value, List) else id(value) in staging.outside
     if not is_outer or not isinstance(value, (*SEQUENCES, *MAPPINGS)):
         return False
     holders = staging.objects.holders(value)
-    return holders is None or len(holders) > 1
+    return holders is None or len(holders) > (1 if value is init else 0)
 
 
 def _cells(staging, blocks):
