@@ -39,13 +39,14 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     read = set(names[:outputs])
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
+    clock = staging.objects.heap.clock
     branches = body, orelse
     blocks = [regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection) for branch in branches]
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)
     merged = [
-        _merge(staging, index, name, blocks, init[index]) if name in read else specs.Constant(init[index])
+        _merge(staging, index, name, blocks, init[index], clock) if name in read else specs.Constant(init[index])
         for index, name in enumerate(names)
     ]
     cells = _cells(staging, blocks)
@@ -61,12 +62,16 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     values = iter(outputs)
     if all(block.is_dead for block in blocks):
         raise Unreachable
-    set_state(tuple(build(staging, spec, values) for spec in merged))
+    built = tuple(build(staging, spec, values) for spec in merged)
+    for index, spec in enumerate(merged):
+        if not isinstance(spec, specs.Constant):
+            _note_merged(staging, [block.values[index] for block in blocks if not block.is_dead], init[index], built[index])
+    set_state(built)
     for cell, spec in cells.items():
         regions.store_cell(staging, cell, spec, values)
 
 
-def _merge(staging, index, name, blocks, init):
+def _merge(staging, index, name, blocks, init, clock):
     """Returns the spec of a variable after the branches."""
     live = [block for block in blocks if not block.is_dead]
     if all(regions.same_object(block.values[index], init) for block in live):
@@ -80,19 +85,37 @@ def _merge(staging, index, name, blocks, init):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found) or any(_is_shared(staging, block.values[index], init) for block in live):
+    if specs.promotes(*found) or any(_is_shared(staging, block.values[index], init, clock) for block in live):
         regions.decide(staging)
     return specs.checked_merge(name, *found, "in the branches")
 
 
-def _is_shared(staging, value, init):
-    """Returns whether a value is a list, deque or dictionary from outside that is held in several places, or becomes so because
-    a branch assigns it. These hold the same object only if a graph does not merge it with another one."""
-    is_outer = value.is_outer if isinstance(value, List) else id(value) in staging.outside
-    if not is_outer or not isinstance(value, (*SEQUENCES, *MAPPINGS)):
+def _note_merged(staging, values, init, result):
+    """Notes the lists of other variables that a branch assigns to a variable, and the merged list: on some paths they are the
+    same list.
+
+        if x.sum() > 0:
+            a = b
+        a.append(x)    # also changes `b` on these paths
+    """
+    others = [v for v in values if isinstance(v, List) and v is not init and v.depth <= staging.depth]
+    if others and isinstance(result, List):
+        merged = spans.current(), regions.may_decide(staging)
+        for value in (*others, result):
+            value.merged = merged
+
+
+def _is_shared(staging, value, init, clock):
+    """Returns whether a value is a container that is held in several places, or becomes so because a branch assigns it. These
+    hold the same object only if a graph does not merge it with another one. Of the containers that the function has made, this
+    applies to the dictionaries that are older than `clock`; `_note_merged` handles the lists."""
+    if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
         return False
-    holders = staging.objects.holders(value)
-    return holders is None or len(holders) > (1 if value is init else 0)
+    if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
+        holders = staging.objects.holders(value)
+        return holders is None or len(holders) > (1 if value is init else 0)
+    entry = staging.objects.entries.get((id(value), None))
+    return isinstance(value, MAPPINGS) and value is not init and entry is not None and entry.born <= clock
 
 
 def _cells(staging, blocks):

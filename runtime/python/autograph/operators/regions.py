@@ -288,9 +288,13 @@ def decided_on_error(staging):
 def decide(staging, growing=None):
     """If possible, restarts the trace with this condition or loop decided for the arguments of the call. `growing` is the list
     from outside that grows in a branch, if that is the reason."""
-    span = spans.current()
-    if not staging.depth and span not in staging.decisions and staging.may_decide():
-        raise Decide(span, growing) from None
+    if may_decide(staging):
+        raise Decide(spans.current(), growing) from None
+
+
+def may_decide(staging):
+    """Returns whether the current condition or loop can be decided."""
+    return not staging.depth and spans.current() not in staging.decisions and staging.may_decide()
 
 
 def check_not_caught(staging):
