@@ -335,4 +335,7 @@ def checked_merge(name, a, b, where, error=StagingError):
     try:
         return merge(*map(returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:
-        raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None
+        help = "give it values of one kind on all paths"
+        if Constant(None) in (a, b):
+            help = "in place of None, use a value of the same kind, and a boolean that tells whether it is set"
+        raise error(f"`{name}` is of different kinds {where}: {mismatch}\nhelp: {help}", spans.current()) from None
