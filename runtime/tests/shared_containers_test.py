@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import assert_same, refusal, t
+from oracle import assert_same, assert_same_state, refusal, t
 
 CALLS = (t(0, 1),), (t(2, 1),), (t(4, 1),), (t(0, 0),)
 
@@ -107,3 +107,28 @@ def test_a_change_that_cannot_be_decided_is_refused():
 
     message = refusal(f, t(3, 4))
     assert "on some paths only" in message and "copy the list where it is assigned" in message
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+def test_a_list_that_two_attributes_share_is_replaced_in_a_loop():
+    class State:
+        pass
+
+    def make():
+        state = State()
+        state.items = state.same = [1.0, 2.0]
+
+        def f(x):
+            n = 0
+            while n < x.sum():
+                state.items.reverse()
+                if n > 1:
+                    state.items = [3.0, x.sum().item()]
+                n += 1
+            return x
+
+        return f, lambda: (state.items is state.same, list(state.items), list(state.same))
+
+    calls = [args[0] for args in CALLS]
+    for first in range(3):
+        assert_same_state(make, calls[first:])

@@ -85,7 +85,7 @@ def _merge(staging, index, name, blocks, init, clock):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found) or any(_is_shared(staging, block.values[index], init, clock) for block in live):
+    if specs.promotes(*found) or any(regions.is_shared(staging, block.values[index], init, clock) for block in live):
         regions.decide(staging)
     return specs.checked_merge(name, *found, "in the branches")
 
@@ -103,19 +103,6 @@ def _note_merged(staging, values, init, result):
         merged = spans.current(), regions.may_decide(staging)
         for value in (*others, result):
             value.merged = merged
-
-
-def _is_shared(staging, value, init, clock):
-    """Returns whether a value is a container that is held in several places, or becomes so because a branch assigns it. These
-    hold the same object only if a graph does not merge it with another one. Of the containers that the function has made, this
-    applies to the dictionaries that are older than `clock`; `_note_merged` handles the lists."""
-    if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
-        return False
-    if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
-        holders = staging.objects.holders(value)
-        return holders is None or len(holders) > (1 if value is init else 0)
-    entry = staging.objects.entries.get((id(value), None))
-    return isinstance(value, MAPPINGS) and value is not init and entry is not None and entry.born <= clock
 
 
 def _cells(staging, blocks):

@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.rows import Row, StandIn, refuse, stand_ins_in
-from ..capture.places import MISSING, Attribute, Contents, Items
+from ..capture.places import MAPPINGS, MISSING, SEQUENCES, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
@@ -295,6 +295,19 @@ def decide(staging, growing=None):
 def may_decide(staging):
     """Returns whether the current condition or loop can be decided."""
     return not staging.depth and spans.current() not in staging.decisions and staging.may_decide()
+
+
+def is_shared(staging, value, init, clock):
+    """Returns whether a value is a container that is held in several places, or becomes so because a branch or loop assigns it. These
+    hold the same object only if a graph does not merge it with another one. Of the containers that the function has made, this
+    applies to the dictionaries that are older than `clock`; `merged` in `List` is for the lists."""
+    if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
+        return False
+    if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
+        holders = staging.objects.holders(value)
+        return holders is None or len(holders) > (1 if value is init else 0)
+    entry = staging.objects.entries.get((id(value), None))
+    return isinstance(value, MAPPINGS) and value is not init and entry is not None and entry.born <= clock
 
 
 def check_not_caught(staging):
