@@ -155,7 +155,9 @@ def test_numbers_in_tuples_become_inputs():
         s.nested = (1, n * 1.0), 3
         s.average = s.average._replace(weights=(0.5 * n, 2))
 
-    states = [SimpleNamespace(average=Average(1.0, 0, (0.5, 2)), pair=(1.0, [2.0, 3.0]), nested=((1, 2.0), 3)) for _ in range(2)]
+    states = [
+        SimpleNamespace(average=Average(1.0, 0, (0.5, 2)), pair=(1.0, [2.0, 3.0]), nested=((1, 2.0), 3)) for _ in range(2)
+    ]
     staged = ag.function(lambda x: step(states[0], x))
     for n in range(8):
         found, expected = staged(torch.ones(1)), step(states[1], torch.ones(1))

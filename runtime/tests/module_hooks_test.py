@@ -24,7 +24,7 @@ class Pair(nn.Module):
 
 def note(seen, name):
     def hook(module, inputs, outputs):
-        seen.append((name, [None if g is None else g.clone() for g in inputs], [None if g is None else g.clone() for g in outputs]))
+        seen.append((name, *[[None if g is None else g.clone() for g in part] for part in (inputs, outputs)]))
 
     return hook
 

@@ -298,9 +298,9 @@ def may_decide(staging):
 
 
 def is_shared(staging, value, init, clock):
-    """Returns whether a value is a container that is held in several places, or becomes so because a branch or loop assigns it. These
-    hold the same object only if a graph does not merge it with another one. Of the containers that the function has made, this
-    applies to the dictionaries that are older than `clock`; `merged` in `List` is for the lists."""
+    """Returns whether a value is a container that is held in several places, or becomes so because a branch or loop assigns
+    it. These hold the same object only if a graph does not merge it with another one. Of the containers that the function has
+    made, this applies to the dictionaries that are older than `clock`; `merged` in `List` is for the lists."""
     if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
         return False
     if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
