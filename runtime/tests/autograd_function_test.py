@@ -1,6 +1,7 @@
 """Functions with a derivative that the user has written: `torch.autograd.Function` and `ag.py_function`."""
 
 import functools
+import warnings
 
 import pytest
 import torch
@@ -117,3 +118,46 @@ def test_a_bound_function_called_by_code_that_is_not_converted_is_refused():
         return torch.utils.checkpoint.checkpoint(bound, x, 2, use_reentrant=False)
 
     assert "was read before the trace" in refusal(f, t([1.5]))
+
+
+class Halved(torch.autograd.Function):
+    """Halves its argument until it is small: the number of iterations depends on the data."""
+
+    @staticmethod
+    def forward(ctx, x, limit):
+        n = 0
+        while x.abs().max() > limit:
+            x = x / 2
+            n += 1
+        ctx.n = n
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * (ctx.n + 1), None
+
+
+def test_forward_with_conditions_on_data():
+    """`forward` is converted like the functions that call it, so its loop is part of the graph."""
+
+    def f(x):
+        x = x.detach().requires_grad_()
+        y = Halved.apply(x, 1.0)
+        return y.detach(), torch.autograd.grad(y.sum(), x)[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        staged = assert_same(f, (t(3, 1, 2),), (t(9, 1, 2),), (t(0, 1, 0),))
+    assert sum(map(len, staged._traces.values())) == 1
+
+
+def test_decision_after_a_gradient_of_a_custom_function():
+    """The number is decided while tracing: a graph computes it, which contains the derivative that the user has written."""
+
+    def f(x):
+        x = x.clone().requires_grad_()
+        gradient = torch.autograd.grad(Clipped.apply(x, 3.0).sum(), x)[0]
+        return f"{int(gradient.sum())}".zfill(3)
+
+    staged = ag.function(f)
+    assert staged(t(1, 2)) == f(t(1, 2)) == "009"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import assert_equal, assert_same, t
+from oracle import assert_equal, assert_same, refusal, t
 
 
 def test_both_branches():
@@ -513,3 +513,21 @@ def test_assignment_to_slices_of_staged_length():
         function(leaf, torch.tensor(4)).sum().backward()
         gradients.append(leaf.grad)
     assert_equal(*gradients)
+
+
+def test_remedies_for_values_of_different_kinds():
+    def none(x):
+        ag.py_function(int, [], int)
+        best = None
+        while x.sum() < 9:
+            if x[0] > 2:
+                best = x * 2
+            x = x + 1
+        return best
+
+    def text(x):
+        ag.py_function(int, [], int)
+        return "a" if x.sum() > 1 else 3
+
+    assert "in place of None, use a value of the same kind" in refusal(none, t(1))
+    assert "help: give it values of one kind on all paths" in refusal(text, t(1))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import assert_same, t
+from oracle import assert_same, refusal, t
 
 
 def test_list_in_loop():
@@ -197,3 +197,57 @@ def test_order():
 
     assert_same(known, (t(3, -4, 2),))
     assert_same(unknown, (t(3, -4, 2), torch.tensor(3)), (t(3, -4, 2), torch.tensor(2)))
+
+
+def _positive(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            found.append(i)
+    return found
+
+
+def test_list_of_the_graph_as_an_index():
+    def f(x):
+        found = _positive(x)
+        flags = []
+        for value in x:
+            flags.append(bool(value > 1))
+        return x[found], len(found), x[flags], x[[int(x.sum()) - 2, 0]]
+
+    assert_same(f, (t(1, -1, 2),), (t(4, -1, -2),), (t(1, 1, 2),))
+
+
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
+def test_list_of_tensors_as_an_index_is_a_tuple():
+    def f(x):
+        return x.view(2, 2)[[x.argmax() // 2, x.argmin() % 2]]
+
+    assert_same(f, (t(1, 5, 3, 0),), (t(6, 5, 3, 9),))
+
+
+def test_list_of_tensors_as_an_index_is_refused():
+    def f(x):
+        found = []
+        while x.sum() > len(found):
+            found.append(x.argmax())
+        return x[found]
+
+    assert "make one tensor of it: `x[torch.stack(items)]`" in refusal(f, t(1, 2))
+    assert "help: make a tensor of it" in refusal(lambda x: x[:, None][_positive(x), 0], t(1, 2))
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+def test_tensor_of_an_empty_list_of_the_graph():
+    """`torch.tensor([])` has another dtype than `torch.tensor([1])`, unless the dtype is given."""
+
+    def f(x):
+        return torch.tensor(_positive(x))
+
+    def with_dtype(x):
+        return torch.tensor(_positive(x), dtype=torch.float64)
+
+    calls = (t(-1, -2),), (t(1, -1),), (t(-1, -2),), (t(1, 2),)
+    for function in (f, with_dtype):
+        for first in range(len(calls)):
+            assert_same(function, *calls[first:], *calls[:first])

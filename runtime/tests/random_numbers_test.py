@@ -79,3 +79,57 @@ def test_the_time():
     (_, first), (_, second) = f(t(1)), f(t(1))
     assert first < second and len(f.traces) == 1
 
+
+
+def test_random_numbers_and_other_draws_from_one_generator():
+    """The graph cannot draw the order of a list, so Python runs the calls."""
+
+    def make():
+        def f(x):
+            numbers = [1, 2, 3]
+            random.shuffle(numbers)
+            return x * random.random() + numbers[0]
+
+        return f, lambda: random.random()
+
+    with pytest.warns(ag.FallbackWarning, match="from which the function also draws numbers"):
+        assert_same_state(make, CALLS)
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def functions_chosen_by_a_random_number():
+    torch.manual_seed(0)
+
+    def double(x):
+        return x * 2
+
+    def f(x):
+        noise = torch.rand(2)
+        step = double if random.random() < 0.5 else torch.sin
+        label = "many" if random.randint(1, 4) + noise.sum() > 3 else None
+        return step(x) + noise * np.random.rand(), label is None
+
+    return f, lambda: (random.random(), np.random.rand(), torch.rand(1))
+
+
+def modules_chosen_by_a_random_number():
+    layers = torch.nn.Identity(), Doubled()
+
+    def f(x):
+        layer = layers[0] if np.random.rand() < 0.3 else layers[1]
+        if x.sum() > 3:
+            x = x + random.random()
+        return layer(x)
+
+    return f, lambda: (random.random(), np.random.rand())
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+@pytest.mark.parametrize("make", [functions_chosen_by_a_random_number, modules_chosen_by_a_random_number])
+def test_choices_by_random_numbers_are_decided(make):
+    """Computing a decision, and a run that contradicts it, draw no numbers."""
+    assert_same_state(make, CALLS * 3)

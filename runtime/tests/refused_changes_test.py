@@ -96,15 +96,6 @@ def test_a_condition_that_changes_state():
     assert "the condition of a staged loop changes `Counter." in refusal(f, t(1, 2))
 
 
-def test_random_numbers_and_other_draws_from_one_generator():
-    def f(x):
-        numbers = [1, 2, 3]
-        random.shuffle(numbers)
-        return x * random.random() + numbers[0]
-
-    assert "from which the function also draws numbers" in refusal(f, t(1))
-
-
 def test_an_element_at_a_staged_index_of_a_default():
     def helper(i, seen=[0, 0, 0]):
         seen[i] = 1

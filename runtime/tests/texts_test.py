@@ -5,6 +5,7 @@ import heapq
 import json
 import os
 import re
+import warnings
 
 import autograph as ag
 import pytest
@@ -176,3 +177,14 @@ def test_a_format_that_cannot_be_staged():
 
     with pytest.raises(TypeError):
         ag.function(number)(t(1), torch.tensor(3))
+
+
+def test_method_of_a_text_is_decided():
+    """Python does not run the call."""
+
+    def f(n):
+        return f"{n.item()}".zfill(3), len(f"{n.item()}".rjust(4))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ag.function(f)(torch.tensor(7)) == ("007", 4)

@@ -212,7 +212,10 @@ class Element:
 
     def restore(self, state):
         container = self.holder.state()
-        _base(container).__setitem__(container, self.name, state)
+        if state is not MISSING:
+            _base(container).__setitem__(container, self.name, state)
+        elif isinstance(container, dict):
+            dict.pop(container, self.name, None)
 
     def __str__(self):
         return f"[{self.name!r}]"
@@ -285,6 +288,16 @@ def same_items(old, new):
     if not all(map(is_, old.values(), base.values(new))):
         return False
     return all(map(is_, old, base.__iter__(new))) or all(a is b or a == b for a, b in zip(old, base.__iter__(new)))
+
+
+def same_items_but(old, new, changed):
+    """Returns whether the container `new` has the same items, in the same order, as `old`, apart from the values of the items
+    with these indexes or keys."""
+    now = items_of(new)
+    if len(old) != len(now) or isinstance(old, dict) and list(old) != list(now):
+        return False
+    pairs = old.items() if isinstance(old, dict) else enumerate(old)
+    return all(now[name] is item for name, item in pairs if name not in changed)
 
 
 class Contents:

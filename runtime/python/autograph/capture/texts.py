@@ -138,7 +138,13 @@ def _plain(value, leaf):
 def _of_characters(name):
     """Returns a method that uses the characters for the arguments of this call."""
     function = getattr(str, name)
-    return lambda self, *args, **keywords: function(known(self), *plain(self.staging, args), **keywords)
+
+    def method(self, *args, **keywords):
+        if not isinstance(self, Text):  # a call of converted code has replaced the text by its characters
+            return function(self, *args, **keywords)
+        return function(known(self), *plain(self.staging, args), **keywords)
+
+    return method
 
 
 def _comparison(name):

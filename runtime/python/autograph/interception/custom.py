@@ -12,7 +12,7 @@ from ..capture import scalars
 from ..capture.staging import current
 from ..conversion import spans
 from ..errors import StagingError
-from ..operators import tape
+from ..operators import calls, tape
 from ..operators.overloads import OVERLOADS
 from ..record.types import BOOL, FLOAT, INT, is_differentiable
 
@@ -20,6 +20,10 @@ _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _IDS = itertools.count()
 _has_setup_context = torch.autograd.function._is_setup_context_defined
 _apply = torch.autograd.Function.apply.__func__
+
+#: The module of the functions by which torch gives an operator the derivative of `register_autograd`. Torch differentiates
+#: such an operator, because its derivative is the `backward` that is staged here.
+_OF_OPERATORS = torch._library.autograd.__name__
 
 
 class Context:
@@ -48,13 +52,15 @@ def apply(cls, *args):
     staging = current()
     if staging is None:
         return _apply(cls, *args)
+    if cls.__module__ == _OF_OPERATORS:
+        return super(torch.autograd.Function, cls).apply(*args)
     context = Context()
     context.needs_input_grad = tuple(isinstance(arg, torch.Tensor) for arg in args)
     with torch.no_grad():
         if cls.setup_context is torch.autograd.Function.setup_context:
-            result = cls.forward(context, *args)
+            result = calls.call(cls.forward, (context, *args), {})
         else:
-            result = cls.forward(*args)
+            result = calls.call(cls.forward, args, {})
             cls.setup_context(context, args, result)
     outputs = list(result) if isinstance(result, tuple) else [result]
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]
@@ -68,12 +74,13 @@ def apply(cls, *args):
     return tuple(results) if isinstance(result, tuple) else results[0]
 
 
-def differentiable(name, backward, context, outputs, inputs):
+def differentiable(name, backward, context, outputs, inputs, in_graph=True):
     """Returns the outputs, with `backward` as their derivative with respect to the inputs. What `backward` computes becomes
-    part of the graph. If it changes Python state or reads the data of a tensor, the graph calls it instead."""
+    part of the graph. If it changes Python state or reads the data of a tensor, or without `in_graph`, the graph calls it
+    instead."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
-    derivative = _Derivative(backward, context)
+    derivative = _Derivative(backward, context, in_graph)
     operator = derivative.operator(name)
     return operator(outputs, inputs, [*saved, *derivative.attributes])
 
@@ -81,8 +88,9 @@ def differentiable(name, backward, context, outputs, inputs):
 class _Derivative:
     """The `backward` that a user has written."""
 
-    def __init__(self, backward, context):
+    def __init__(self, backward, context, in_graph):
         self.backward = backward
+        self.in_graph = in_graph
         self.context = context
         self.present = [tensor is not None for tensor in context.saved_tensors]
         context.saved_tensors = ()
@@ -113,7 +121,7 @@ class _Derivative:
         outputs, inputs, _ = ctx.counts
         tensors = ctx.saved_tensors
         inputs, saved = list(tensors[:inputs]), list(tensors[inputs:])
-        found = self._captured(gradients, inputs, saved)
+        found = self._captured(gradients, inputs, saved) if self.in_graph else None
         if found is None:
             found = self.called(list(gradients), inputs, saved)
         return [None] * outputs, found, [None] * len(saved)

@@ -461,6 +461,15 @@ def _batch_norm(staging, func, args, kwargs):
     return results[:3]
 
 
+def _number_as_tensor(staging, func, args, kwargs):
+    """Returns a tensor for a Python number in place of a tensor: torch passes the numbers of `x.sum() * 2` inside `vmap` like
+    this, where it converts them to the dtype of the result."""
+    if isinstance(args[0], torch.Tensor):
+        return NotImplemented
+    dtype = kwargs.get("dtype") or {BOOL: torch.bool, INT: torch.int64}.get(scalars.kind_of(args[0]))
+    return torch.scalar_tensor(args[0], dtype=dtype, device=kwargs.get("device"))
+
+
 def _cosine_similarity(staging, func, args, kwargs):
     """Torch clamps the norms under `no_grad`, in place. In a graph that would stop their gradient, so they are computed
     here."""
@@ -502,5 +511,6 @@ _SPECIAL = {
     **dict.fromkeys((aten.arange.default, aten.arange.start, aten.arange.start_step), _arange),
     aten.cosine_similarity.default: _under_mode(_cosine_similarity),
     aten.native_batch_norm.default: _under_mode(_batch_norm),
+    aten._to_copy.default: _under_mode(_number_as_tensor),
     **{func: _under_mode(function) for func, function in {**composites.SPECIAL, **recurrent.SPECIAL, **collectives.SPECIAL}.items()},
 }

@@ -12,10 +12,13 @@ from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans
 from ..errors import IN_PYTHON, StagingError
+from ..operators import specs
+from ..operators.lists import positions
 from ..operators.ranges import Items, Zip
 from ..operators.regions import KEEP, condition
 from ..operators.sequences import collected
 from ..operators.values import List
+from ..record.types import BOOL
 from . import hooks, indexing, stacks
 
 
@@ -86,7 +89,7 @@ def _index(staging, index):
         return slice(*(staging.item(b) if isinstance(b, torch.Tensor) else b for b in bounds))
     if _is_number_tensor(index) and index.dtype not in (torch.bool, torch.uint8):
         return staging.item(index)
-    return index
+    return positions(index) if isinstance(index, list) else index
 
 
 def _getitem(staging, func, tensor, index):
@@ -318,10 +321,22 @@ def _has_staged(data):
 
 
 def _of_list(staging, data, dtype):
-    """Converts the elements of a list of the graph to tensors, in a loop."""
+    """Converts the elements of a list of the graph to tensors, in a loop. The list may be empty, so it is stacked with one
+    more number. Without `dtype`, `torch.tensor([])` has another dtype than a list of integers, so the graph assumes that the
+    list is not empty."""
+    kind = specs.number_kind(data.spec.element)
+    is_filled = dtype is None or kind is None
+    if is_filled:
+        _, line, *_ = spans.current()
+        flag = scalars.lower(staging, data.length() > 0)
+        staging.assume(flag, f"the list in line {line} is not empty")
+    else:
+        data = data.copy()
+        data.append(False if kind == BOOL else 0)
     tensors = collected(Zip([Items(data)]), lambda results, row: results.append(_stacked(staging, row[0], dtype)))
     with torch._C._AutoDispatchBelowAutograd():
-        return stacks.call(staging, torch.stack, (tensors,), {})
+        stacked = stacks.call(staging, torch.stack, (tensors,), {})
+    return stacked if is_filled else stacked[:-1]
 
 
 def _stacked(staging, data, dtype):

@@ -250,6 +250,9 @@ def module(f, args, keywords):
             raise Eager  # the call gives the parameters their sizes
         current().objects.watch(f)
         sharded.check(f)
+        if f._backward_hooks and f._is_full_backward_hook is False:
+            message = f"a hook of `register_backward_hook` of a `{type(f).__name__}` cannot be staged"
+            raise StagingError(f"{message}\nhelp: use `register_full_backward_hook`", spans.current())
     forward = type(f).forward
     if "forward" in f.__dict__ or not isinstance(forward, types.FunctionType):
         return _plain_call(f, *args, **keywords)

@@ -76,6 +76,7 @@ class Carry:
         """Traces the body until the state has the same types at its start and its end. `first` contains the types of the
         parameters before the state."""
         self.staging.objects.block(body)
+        clock = self.staging.objects.heap.clock
         for _ in range(MAX_ATTEMPTS):
             heads = []
 
@@ -97,11 +98,18 @@ class Carry:
             if block.is_dead:
                 self._pass_through(block, heads)
                 return block
+            if self._replaces_shared(block, clock):
+                regions.decide(self.staging)
             if self._widen(block):
                 self._finish(block, heads)
                 self._hold(block)
                 return block
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
+
+    def _replaces_shared(self, block, clock):
+        """Returns whether an iteration assigns another container to a variable whose container is also held elsewhere."""
+        pairs = zip(self.init, block.values)
+        return any(before is not after and regions.is_shared(self.staging, before, before, clock) for before, after in pairs)
 
     def _fix_flags(self):
         """Assumes that Python booleans do not change (`is_first = False`). Returns whether this is a new assumption."""

@@ -1,4 +1,4 @@
-"""The differentiating transforms of `torch.func`, as gradient nodes of the graph."""
+"""The transforms of `torch.func`: derivatives are gradient nodes of the graph, and `vmap` is torch's."""
 
 import functools
 
@@ -7,8 +7,7 @@ from torch.utils import _pytree as pytree
 
 from ..capture import gradients
 from ..capture.staging import current
-from ..conversion import spans
-from ..errors import StagingError
+from .batches import Batches
 from .calls import call
 from .overloads import OVERLOADS
 
@@ -82,32 +81,60 @@ def jvp(function, primals, tangents, *, strict=False, has_aux=False):
     """The vector-Jacobian product is linear in the cotangents; its derivative with respect to them is the
     Jacobian-vector product."""
     point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
+    batches = point.batches
     outputs, structure = pytree.tree_flatten(point.value)
-    cotangents = [torch.zeros_like(output) for output in outputs]
-    back = point.pullback(outputs, cotangents)
-    pushed = _gradient(back, cotangents, pytree.tree_leaves(tangents))
+    cotangents = [torch.zeros_like(batches.stacked(output)) for output in outputs]
+    back = point.pullback(outputs, list(map(batches.elements, cotangents)))
+    tangents = list(map(batches.stacked, pytree.tree_leaves(tangents)))
+    pushed = map(batches.elements, _gradient(list(map(batches.stacked, back)), cotangents, tangents))
     pushed = pytree.tree_unflatten(list(pushed), structure)
     return (point.value, pushed, point.aux) if has_aux else (point.value, pushed)
 
 
+@_staged
+def vmap(function, *args, **kwargs):
+    """Torch calls the function once, for all elements. The function is converted like any function that staged code calls."""
+
+    @functools.wraps(function)
+    def converted(*args, **kwargs):
+        return call(function, args, kwargs)
+
+    return torch.func.vmap(converted, *args, **kwargs)
+
+
 class _Point:
-    """A call of a function that is differentiated with respect to its arguments `argnums`."""
+    """A call of a function that is differentiated with respect to its arguments `argnums`.
+
+    Inside `vmap`, the function is called for all elements of the batch. Each element has inputs of its own, so the gradients
+    of the sum of all outputs are those of the elements:
+
+        vmap(grad(loss), in_dims=(None, 0))(weights, x)    # the weights are repeated for each element
+    """
 
     def __init__(self, function, args, kwargs, argnums, has_aux):
-        if torch._C._functorch.peek_interpreter_stack() is not None:
-            raise StagingError("a gradient inside of a transform of torch.func cannot be staged", spans.current())
+        self.batches = batches = Batches()
         self.is_single = isinstance(argnums, int)
         numbers = [number % len(args) for number in ((argnums,) if self.is_single else argnums)]
-        args = [pytree.tree_map_only(torch.Tensor, torch.clone, a) if i in numbers else a for i, a in enumerate(args)]
+        self.inputs, self._structure = pytree.tree_flatten([args[i] for i in numbers])
+        self.inputs = [batches.stacked(leaf).clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in self.inputs]
+        elements = [batches.elements(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.inputs]
+        args = list(args)
+        for number, arg in zip(numbers, pytree.tree_unflatten(elements, self._structure)):
+            args[number] = arg
         with torch.enable_grad():
             value = call(function, tuple(args), kwargs)
         self.value, self.aux = value if has_aux else (value, None)
-        self.inputs, self._structure = pytree.tree_flatten([args[i] for i in numbers])
 
     def pullback(self, value, cotangents):
         """Returns the vector-Jacobian product: the gradients of the inputs."""
-        seeds = None if cotangents is None else pytree.tree_leaves(cotangents)
-        return _gradient(pytree.tree_leaves(value), self.inputs, seeds)
+        outputs = list(map(self.batches.stacked, pytree.tree_leaves(value)))
+        if cotangents is not None:
+            seeds = list(map(self.batches.stacked, pytree.tree_leaves(cotangents)))
+        elif self.batches.levels and all(output.numel() == 1 for output in pytree.tree_leaves(value)):
+            seeds = list(map(torch.ones_like, outputs))
+        else:
+            seeds = None
+        return list(map(self.batches.elements, _gradient(outputs, self.inputs, seeds)))
 
     def as_arguments(self, found):
         """Returns one value for each input, in the structure of the arguments."""

@@ -2,6 +2,7 @@
 
 from ..capture import profile
 from ..capture.aliases import cell_state
+from ..capture.places import MAPPINGS, SEQUENCES
 from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
@@ -38,13 +39,14 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     read = set(names[:outputs])
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
+    clock = staging.objects.heap.clock
     branches = body, orelse
     blocks = [regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection) for branch in branches]
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)
     merged = [
-        _merge(staging, index, name, blocks, init[index]) if name in read else specs.Constant(init[index])
+        _merge(staging, index, name, blocks, init[index], clock) if name in read else specs.Constant(init[index])
         for index, name in enumerate(names)
     ]
     cells = _cells(staging, blocks)
@@ -60,25 +62,47 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     values = iter(outputs)
     if all(block.is_dead for block in blocks):
         raise Unreachable
-    set_state(tuple(build(staging, spec, values) for spec in merged))
+    built = tuple(build(staging, spec, values) for spec in merged)
+    for index, spec in enumerate(merged):
+        if not isinstance(spec, specs.Constant):
+            _note_merged(staging, [block.values[index] for block in blocks if not block.is_dead], init[index], built[index])
+    set_state(built)
     for cell, spec in cells.items():
         regions.store_cell(staging, cell, spec, values)
 
 
-def _merge(staging, index, name, blocks, init):
+def _merge(staging, index, name, blocks, init, clock):
     """Returns the spec of a variable after the branches."""
     live = [block for block in blocks if not block.is_dead]
     if all(regions.same_object(block.values[index], init) for block in live):
         return specs.Constant(init)
+    first = live[0].values[index] if len(live) > 1 else None
+    if isinstance(first, (*SEQUENCES, *MAPPINGS)) and all(block.values[index] is first for block in live):
+        return specs.Constant(first)  # a container from before the statement, since both branches have it
     found = []
     for block in live:
         with regions.at_end(staging, block):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found):
+    if specs.promotes(*found) or any(regions.is_shared(staging, block.values[index], init, clock) for block in live):
         regions.decide(staging)
     return specs.checked_merge(name, *found, "in the branches")
+
+
+def _note_merged(staging, values, init, result):
+    """Notes the lists of other variables that a branch assigns to a variable, and the merged list: on some paths they are the
+    same list.
+
+        if x.sum() > 0:
+            a = b
+        a.append(x)    # also changes `b` on these paths
+    """
+    others = [v for v in values if isinstance(v, List) and v is not init and v.depth <= staging.depth]
+    if others and isinstance(result, List):
+        merged = spans.current(), regions.may_decide(staging)
+        for value in (*others, result):
+            value.merged = merged
 
 
 def _cells(staging, blocks):

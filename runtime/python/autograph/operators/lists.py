@@ -1,10 +1,15 @@
 """The list operators of converted code."""
 
+import torch
+
+from ..capture import scalars
 from ..capture.places import Cell, Global
 from ..capture.rows import MaybeNone
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.types import BOOL
+from . import specs
 from .values import List
 
 
@@ -81,7 +86,7 @@ def get_item(target, i, opts):
         return List(target).at(i)
     if is_staged(i) and type(target) is range:
         return target.start + i * target.step
-    return target[i]
+    return target[_index(target, i)]
 
 
 def set_item(target, i, x):
@@ -92,5 +97,20 @@ def set_item(target, i, x):
         target = List(target)
     elif _needs_copy(target):
         target = List(target)
-    target[i] = x
+    target[_index(target, i)] = x
     return target
+
+
+def _index(target, index):
+    return positions(index) if isinstance(target, torch.Tensor) and isinstance(index, list) else index
+
+
+def positions(index):
+    """Returns an index of a tensor with a tensor in place of a list of the graph, or of a list with staged numbers."""
+    if not isinstance(index, List) or index.value is None:
+        return torch.tensor(index) if index and all(map(scalars.kind_of, index)) and any(map(is_staged, index)) else index
+    kind = specs.number_kind(index.spec.element)
+    if kind is None:
+        message = "a list of tensors whose length only a run knows cannot be an index"
+        raise StagingError(f"{message}\nhelp: make one tensor of it: `x[torch.stack(items)]`", spans.current())
+    return torch.tensor(index, dtype=torch.bool if kind == BOOL else torch.int64)

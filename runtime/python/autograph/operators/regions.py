@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.rows import Row, StandIn, refuse, stand_ins_in
-from ..capture.places import MISSING, Attribute, Contents, Items
+from ..capture.places import MAPPINGS, MISSING, SEQUENCES, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
@@ -21,6 +21,7 @@ from ..record.types import BOOL
 from . import attributes, specs
 from .changes import line_of_change
 from .values import List, build, lower, spec_of
+from .variables import delete_missing
 
 
 class Block:
@@ -144,6 +145,13 @@ def variables(names, get_state, set_state):
     """Returns the names and accessors of the state, without elements of tensors (`x[i]` for a tensor `x`). Writes to these are
     in-place writes to the tensor, which `Aliases` tracks."""
     first, second = get_state(), get_state()
+    if any(name.endswith("]") or "." in name for name in names):
+        assign = set_state
+
+        def set_state(values):
+            assign(values)
+            delete_missing(assign, names, values)
+
     if any(map(functools.partial(_has_setter, get_state), names)):
         _check_setters(names, get_state, set_state, first)
     elements = {
@@ -280,9 +288,26 @@ def decided_on_error(staging):
 def decide(staging, growing=None):
     """If possible, restarts the trace with this condition or loop decided for the arguments of the call. `growing` is the list
     from outside that grows in a branch, if that is the reason."""
-    span = spans.current()
-    if not staging.depth and span not in staging.decisions and staging.may_decide():
-        raise Decide(span, growing) from None
+    if may_decide(staging):
+        raise Decide(spans.current(), growing) from None
+
+
+def may_decide(staging):
+    """Returns whether the current condition or loop can be decided."""
+    return not staging.depth and spans.current() not in staging.decisions and staging.may_decide()
+
+
+def is_shared(staging, value, init, clock):
+    """Returns whether a value is a container that is held in several places, or becomes so because a branch or loop assigns
+    it. These hold the same object only if a graph does not merge it with another one. Of the containers that the function has
+    made, this applies to the dictionaries that are older than `clock`; `merged` in `List` is for the lists."""
+    if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
+        return False
+    if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
+        holders = staging.objects.holders(value)
+        return holders is None or len(holders) > (1 if value is init else 0)
+    entry = staging.objects.entries.get((id(value), None))
+    return isinstance(value, MAPPINGS) and value is not init and entry is not None and entry.born <= clock
 
 
 def check_not_caught(staging):

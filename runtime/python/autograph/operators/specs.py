@@ -323,9 +323,19 @@ class Unstable(StagingError):
     """The type of a loop variable is different after an iteration. Peeling the first iteration may help."""
 
 
+def _is_unbound(spec):
+    return isinstance(spec, Constant) and isinstance(spec.value, Undefined)
+
+
 def checked_merge(name, a, b, where, error=StagingError):
     """`merge`, with an error that names the variable."""
+    if name.endswith("]") and _is_unbound(a) != _is_unbound(b):
+        message = f"`{name}` is assigned on some paths only, so whether the dictionary has this key is not known while tracing"
+        raise StagingError(f"{message}\nhelp: assign it before", spans.current())
     try:
         return merge(*map(returned, (a, b))) if name.startswith("retval_") and a != b else merge(a, b)
     except Mismatch as mismatch:
-        raise error(f"`{name}` is of different kinds {where}: {mismatch}", spans.current()) from None
+        help = "give it values of one kind on all paths"
+        if Constant(None) in (a, b):
+            help = "in place of None, use a value of the same kind, and a boolean that tells whether it is set"
+        raise error(f"`{name}` is of different kinds {where}: {mismatch}\nhelp: {help}", spans.current()) from None

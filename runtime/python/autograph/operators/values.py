@@ -11,7 +11,7 @@ from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import LIFTED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import Decide, StagingError
 from ..record.ops import (
     LIST_APPEND,
     LIST_CONCAT,
@@ -46,13 +46,15 @@ class List(list):
     """A list of converted code. While `value` is None it is an ordinary list. Otherwise its items are in the graph:
     `value` is the list, and `spec` its type."""
 
-    __slots__ = ("value", "spec", "depth", "is_outer", "__weakref__")
+    __slots__ = ("value", "spec", "depth", "is_outer", "merged", "__weakref__")
 
     def __init__(self, items=()):
         super().__init__(items)
         self.value = None
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
+        #: If this list is that of two variables on some paths only: the span of the `if`, and whether it can be decided.
+        self.merged = None
         staging = current()
         self.depth = staging.depth if staging is not None else 0
 
@@ -77,17 +79,29 @@ class List(list):
     def _changing(self):
         staging = current()
         if staging is not None:
+            if self.merged is not None:
+                self._refuse_change()
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
         return staging if self.value is None else _active(staging)
+
+    def _refuse_change(self):
+        """Restarts the trace with the `if` decided; if that is not possible, raises an error."""
+        span, may_decide = self.merged
+        if may_decide:
+            raise Decide(span)
+        message = "this changes a list that is the list of another variable on some paths only"
+        raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
 
     # Reading.
 
     def __len__(self):
         if self.value is None:
             return super().__len__()
-        raise StagingError("the length of this list is only known when the graph runs", spans.current())
+        message = "the length of this list is only known when the graph runs"
+        help = "make a tensor of it with `torch.tensor` or `torch.stack`, or call `len` in converted code"
+        raise StagingError(f"{message}\nhelp: {help}", spans.current())
 
     def __bool__(self):
         if self.value is None:

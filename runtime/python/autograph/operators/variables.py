@@ -1,10 +1,14 @@
 """Reads of variables that may be unbound."""
 
+import ast
+import functools
+
 from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
 from ..record.ops import IF, NOT, Raise
 from ..record.types import BOOL
+from . import attributes
 
 
 def _unbound_local():
@@ -46,11 +50,94 @@ def _checked(maybe):
 
 
 def ldu(load_v, name):
-    """Returns the value that `load_v` reads; `Undefined` if the variable, attribute or element does not exist."""
+    """Returns the value that `load_v` reads; `Undefined` if the variable, attribute or element does not exist, and a `Maybe`
+    if it exists on some paths only. Does not create the element of a `defaultdict`."""
+    part = _part(load_v, name)
+    if part is not None and part.is_missing():
+        return Undefined(name)
+    maybe = None if part is None else part.maybe()
+    if maybe is not None:
+        return maybe
     try:
         return load_v()
     except (KeyError, AttributeError, NameError, IndexError):
         return Undefined(name)
+
+
+def delete_missing(function, names, values):
+    """Removes the attributes and the elements of dictionaries with these names whose value is `Undefined`. `function` has
+    assigned them."""
+    for name, value in zip(names, values):
+        part = _part(function, name) if isinstance(value, Undefined) else None
+        if part is not None:
+            part.delete()
+
+
+class _Element:
+    """The element `container[key]`."""
+
+    def __init__(self, container, key):
+        hash(key)
+        self.container = container
+        self.key = key
+
+    def is_missing(self):
+        return isinstance(self.container, dict) and not dict.__contains__(self.container, self.key)
+
+    def maybe(self):
+        return None
+
+    def delete(self):
+        if isinstance(self.container, dict):
+            dict.pop(self.container, self.key, None)
+
+
+class _Attribute:
+    """The attribute `owner.name`."""
+
+    def __init__(self, owner, name):
+        self.owner = owner
+        self.name = name
+
+    def is_missing(self):
+        return False
+
+    def maybe(self):
+        return attributes.existence(self.owner, self.name)
+
+    def delete(self):
+        if isinstance(getattr(self.owner, "__dict__", {}).get(self.name), Undefined) and not isinstance(self.owner, type):
+            del self.owner.__dict__[self.name]
+
+
+def _part(function, name):
+    """Returns the element or attribute with a name such as `s.counts[k]`; None for a variable, and if it cannot be evaluated.
+    `function` is a function that uses it."""
+    parts = _parts(name)
+    if parts is None:
+        return None
+    kind, container, key = parts
+    try:
+        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        scope = {name: cell.cell_contents for name, cell in cells}
+        container = eval(container, function.__globals__, scope)
+        return kind(container, key if isinstance(key, str) else eval(key, function.__globals__, scope))
+    except Exception:  # a variable is unbound, for example; the code that uses the part raises the exception
+        return None
+
+
+@functools.lru_cache(maxsize=None)
+def _parts(name):
+    """Returns the class of a part, the code of its container, and its name or the code of its key."""
+    tree = ast.parse(name, mode="eval").body
+    if not isinstance(tree, (ast.Subscript, ast.Attribute)):
+        return None
+    code = compile(ast.Expression(tree.value), "<container>", "eval")
+    if isinstance(tree, ast.Attribute):
+        return _Attribute, code, tree.attr
+    if isinstance(tree.slice, ast.Slice):
+        return None
+    return _Element, code, compile(ast.Expression(tree.slice), "<key>", "eval")
 
 
 def returned(value):

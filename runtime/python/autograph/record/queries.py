@@ -31,15 +31,15 @@ def called_for_effects(region):
     return {op.number for op in effects if not (op.is_pure or op.prints)}
 
 
-def without_effects(region, value):
+def without_effects(region, value, undone):
     """Returns those nodes of a region that have no effects and do not depend on a node with effects. Returns None if the
-    value depends on an effect."""
+    value depends on an effect. Calls of the Python functions in `undone` are no effects, because the caller undoes them."""
     kept, affected = [], set()
     for node in region.nodes:
         used = set()
         _add_operands(node, used)
         _add(node.args, used)
-        if any(map(_is_effect, _nodes_of(node))) or used & affected:
+        if any(_is_lasting(inner, undone) for inner in _nodes_of(node)) or used & affected:
             affected.update(node.outputs)
         else:
             kept.append(node)
@@ -57,13 +57,18 @@ def _is_effect(node):
     return node.op == PRINT or isinstance(node.op, Callback) and not node.op.is_pure
 
 
+def _is_lasting(node, undone):
+    """Returns whether a node has an effect that is not undone."""
+    return _is_effect(node) and getattr(node.op, "number", None) not in undone
+
+
 def checked_late(region, messages, undone):
     """Returns those of the messages whose assertions follow an effect. Calls of the Python functions in `undone` are no
     effects, because they are undone if the run fails."""
     found, has_effect = set(), False
     for node in region.nodes:
         inside = list(_nodes_of(node))
-        has_effect = has_effect or any(_is_effect(n) and getattr(n.op, "number", None) not in undone for n in inside)
+        has_effect = has_effect or any(_is_lasting(n, undone) for n in inside)
         if has_effect:
             found |= {n.args[1] for n in inside if n.op == ASSERT and isinstance(n.args[1], str)} & messages
     return found

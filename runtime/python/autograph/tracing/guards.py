@@ -30,6 +30,7 @@ from ..capture.places import (
     Snapshot,
     items_of,
     same_items,
+    same_items_but,
 )
 from ..capture.staging import is_staged
 from ..operators.values import List
@@ -37,7 +38,10 @@ from .absent import Absent
 from .signatures import history
 
 _PLAIN = (bool, int, float, complex, str, bytes)
-_OF_MODULES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
+_OF_MODULES = (
+    "_parameters", "_buffers", "_modules",
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
+)  # fmt: skip
 
 #: The maximum nesting depth of lists, tuples and dictionaries whose elements have guards of their own.
 DEPTH = 5
@@ -55,6 +59,7 @@ class Guards:
         self.values = []  # (place, expected value)
         self.shapes = []  # (place, type and length or keys of the container)
         self.large = []  # (items, container), of containers that are guarded as a whole
+        self.partly = []  # (items, container, names), of large containers that the trace changes: names of the changed items
         self.tensors = []  # (place, tensor, its properties)
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
@@ -64,6 +69,7 @@ class Guards:
         self.absent = Absent()
         self.is_empty = False
         self._taken = set()
+        self._unused = {}  # id of a tensor that the graph does not use so far -> its places
 
     # Adding guards.
 
@@ -186,17 +192,24 @@ class Guards:
         """Adds no guard for this place."""
         self._taken.add(key)
 
-    def expect_items(self, container, value):
-        """Expects the items of a container that the trace changes in place."""
-        self._structure(Held(container), value, 0)
+    def expect_items(self, container, items, changed=None):
+        """Expects the items of a container that the trace changes in place. `changed` contains the indexes or keys of those
+        that it changes; None if it changes all."""
+        if changed is None or len(items) <= LARGEST:
+            self._structure(Held(container), items, 0, type(container))
+            return
+        for name in changed:
+            if not isinstance(items, dict) or name in items:
+                self.take(Element(Held(container), name), items[name])
+        self.partly.append((items, container, frozenset(changed)))
 
-    def _structure(self, place, value, depth):
+    def _structure(self, place, value, depth, kind=None):
         items = items_of(value) if isinstance(value, (*MAPPINGS, *SEQUENCES)) else value
         keys = list(items) if isinstance(items, dict) else range(len(items))
         if not isinstance(place, Held) and (id(value), None) in self._taken:  # the container is changed in place
             self.values.append((place, value))
             return
-        self.shapes.append((place, _form(value)))
+        self.shapes.append((place, (kind or type(value), _form(value)[1])))
         for key in keys:
             self.take(Element(place, key), items[key], depth + 1)
 
@@ -218,16 +231,22 @@ class Guards:
             capture.place = place
         elif capture is not None:
             self.same.append((capture.place, place))
+        else:
+            self._unused.setdefault(id(tensor), []).append(place)
         self.tensors.append((place, tensor, _kind(tensor)))
 
     def done(self):
         """Ends adding guards, and releases the state of the trace."""
+        for capture in self.staging.captures.values():  # also the tensors that the function only returns
+            if capture.place is None and capture.path is None and id(capture.tensor) in self._unused:
+                capture.place, *others = self._unused[id(capture.tensor)]
+                self.same += [(capture.place, other) for other in others]
         self.contents = self._contents()
         self.absent.done()
-        values = self.slots, self.values, self.shapes, self.large, self.tensors, self.same, self.numbers
+        values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
         self.has_places = any(values[1:])
         self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts, self.absent.scopes))
-        self.staging = self._taken = self.named = None
+        self.staging = self._taken = self._unused = self.named = None
 
     def _contents(self):
         return tuple(chain.from_iterable(map(dict.values, self.whole_dicts)))
@@ -256,6 +275,7 @@ class Guards:
             holds = (
                 all(_form(place.state()) == form for place, form in self.shapes)
                 and all(same_items(items, container) for items, container in self.large)
+                and all(same_items_but(*guard) for guard in self.partly)
                 and all(_is_like(place.state(), tensor, kind) for place, tensor, kind in self.tensors)
                 and all(one.state() is other.state() for one, other in self.same)
                 and all(type(place.state()) is kind for place, kind in self.numbers)

@@ -5,7 +5,7 @@ the list can grow in staged code and keep its identity. A run changes the origin
 """
 
 from ..capture import heap
-from ..capture.places import MISSING, Element, Held, Items
+from ..capture.places import MAPPINGS, SEQUENCES, Element, Held, Items
 from ..operators.values import List
 
 
@@ -18,7 +18,6 @@ class OuterLists:
         self.before = {}  # id of a list -> its items before the trace
         self.replacements = {}  # id of a list -> its `List`
         self.originals = {}  # id of a `List` -> the list
-        self.holders = {}  # id of a list -> the places that hold it
         for entry in objects.entries.values():
             if isinstance(entry, heap.Container) and entry.is_outer and type(entry.place.container) is list:
                 container = entry.place.container
@@ -38,7 +37,6 @@ class OuterLists:
                 if id(item) in self.replacements:
                     list.__setitem__(replacement, index, self.replacements[id(item)])
         for place, value in list(self._held()):
-            self.holders.setdefault(id(value), []).append(place)
             place.restore(self.replacements[id(value)])
 
     def items(self):
@@ -56,59 +54,80 @@ class OuterLists:
                 raise heap.Rewritten(f"a list of length {len(items)}")
             self.lists[number][:] = self.before[number] = self.original(items)
 
+    def holding(self, containers):
+        """Yields the places that hold these containers from outside, or a container that holds them, each with its value.
+        Called after the trace, when no replacements are left."""
+        places = {}
+        for place, value in self._outer_values() if containers else ():
+            if isinstance(value, (*SEQUENCES, *MAPPINGS)):
+                places.setdefault(id(value), []).append((place, value))
+        pending, seen = [id(container) for container in containers], set()
+        while pending:
+            number = pending.pop()
+            if number in seen:
+                continue
+            seen.add(number)
+            for place, value in places.get(number, ()):
+                yield place, value
+                if isinstance(place, Element):
+                    pending.append(id(place.holder.object))
+
     def _held(self):
-        """Yields the places that hold these lists, and the lists."""
+        """Yields the places that hold these lists, without those in other lists, and the lists."""
+        for place, value in self._outer_values():
+            is_in_list = isinstance(place, Element) and id(place.holder.object) in self.lists
+            if id(value) in self.replacements and not is_in_list:
+                yield place, value
+
+    def _outer_values(self):
+        """Yields all places from outside with their values."""
         for entry in list(self.objects.entries.values()):
             if isinstance(entry, heap.Variable):
-                places = [(entry.place, entry.place.state())]
+                yield entry.place, entry.place.state()
             elif isinstance(entry, heap.Attributes):
-                places = [(entry.place(name), value) for name, value in entry.current().items()]
-            elif isinstance(entry, heap.Container) and id(entry.place.container) not in self.lists:
+                yield from ((entry.place(name), value) for name, value in entry.current().items())
+            elif isinstance(entry, heap.Container):
                 container, items = entry.place.container, entry.place.state()
                 pairs = items.items() if isinstance(items, dict) else enumerate(items)
-                places = [(Element(Held(container), name), value) for name, value in pairs]
-            else:
-                continue
-            yield from ((place, value) for place, value in places if id(value) in self.replacements)
+                yield from ((Element(Held(container), name), value) for name, value in pairs)
 
     def original(self, value):
-        """Returns a state with the original in place of each replacement. The state is a value, a list of items or a
-        dictionary of items."""
+        """Returns the items of a container, a list or dictionary, with the original in place of each replacement."""
         if type(value) is dict:
             return {key: self.original_of(item) for key, item in value.items()}
-        if type(value) is list:
-            return [self.original_of(item) for item in value]
-        return self.original_of(value)
+        return [self.original_of(item) for item in value]
 
     def original_of(self, value):
         return self.originals.get(id(value), value) if type(value) is List else value
 
-    def changes(self, changed):
+    def changes(self, changed, numbers):
         """Returns the changed places, each with its states before and after the trace. That a list was replaced is not a
-        change; a change of its items is."""
+        change; a change of its items is. That one of the `numbers` was replaced by a staged number is not a change either."""
         found = {}
         for place, before in changed.items():
             if place.key()[0] in self.lists and isinstance(place, Items):
                 continue
-            before, after = self.original(before), self.original(place.state())
-            if not _same(before, after):
+            is_container = isinstance(place, Items)
+            original = self.original if is_container else self.original_of
+            before, after = numbers.before(place, original(before)), original(place.state())
+            if not (_same(before, after) if is_container else before is after):
                 found[place] = before, after
         for number, replacement in self.replacements.items():
-            before = self.before[number]
+            place = Items(self.lists[number])
+            before = numbers.before(place, self.before[number])
             if replacement.value is not None:
-                found[Items(self.lists[number])] = before, replacement.copy()
+                found[place] = before, replacement.copy()
                 continue
             after = [self.original_of(item) for item in list.__iter__(replacement)]
             if not _same(before, after):
-                found[Items(self.lists[number])] = before, after
+                found[place] = before, after
         return found
 
 
 def _same(before, after):
-    if type(before) is not type(after) or before is MISSING or after is MISSING:
-        return before is after
+    """Returns whether two lists or dictionaries have the same items."""
+    if type(before) is not type(after):
+        return False
     if type(before) is dict:
         return list(before) == list(after) and all(a is b for a, b in zip(before.values(), after.values()))
-    if type(before) is list:
-        return len(before) == len(after) and all(a is b for a, b in zip(before, after))
-    return before is after
+    return len(before) == len(after) and all(a is b for a, b in zip(before, after))

@@ -39,7 +39,7 @@ class Result:
         self.operands = []
         self.leaves = []  # values of leaves that the function creates
         self._gradients = []  # operands that are their gradients
-        self.lists = []  # lists from outside that the value refers to
+        self.outer_containers = []  # containers from outside that the value refers to
         self._outer_lists = outer_lists
         self._staging = staging
         self._span = span  # where the function is defined
@@ -136,7 +136,7 @@ class Result:
         if isinstance(value, List):
             original = self._outer_lists.originals.get(id(value))
             if original is not None:
-                self.lists.append(original)
+                self.outer_containers.append(original)
                 return lambda values, outside: original
             if value.value is not None:
                 if specs.holds_rows(value.spec):
@@ -145,6 +145,8 @@ class Result:
                 return self._created(value, lambda *run: unpacked(spec, list(slot(*run))))
             return self._items(value, list)
         if id(value) in self._staging.outside:
+            if isinstance(value, (*SEQUENCES, *MAPPINGS)):
+                self.outer_containers.append(value)
             return lambda values, outside: value
         if isinstance(value, (*SEQUENCES, *MAPPINGS)):
             return self._items(value, kind)

@@ -24,32 +24,35 @@ class Growth(Change):
         self.place.extend(value)
 
 
-def state_of(staging, changed, guards):
+def state_of(staging, changed, numbers, guards):
     """Returns the changes of one trace. `changed` maps each place to its states before and after the trace. Adds guards that
-    expect the states before the trace."""
-    numbers = {capture.place.key() for capture in staging.captures.values() if capture.is_number and capture.place is not None}
+    expect the states before the trace, and the `numbers` that are inputs of the graph.
 
-    def change(place, before, value):
-        key = place.key()
-        if key in numbers:
-            guards.expect_number(place, type(before))
-        else:
-            guards.expect(place, before)
-        return Change(place, value)
+    A run changes the container that the trace has changed, so the guards must expect that object, also where the trace
+    replaces it:
+
+        self.recent.append(x)
+        self.recent = self.recent[-3:]
+    """
+    numbers.expect(guards)
+    for place in changed:
+        if isinstance(place, Items):
+            guards.skip(place.key())
 
     changes = []
     for place, (before, value) in changed.items():
         if isinstance(place, Items):
-            changes += _items(staging, place, before, value, guards, change)
+            changes += _items(staging, place, before, value, guards)
         else:
-            changes.append(change(place, before, value))
+            guards.expect(place, before)
+            changes.append(Change(place, value))
     return changes
 
 
-def _items(staging, place, before, value, guards, change):
-    """Returns the changes of a list or dictionary: one for each changed element if possible, otherwise one of all items."""
+def _items(staging, place, before, value, guards):
+    """Returns the changes of a list or dictionary: one for each changed element if possible, otherwise one of all items. All
+    its items get guards, because the code may have read them."""
     container = place.container
-    guards.skip(place.key())
     if isinstance(value, List) and value.value is not None:
         keys = None
     elif isinstance(before, list):
@@ -63,8 +66,6 @@ def _items(staging, place, before, value, guards, change):
         guards.expect_items(container, before)
         return [Change(place, value)]
     old = {name: before[name] if isinstance(before, list) else before.get(name, MISSING) for name in keys}
-    return [
-        change(Element(Held(container), plain(staging, name, numbers=True)), old[name], value[name])
-        for name in keys
-        if old[name] is not value[name]
-    ]
+    names = [name for name in keys if old[name] is not value[name]]
+    guards.expect_items(container, before, names)
+    return [Change(Element(Held(container), plain(staging, name, numbers=True)), value[name]) for name in names]

@@ -48,6 +48,7 @@ from .compilation import LIBTORCH
 from .containers import Container, containers_in, copies
 from .generators import Generators
 from .guards import Guards
+from .number_inputs import NumberInputs
 from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
@@ -172,8 +173,7 @@ class Trace:
         before = staging.objects.snapshot()
         self.lists = lists = staging.outer_lists = OuterLists(staging)
         try:
-            for place in staging.objects.numbers(changing):
-                place.restore(staging.number_in(place, scalars.kind_of(place.state())))
+            numbers = NumberInputs(staging, staging.objects.numbers(changing))
             lists.install()
             try:
                 result = stage(staging, python_function, args, kwargs, optimizers)
@@ -181,18 +181,19 @@ class Trace:
                 _check_draws(staging)
                 if not isinstance(error, AutographError):
                     _raise_caught(staging)
-                if (staging.assumptions or staging.path.made) and not isinstance(error, AutographError):
+                is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
+                if is_final and (staging.assumptions or staging.path.made) and not isinstance(error, AutographError):
                     raise Eager(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             _check_draws(staging)
             _raise_caught(staging)
             _check_effects(staging)
-            changed = lists.changes(staging.objects.changed_outside(before))
+            changed = lists.changes(staging.objects.changed_outside(before), numbers)
             python_calls_.check(staging, python_function, changed)
-            is_effect = staging.drawn or any(isinstance(place, Contents) for place in changed)
+            is_effect = any(isinstance(place, Contents) for place in changed)
             if staging.decisions and (is_effect or not staging.is_replayable()):
                 raise Undecided
-            if staging.caught and (is_effect or has_effects(staging.record.entry)):
+            if staging.caught and (is_effect or staging.drawn or has_effects(staging.record.entry)):
                 raise staging.caught[0]
         finally:
             _restore(staging, before)
@@ -202,8 +203,14 @@ class Trace:
             span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
             raise StagingError(message, span or span_of(python_function))
+        mixed = [place for place in contents if id(place.object) in staging.drawn]
+        if mixed:  # the graph would draw again, after the trace
+            span = line_of_change(mixed, lambda: stage(staging, python_function, args, kwargs, optimizers))
+            _restore(staging, before)
+            message = f"this changes {mixed[0]}, from which the function also draws numbers"
+            raise Eager(StagingError(f"{message}\nhelp: draw this value outside and pass it as an argument", span), lasts=True)
         self.guards = Guards(staging)
-        self.state = state_of(staging, changed, self.guards)
+        self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
             if staging.objects.only_grows(container):  # its items do not matter, also if this call does not append to it
                 self.guards.skip(Items(container).key())
@@ -225,9 +232,8 @@ class Trace:
             value = result, tuple(change.value for change in self.state), tuple(gradients.values()), contents
             self.result = Result(staging, value, self.containers, self.lists, span)
             self.result.check_leaves(staging)
-            for container in self.result.lists:
-                for place in self.lists.holders[id(container)]:
-                    self.guards.expect_object(place, container)
+            for place, container in self.lists.holding(self.result.outer_containers):
+                self.guards.expect_object(place, container)
             self.lists = None
             operands = list(self.result.operands)
             self.writes = []
@@ -496,14 +502,17 @@ def _probed(staging, flag):
     entry = staging.record.entry
     if staging.record.region is not entry:
         return None
-    if has_random(entry) and (torch.cuda.is_available() or called_for_effects(entry)):  # an effect may seed the generator
+    is_random = has_random(entry)
+    if is_random and (torch.cuda.is_available() or called_for_effects(entry) - staging.undone):  # an effect may seed them
         return None
-    nodes = without_effects(entry, flag)
+    nodes = without_effects(entry, flag, staging.undone)
     if nodes is None or isinstance(flag, bool):
         return None if nodes is None else flag
-    random = torch.get_rng_state()
+    generators = Generators(staging, is_random)
+    before = generators.state()
     try:
-        return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
+        with _not_intercepted():  # also while the graph is built, which captures derivatives of operators
+            return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
     except Exception as error:  # this code raises here, as the run will
         if isinstance(error, AssertionError) and str(error) in staging.assumptions:
             assumption = str(error), _span_of(error)
@@ -511,22 +520,29 @@ def _probed(staging, flag):
                 raise Refuted(assumption, _observed(staging, nodes, str(error))) from None
         return None
     finally:
-        torch.set_rng_state(random)
+        generators.restore(before)
 
 
 def _ran(staging, graph, exceptions):
     """Runs a graph for the arguments of this call. Returns its results."""
+    plan = graph.compile(staging.callbacks, exceptions)
+    return plan.run([capture.traced_value() for capture in staging.captures_in_order()])
+
+
+@contextmanager
+def _not_intercepted():
+    """In this block, operations of torch do not become part of the trace."""
     with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
-        plan = graph.compile(staging.callbacks, exceptions)
-        return plan.run([capture.current_value() for capture in staging.captures_in_order()])
+        yield
 
 
 def _observed(staging, nodes, message):
     """Returns the sizes and numbers of this call that the nodes before a failed check compute: name of the symbol -> integer."""
     before = next(n for n, node in enumerate(nodes) if node.op == ASSERT and node.args[1] == message)
     symbols = {symbol.name: origin for symbol, origin in staging.sizes.symbols.items()}
-    compiled, known, exceptions = graphs.sizes_graph(staging, symbols.values(), nodes[:before])
-    found = _ran(staging, compiled, exceptions)
+    with _not_intercepted():
+        compiled, known, exceptions = graphs.sizes_graph(staging, symbols.values(), nodes[:before])
+        found = _ran(staging, compiled, exceptions)
     names = list(symbols)
     return {names[index]: value for index, value in zip(known, found)}
 
@@ -571,9 +587,6 @@ def _unrepeatable(staging, contents):
         if staging.objects.is_unrestorable(place):
             message = f"this changes {place} from outside the function, which cannot be repeated in each run"
             return f"{message}; take the value outside and pass it as an argument"
-        if id(place.object) in staging.drawn:  # the graph would draw again, after the trace
-            message = f"this changes {place}, from which the function also draws numbers"
-            return f"{message}; draw this value outside and pass it as an argument"
     return None
 
 

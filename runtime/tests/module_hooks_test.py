@@ -1,0 +1,121 @@
+"""Backward hooks of modules: `register_full_backward_hook` and `register_full_backward_pre_hook`."""
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import autograph as ag
+from oracle import assert_equal, refusal, t
+
+
+class Pair(nn.Module):
+    """Has two inputs and two outputs, of which one has no gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x, index):
+        y = self.layer(x)
+        return y * index, y.argmax(-1)
+
+
+def note(seen, name):
+    def hook(module, inputs, outputs):
+        seen.append((name, *[[None if g is None else g.clone() for g in part] for part in (inputs, outputs)]))
+
+    return hook
+
+
+def halve(module, inputs, outputs):
+    return tuple(None if g is None else g / 2 for g in inputs)
+
+
+def double(module, outputs):
+    return tuple(None if g is None else g * 2 for g in outputs)
+
+
+def notes(model, seen):
+    for name, module in model.named_modules():
+        module.register_full_backward_hook(note(seen, name))
+
+
+def changes(model, seen):
+    model[2].register_full_backward_hook(halve)
+    model[2].register_full_backward_pre_hook(double)
+    model[0].register_full_backward_hook(note(seen, "first"))
+    model[2].register_full_backward_hook(note(seen, "third"))
+
+
+def forward_too(model, seen):
+    model[0].register_forward_hook(lambda module, args, result: result * 2)
+    model[0].register_full_backward_hook(note(seen, "first"))
+
+
+def steps(wrap, register, requires_grad):
+    """Returns what the hooks have seen, and the gradients, of three calls. The last call has no hooks."""
+    torch.manual_seed(0)
+    model, seen, found = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), [], []
+    register(model, seen)
+
+    @wrap
+    def step(x):
+        model.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        return loss.detach()
+
+    for n in range(3):
+        if n == 2:
+            for module in model.modules():
+                module._backward_hooks.clear()
+        x = torch.randn(n + 2, 3, requires_grad=requires_grad)
+        found.append((step(x), x.grad, [p.grad.clone() for p in model.parameters()]))
+    return seen, found
+
+
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing")
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("register", [notes, changes, forward_too])
+def test_hooks_of_a_model(register, requires_grad):
+    expected = steps(lambda f: f, register, requires_grad)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ag.FallbackWarning)
+        found = steps(ag.function, register, requires_grad)
+    assert_equal(found, expected)
+    assert found[0]
+
+
+def test_inputs_and_outputs_without_gradient():
+    results = []
+    for wrap in (lambda f: f, ag.function):
+        torch.manual_seed(0)
+        module, seen = Pair(), []
+        module.register_full_backward_hook(note(seen, "pair"))
+
+        def f(x):
+            y, index = module(x * 2, torch.tensor([1, 2]))
+            (gradient,) = torch.autograd.grad(y.sum(), x)
+            return gradient, index
+
+        f = wrap(f)
+        results.append(([f(t(1, 2, 3).requires_grad_()) for _ in range(2)], seen))
+    assert_equal(*results)
+
+
+def test_no_gradient():
+    module, seen = nn.Linear(2, 2), []
+    module.register_full_backward_hook(note(seen, "linear"))
+    staged = ag.function(lambda x: module(x))
+    with torch.no_grad():
+        torch.testing.assert_close(staged(t(1, 2)), module(t(1, 2)))
+    assert not seen
+
+
+def test_old_hooks_are_refused():
+    module = nn.Linear(2, 2)
+    module.register_backward_hook(lambda *_: None)
+    message = refusal(lambda x: module(x), t(1, 2))
+    assert "register_backward_hook" in message and "use `register_full_backward_hook`" in message
