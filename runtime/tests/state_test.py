@@ -1,6 +1,7 @@
 """Python state, parameters and buffers change at the end of a run, and only if it succeeds."""
 
 import copy
+import types
 
 import pytest
 import torch
@@ -84,7 +85,7 @@ def test_buffers_of_a_module():
         torch.testing.assert_close(dict(module.named_buffers()), dict(eager.named_buffers()))
 
 
-def test_nothing_changes_when_a_run_fails():
+def test_nothing_changes_when_a_run_fails_that_cannot_be_repeated():
     class Box:
         value = 0
 
@@ -95,6 +96,7 @@ def test_nothing_changes_when_a_run_fails():
     def f(x, bad):
         box.value += 1
         x += 1
+        print("changed")
         if bad.sum() > 0:
             raise ValueError("bad")
         return x
@@ -331,3 +333,29 @@ def test_value_read_before_it_is_overwritten(requires_grad):
             results += [b.detach().clone(), a.detach().clone()]
             b, a = b.detach(), a.detach()
     assert all(map(torch.equal, found, expected))
+
+
+def test_changes_before_an_exception_remain():
+    def run(stage):
+        state, total = types.SimpleNamespace(), torch.zeros(2)
+        state.n, state.log = 0, []
+
+        def function(x):
+            state.n += 1
+            state.log.append(x.sum())
+            total.add_(x)
+            if x.sum() > 3:
+                raise ValueError("too large")
+            state.n += 10
+            return x * 2 + torch.rand(2)
+
+        torch.manual_seed(0)
+        function, found = stage(function), []
+        for value in (1.0, 5.0, 1.0, 6.0):
+            try:
+                found.append(function(torch.full((2,), value)).tolist())
+            except ValueError as error:
+                found.append(str(error))
+        return state.n, torch.stack(state.log).tolist(), total.tolist(), found, torch.rand(1)
+
+    assert run(ag.function) == run(lambda function: function)

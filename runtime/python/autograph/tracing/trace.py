@@ -281,12 +281,8 @@ class Trace:
         self.generators = None
         if self.points or staging.assumptions and self.may_run_in_python:
             self.generators = Generators(staging, self.is_random)
-        #: Whether Python can run the call again if a run raises an exception, because the run has had no effect.
+        #: Whether Python can repeat the call if a run raises an exception, because the run has had no effect.
         self.is_repeatable = not has_effects(staging.record.entry)
-        #: Whether the state of torch's generator must be restored after a run whose exception the user's code may catch.
-        self.restores_random = False
-        if self.is_random and self.is_repeatable and any(map(spans.has_handlers, staging.objects.codes)):
-            self.restores_random = not torch.cuda.is_available()
         if self.is_trial and staging.assumptions and not self.may_run_in_python:
             message = "a run that contradicts an assumption after output or a call of Python could not be repeated"
             raise StagingError(f"{message}: {sorted(staging.assumptions)[0]}", span)
@@ -304,6 +300,12 @@ class Trace:
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
         self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
+        #: Whether the state of torch's generator must be restored after a run that raises an exception, because Python repeats
+        #: the call: the user's code may catch the exception, or Python changes state before it raises the exception.
+        self.restores_random = False
+        if self.is_random and self.is_repeatable:
+            is_repeated = not self.only_returns or any(map(spans.has_handlers, staging.objects.codes))
+            self.restores_random = is_repeated and not torch.cuda.is_available()
         #: Whether a run without effects only computes: its plan, inputs and results for a `CachedCall`; None otherwise.
         self.direct = None
         is_pure = self.only_returns and self.is_repeatable and not self.is_random
@@ -386,10 +388,12 @@ class Trace:
                     raise _contradicted(error) from None
                 self._undo(leaves, numbers)
                 raise Assumed(str(error), run=effects) from None
-            if self.is_repeatable and (not self.is_random or random is not None) and is_caught(error):
+            is_repeatable = self.is_repeatable and (not self.is_random or random is not None)
+            if is_repeatable and (not self.only_returns or is_caught(error)):
                 if random is not None:
                     torch.set_rng_state(random)
-                raise Assumed(f"a `try` surrounds an exception of the graph, {type(error).__name__}") from None
+                self._undo(leaves, numbers)
+                raise Assumed(f"the graph raises an exception, {type(error).__name__}") from None
             raise with_source_traceback(error) from error.__cause__
         outside = dict(zip(self.places, tensors))
         if len(self.containers) == 1:
@@ -428,8 +432,9 @@ class Trace:
         return result
 
     def _undo(self, leaves, numbers):
-        """Undoes what `run` has changed before the graph failed a check."""
-        self.generators.restore(numbers)
+        """Undoes what `run` has changed before the graph raised an exception."""
+        if self.generators is not None:
+            self.generators.restore(numbers)
         for capture, flag in self.flags:
             self._input(capture, leaves).requires_grad_(not flag)
 
