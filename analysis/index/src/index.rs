@@ -5,7 +5,7 @@ mod operands;
 mod plain;
 mod recent;
 mod signature;
-mod walk;
+pub(crate) mod walk;
 
 use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
