@@ -127,6 +127,8 @@ pub struct ScopeTypes {
     pub lambdas: Vec<LambdaTypes>,
     /// The functions that the scope's root sites refer to.
     pub roots: Vec<(RootIndex, Target)>,
+    /// The scope's root sites on a Dataset whose function is not resolved: `data.map(f)` for a parameter `f`.
+    pub on_datasets: Vec<RootIndex>,
 }
 
 impl CallSite {

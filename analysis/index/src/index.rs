@@ -6,7 +6,7 @@ mod plain;
 mod recent;
 mod self_nesting;
 mod signature;
-mod walk;
+pub(crate) mod walk;
 
 use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;

@@ -166,6 +166,8 @@ pub struct Call {
     pub result: Node,
     /// The value of a string that is the second argument: `getattr(a, "name")`.
     pub attribute: Option<Name>,
+    /// The call is in `with pytest.raises(TypeError):`. It stages no functions.
+    pub expects_exception: bool,
 }
 
 /// The nodes of a lambda.

@@ -19,6 +19,7 @@ mod guards;
 mod host_arrays;
 mod jax;
 mod loops;
+mod mapped;
 mod meant_to_stage;
 mod names;
 mod parameter_use;

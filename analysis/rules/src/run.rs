@@ -47,7 +47,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
         {
             diagnostic.severity = Severity::Info;
-        } else if test_certainty::depends_on_partly_unknown_test(&context, diagnostic) {
+        } else if stage.by_value || test_certainty::depends_on_partly_unknown_test(&context, diagnostic) {
             diagnostic.severity = diagnostic.severity.min(Severity::Warning);
         }
     }

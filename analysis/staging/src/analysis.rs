@@ -160,7 +160,7 @@ impl Run<'_> {
                 break rounds.last().map(|round| round.answers.clone()).unwrap_or_default();
             }
         };
-        if fixpoint.add_possible_calls(self.db, possible) {
+        if fixpoint.add_possible_calls(self.db, possible, &answers) {
             let certain = answers.clone();
             for _ in 0..fixpoint.limits.possible_rounds {
                 let round = self.possible_round(&fixpoint, known, &edited, &certain);
@@ -266,7 +266,10 @@ impl Run<'_> {
         edited: &FxHashSet<Scope>,
         certain: &Answers,
     ) -> Round {
-        let is_new = |scope: &Scope| !certain.contains_key(scope) && fixpoint.staged.contains_key(scope);
+        let is_new = |scope: &Scope| {
+            fixpoint.staged.contains_key(scope)
+                && (!certain.contains_key(scope) || fixpoint.is_inferred_again(*scope))
+        };
         let mut round = self.round_of(fixpoint, known, edited, &is_new);
         round.answers.retain(|scope, _| is_new(scope));
         round

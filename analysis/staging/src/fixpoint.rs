@@ -9,6 +9,7 @@
 //!
 //! The result is a function of the project's texts and settings alone: every run starts from scratch.
 
+mod by_value;
 mod calls;
 mod evidence;
 mod limits;
@@ -58,6 +59,9 @@ pub struct Staged {
     pub overriding: bool,
     /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,
+    /// If `possible`: each of these calls and roots gets only one function of the project
+    /// ([`crate::value_flow::PossibleCall::is_only`]).
+    pub only: bool,
     /// Why it is not converted although its dialect converts.
     pub unconverted: Option<Unconverted>,
     /// The declaration of the root, or the call that reaches the function.
@@ -122,6 +126,8 @@ pub struct Fixpoint {
     evidence: BTreeMap<Scope, u8>,
     /// The arguments that a scope passes: (callee, parameter, argument).
     contributions: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
+    /// The Tensors that a scope passes to functions that it calls as values.
+    by_value: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
     pub parameters: BTreeMap<Scope, IndexVec<ParameterIndex, ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
     /// Recursive functions whose result is unknown for a reason other than the recursion.
@@ -131,6 +137,8 @@ pub struct Fixpoint {
     defaults: BTreeMap<Scope, Vec<(ParameterIndex, AssumedType)>>,
     /// The arguments with which functions call their own parameters: [`ScopeTypes::applied`].
     applied: BTreeMap<Scope, Vec<(ParameterIndex, Vec<AssumedType>)>>,
+    /// The roots on Datasets whose functions are not resolved: [`ScopeTypes::on_datasets`].
+    on_datasets: BTreeMap<Scope, Vec<RootIndex>>,
     /// The lambdas that a scope passes to functions: (lambda, callee, parameter).
     passed_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
     /// Functions that unconverted code calls, and why they are not converted. Types do not depend on this map.
@@ -162,12 +170,14 @@ impl Fixpoint {
             bodies: Vec::new(),
             evidence: BTreeMap::new(),
             contributions: BTreeMap::new(),
+            by_value: BTreeMap::new(),
             parameters: BTreeMap::new(),
             returns: BTreeMap::new(),
             lambdas: BTreeMap::new(),
             unknown_recursive: BTreeSet::new(),
             defaults: BTreeMap::new(),
             applied: BTreeMap::new(),
+            on_datasets: BTreeMap::new(),
             passed_lambdas: BTreeMap::new(),
             called_unconverted: BTreeMap::new(),
             rebound: BTreeMap::new(),
@@ -227,7 +237,11 @@ impl Fixpoint {
         for (scope, types) in answers {
             changed |= self.absorb_roots(db, *scope, types);
             changed |= self.absorb_calls(db, *scope, types);
+            if self.is_inferred_again(*scope) {
+                continue;
+            }
             changed |= replace_answer(&mut self.lambdas, *scope, &types.lambdas);
+            changed |= replace_answer(&mut self.on_datasets, *scope, &types.on_datasets);
             changed |= replace_answer(&mut self.applied, *scope, &types.applied);
             changed |= replace_answer(&mut self.defaults, *scope, &types.defaults);
             for (name, others) in &types.rebound {
@@ -252,6 +266,7 @@ impl Fixpoint {
         }
         changed |= self.convert_nested(db);
         if self.is_certain_complete {
+            changed |= self.contribute_by_value(db, answers);
             changed |= self.spread(db);
         }
         changed |= self.stage_bodies(db);

@@ -103,6 +103,7 @@ impl Moves {
             applied,
             lambdas,
             roots,
+            on_datasets,
             facts: _,
             parameters: _,
         } = before;
@@ -112,6 +113,7 @@ impl Moves {
             && *defaults == after.defaults
             && *applied == after.applied
             && *roots == after.roots
+            && *on_datasets == after.on_datasets
             && lambdas.len() == after.lambdas.len()
             && lambdas.iter().zip(&after.lambdas).all(|(old, new)| old.parameters == new.parameters)
             && calls.len() == after.calls.len()

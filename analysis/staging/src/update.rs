@@ -155,6 +155,11 @@ impl Run<'_> {
         if let Some(possible) = &update.possible {
             let is_edited = |document| update.documents.contains(&document);
             is_same &= possible.is_same_but_for_sites(&fixpoint.possible, is_edited);
+            let mut seen = BTreeSet::new();
+            for (scope, types) in update.answers.iter().rev().flatten() {
+                let is_last = seen.insert(*scope);
+                is_same &= !is_last || fixpoint.passes_same_by_value(self.db, possible, *scope, types);
+            }
             if is_same {
                 for edited in all {
                     update.moves.add_possible_calls(edited, &fixpoint.possible, possible);

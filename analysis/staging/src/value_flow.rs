@@ -2,7 +2,8 @@
 //! arguments and results.
 //!
 //! This solves the constraints of all files ([`ag_index::value_flow`]) without types, contexts and order of execution.
-//! So the calls that it finds are possible, but not certain. Findings that depend on such a call are info.
+//! So the calls that it finds are possible, but not certain. Findings that depend on such a call are info, unless the
+//! called value is the only function that reaches the call: [`PossibleCall::is_only`].
 //!
 //! ```text
 //! values       functions, objects and containers, and the cells that hold them
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use ag_db::{Db, Document};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex, RootIndex};
+use ag_index::oracle::Scope;
 use ag_index::value_flow::{FileFlow, Owner, SiteIndex};
 use ruff_index::{IndexSlice, IndexVec};
 use ruff_text_size::TextRange;
@@ -53,6 +55,10 @@ pub struct PossibleCall {
     pub callee: Callable,
     /// The site of the call in the caller's document.
     pub site: SiteIndex,
+    /// The call reaches no other function of the project.
+    pub is_only: bool,
+    /// How many leading parameters are filled before the call, if it reaches no other function.
+    pub bound: u8,
 }
 
 /// A callee that stages the functions that are passed to it as values.
@@ -71,12 +77,16 @@ pub struct PossibleRoot {
     pub site: SiteIndex,
     pub staged_by: StagingFunction,
     pub function: Callable,
+    /// The library function gets no other function of the project at this site.
+    pub is_only: bool,
 }
 
 /// The calls and roots that are possible in a project.
 #[derive(Clone, Debug, Default)]
 pub struct PossibleCalls {
     pub calls: BTreeMap<Callable, Vec<PossibleCall>>,
+    /// The functions with calls, and the callers in each: the function itself and its lambdas.
+    callers: BTreeMap<Scope, Vec<Callable>>,
     pub roots: Vec<PossibleRoot>,
     /// The value flow of each document.
     pub flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
@@ -88,15 +98,17 @@ pub struct PossibleCalls {
 
 impl PossibleCalls {
     pub fn of(db: &dyn Db, documents: &IndexSlice<DocumentIndex, Document>, hierarchy: &Hierarchy) -> Self {
-        solve::solve(db, documents, hierarchy)
+        solve::solve(db, documents, hierarchy).with_callers()
     }
 
     /// Whether both are equal except for the site ids of edited documents.
     pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
         let site = |document, site| (!is_edited(document)).then_some(site);
-        let call = |caller: &Callable, call: &PossibleCall| (call.callee, site(caller.document, call.site));
+        let call = |caller: &Callable, call: &PossibleCall| {
+            (call.callee, site(caller.document, call.site), call.is_only, call.bound)
+        };
         let root = |root: &PossibleRoot| {
-            (root.document, site(root.document, root.site), root.staged_by, root.function)
+            (root.document, site(root.document, root.site), root.staged_by, root.function, root.is_only)
         };
         self.calls.len() == other.calls.len()
             && self.calls.iter().zip(&other.calls).all(|((caller, calls), (other_caller, others))| {
@@ -118,6 +130,24 @@ impl PossibleCalls {
     pub fn site(&self, document: DocumentIndex, site: SiteIndex) -> Option<(Code, TextRange)> {
         let flow = self.flows.get(document)?;
         Some((flow.code.code_around(*flow.code.owners.get(site)?), *flow.ranges.get(site)?))
+    }
+
+    /// The calls in the code of a function, including its lambdas; `None` if there are none.
+    pub fn calls_in(&self, scope: Scope) -> Option<impl Iterator<Item = &PossibleCall>> {
+        let callers = self.callers.get(&scope)?;
+        Some(callers.iter().filter_map(|caller| self.calls.get(caller)).flatten())
+    }
+
+    /// Sets the callers of each function.
+    pub(crate) fn with_callers(mut self) -> Self {
+        let mut callers: BTreeMap<Scope, Vec<Callable>> = BTreeMap::new();
+        for caller in self.calls.keys() {
+            if let Some(code) = self.code_of(*caller) {
+                callers.entry(Scope { document: caller.document, code }).or_default().push(*caller);
+            }
+        }
+        self.callers = callers;
+        self
     }
 
     /// The code that a function or lambda belongs to.

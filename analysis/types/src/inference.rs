@@ -372,9 +372,11 @@ impl<'db> Inference<'db> {
                 continue;
             }
             let Some(function) = expression(site.expression) else { continue };
-            for target in self.staged_targets(function, site.dialect) {
-                types.roots.push((position, target));
+            let targets = self.staged_targets(function, site.dialect);
+            if targets.is_empty() && site.receiver.is_some() {
+                types.on_datasets.push(position);
             }
+            types.roots.extend(targets.into_iter().map(|target| (position, target)));
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
 }
 
 /// Whether a context manager expects an exception: `pytest.raises(TypeError)`, `self.assertRaisesRegex(…)`.
-fn expects_exception(manager: &Expr) -> bool {
+pub(crate) fn expects_exception(manager: &Expr) -> bool {
     manager
         .as_call_expr()
         .and_then(|call| last_name(&call.func))

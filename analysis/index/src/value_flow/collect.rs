@@ -25,6 +25,7 @@ pub(super) fn collect(index: &FileIndex, body: &[Stmt]) -> FileFlow {
         imported: FxHashMap::default(),
         scopes: Vec::new(),
         owner: Owner::Code(Code::Module),
+        expecting: 0,
     };
     for _ in &index.definitions.functions {
         let result = collector.node();
@@ -60,6 +61,8 @@ struct Collector<'a> {
     imported: FxHashMap<Name, Node>,
     scopes: Vec<Frame<'a>>,
     owner: Owner,
+    /// How many `with pytest.raises(TypeError):` are around the current code.
+    expecting: usize,
 }
 
 impl<'a> Collector<'a> {

@@ -42,6 +42,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::callers;
+use super::mapped;
 use super::parameter_use;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin, short_circuited_severity};
@@ -151,10 +152,9 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = concrete || may_be_concrete(ctx, expression, MAX_STEPS);
     let certain = !concrete && !handles_tracers(ctx, expression.range());
     let severity = if certain { Severity::Error } else { Severity::Info };
-    // `vmap` traces only values that depend on a mapped argument. Which arguments are mapped is known only in the
-    // mapped function itself.
+    // `vmap` traces only values that depend on a mapped argument. In the mapped function itself, most do.
     let max_severity = match tracing_mode(ctx) {
-        RootKind::JaxVmap if ctx.root().is_none() => Severity::Info,
+        RootKind::JaxVmap if ctx.root().is_none() && !mapped::is_mapped(ctx, expression) => Severity::Info,
         RootKind::JaxVmap | RootKind::Configured => Severity::Warning,
         _ if ctx.fact(expression).unknown => Severity::Warning,
         _ => Severity::Error,

@@ -1,15 +1,16 @@
 //! Results of `lax.while_loop` that depend on the argument of `jax.grad`: the loop has no derivative in reverse mode.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::abstract_value::Value;
 use super::evaluate::Evaluator;
 use super::function::Function;
-use crate::program::{Bound, ScopeId};
+use crate::program::{Binding, Bound, ScopeId};
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::natural;
+use ag_syntax::statements;
 
 /// The maximum number of calls and names that are followed.
 const DEEPEST: usize = 20;
@@ -31,12 +32,31 @@ enum Dependence {
 ///     return lax.while_loop(lambda v: v > 1.0, lambda v: v / 2, x)
 /// ```
 pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Function<'a>) -> bool {
-    Flow { evaluator }.result(function, &[Dependence::Smooth], &Parameters::default(), DEEPEST)
+    Flow { evaluator }.result(function, &[Passed::of(Dependence::Smooth)], &Parameters::default(), DEEPEST)
         == Dependence::Loop
 }
 
-/// How the parameters of the functions that are followed depend on the argument.
-type Parameters<'a> = FxHashMap<(ScopeId, &'a str), Dependence>;
+/// What is known about the parameters of the functions that are followed.
+#[derive(Clone, Default)]
+struct Parameters<'a> {
+    /// How they depend on the argument.
+    dependences: FxHashMap<(ScopeId, &'a str), Dependence>,
+    /// The functions that are passed for them: `update` in `def solve(update, x): …`.
+    functions: FxHashMap<(ScopeId, &'a str), Function<'a>>,
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy)]
+struct Passed<'a> {
+    dependence: Dependence,
+    function: Option<Function<'a>>,
+}
+
+impl Passed<'_> {
+    fn of(dependence: Dependence) -> Self {
+        Self { dependence, function: None }
+    }
+}
 
 struct Flow<'e, 'c, 'a> {
     evaluator: &'e Evaluator<'c, 'a>,
@@ -48,7 +68,7 @@ impl<'a> Flow<'_, '_, 'a> {
     fn result(
         &self,
         function: Function<'a>,
-        arguments: &[Dependence],
+        arguments: &[Passed<'a>],
         known: &Parameters<'a>,
         depth: usize,
     ) -> Dependence {
@@ -62,7 +82,7 @@ impl<'a> Flow<'_, '_, 'a> {
     fn entered(
         &self,
         function: Function<'a>,
-        arguments: &[Dependence],
+        arguments: &[Passed<'a>],
         known: &Parameters<'a>,
     ) -> Option<(&'a Expr, ScopeId, Parameters<'a>)> {
         let returned = match function {
@@ -76,10 +96,11 @@ impl<'a> Flow<'_, '_, 'a> {
         };
         let scope = self.evaluator.program.scope_of(function.range())?;
         let mut known = known.clone();
-        for (parameter, dependence) in function.positional().zip(arguments) {
+        for (parameter, passed) in function.positional().zip(arguments) {
             let name = parameter.parameter.name.as_str();
             if self.evaluator.program.bindings(scope, name).len() == 1 {
-                known.insert((scope, name), *dependence);
+                known.dependences.insert((scope, name), passed.dependence);
+                known.functions.extend(passed.function.map(|function| ((scope, name), function)));
             }
         }
         Some((returned, scope, known))
@@ -120,6 +141,28 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
+    /// The right side of `_, x, _ = f()`, which binds the name at `range`, and the position of the name.
+    fn unpacked(&self, scope: ScopeId, range: TextRange) -> Option<(&'a Expr, usize)> {
+        let program = self.evaluator.program;
+        let (def, _) = program.functions.iter().find(|(def, _)| def.range() == program.range(scope))?;
+        statements::of_function(def).into_iter().filter_map(Stmt::as_assign_stmt).find_map(|assign| {
+            let [Expr::Tuple(tuple)] = assign.targets.as_slice() else { return None };
+            let index = tuple.elts.iter().position(|element| element.range() == range)?;
+            (!tuple.iter().any(Expr::is_starred_expr)).then_some((&*assign.value, index))
+        })
+    }
+
+    /// The function that is called: one of the file, or a parameter that gets a function.
+    fn callee(&self, callee: &'a Expr, scope: ScopeId, known: &Parameters<'a>) -> Option<Function<'a>> {
+        if let Some(name) = callee.as_name_expr()
+            && let Some(owner) = self.evaluator.program.owner(scope, &name.id)
+            && let Some(function) = known.functions.get(&(owner, name.id.as_str()))
+        {
+            return Some(*function);
+        }
+        self.evaluator.function(scope, callee)
+    }
+
     fn is_while_loop(&self, call: &ast::ExprCall) -> bool {
         self.evaluator.ctx.resolve(&call.func).is_some_and(|name| name == "jax.lax.while_loop")
     }
@@ -148,11 +191,19 @@ impl<'a> Flow<'_, '_, 'a> {
                 let Some(owner) = self.evaluator.program.owner(scope, &name.id) else {
                     return Dependence::None;
                 };
-                if let Some(dependence) = known.get(&(owner, name.id.as_str())) {
+                if let Some(dependence) = known.dependences.get(&(owner, name.id.as_str())) {
                     return *dependence;
                 }
-                match self.evaluator.program.lookup(scope, &name.id, name.range().start()) {
-                    Some((Bound::Value(value), owner)) => self.of(value, owner, known, depth),
+                match self.evaluator.program.binding(scope, &name.id, name.range().start()) {
+                    Some((Binding { bound: Bound::Value(value), .. }, owner)) => {
+                        self.of(value, owner, known, depth)
+                    }
+                    Some((Binding { bound: Bound::Other, range, .. }, owner)) => {
+                        match self.unpacked(owner, *range) {
+                            Some((tuple, index)) => self.of_element(tuple, index, owner, known, depth),
+                            None => Dependence::None,
+                        }
+                    }
                     _ => Dependence::None,
                 }
             }
@@ -200,9 +251,13 @@ impl<'a> Flow<'_, '_, 'a> {
             Expr::Attribute(method) if matches!(method.attr.as_str(), "sum" | "mean" | "dot" | "reshape") => {
                 of(&method.value)
             }
-            Expr::Name(_) => match self.evaluator.function(scope, &call.func) {
+            Expr::Name(_) | Expr::Attribute(_) => match self.callee(&call.func, scope, known) {
                 Some(function) if call.arguments.keywords.is_empty() => {
-                    let arguments: Vec<Dependence> = call.arguments.args.iter().map(of).collect();
+                    let passed = |value: &'a Expr| Passed {
+                        dependence: of(value),
+                        function: self.callee(value, scope, known),
+                    };
+                    let arguments: Vec<Passed> = call.arguments.args.iter().map(passed).collect();
                     self.result(function, &arguments, known, depth)
                 }
                 _ => Dependence::None,

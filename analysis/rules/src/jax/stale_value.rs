@@ -85,6 +85,7 @@ fn check(ctx: &FileContext) {
             let own = call.name.starts_with("self.").then(|| read_by(&call.jitted)).flatten();
             if let Some(first) = first {
                 mutated(ctx, program, call.site, object, (&call.name, own), first, &mut reported);
+                mutated_by_method(ctx, program, call, object, first, &mut reported);
             }
         }
     }
@@ -228,6 +229,65 @@ fn mutated<'a>(
             .label(ctx.span(called), "called again with the changed object")
             .help("pass the changed value as an argument, or make a new object")
             .emit();
+        }
+    }
+}
+
+/// Reports a method call that assigns an attribute which a jitted method of the same object reads: `model.step(x);
+/// model.cool(0.1); model.step(x)`. `read` has the attributes that it reads.
+fn mutated_by_method<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    call: &Call<'_, 'a>,
+    object: &'a ast::ExprName,
+    first: TextSize,
+    reported: &mut FxHashSet<TextRange>,
+) {
+    let Some(Body::Function(jitted)) = call.jitted.body else { return };
+    let Some(read) = read_by(&call.jitted) else { return };
+    let class =
+        program.functions.iter().find(|(def, _)| def.range() == jitted.range()).map(|(_, class)| *class);
+    let called = call.site.node.range();
+    let is_one_object = program
+        .owner(call.site.scope, &object.id)
+        .is_some_and(|owner| program.bindings(owner, &object.id).len() == 1);
+    // JAX notices the change if the object's hash or equality depends on it.
+    let compares = program
+        .functions
+        .iter()
+        .any(|(def, around)| Some(*around) == class && matches!(def.name.as_str(), "__hash__" | "__eq__"));
+    if !is_one_object || compares {
+        return;
+    }
+    for other in program.calls.iter().filter(|other| other.scope == call.site.scope) {
+        let at = other.node.range().start();
+        let Some(attribute) = other.node.func.as_attribute_expr() else { continue };
+        let is_between = first < at && at < called.start();
+        if !is_between || attribute.value.as_name_expr().is_none_or(|name| name.id != object.id) {
+            continue;
+        }
+        let mut methods = program.functions.iter().filter(|(def, _)| def.name.id == attribute.attr.id);
+        let Some((method, around)) = methods.next().filter(|_| methods.next().is_none()) else { continue };
+        let first_parameter = method.parameters.posonlyargs.iter().chain(&method.parameters.args).next();
+        let (Some(scope), Some(receiver)) = (program.scope_of(method.range()), first_parameter) else {
+            continue;
+        };
+        let store = program.stores.iter().find(|store| {
+            store.scope == scope
+                && store.node.value.as_name_expr().is_some_and(|name| name.id == receiver.parameter.name.id)
+                && read.contains(store.node.attr.as_str())
+        });
+        let Some(store) = store.filter(|_| Some(*around) == class) else { continue };
+        if reported.insert(other.node.range()) {
+            let message = format!(
+                "`{}` is a static argument of `{}`, which was compiled with the old value of `{}`",
+                object.id, call.name, store.node.attr
+            );
+            ctx.report(&JAX_STALE, other.node, message)
+                .label(ctx.span(store.node.range()), "assigned here")
+                .label(ctx.span(called), "called again with the changed object")
+                .help("pass the changed value as an argument, or make a new object")
+                .emit();
         }
     }
 }

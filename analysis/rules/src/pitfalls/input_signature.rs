@@ -5,14 +5,16 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
+use super::tensor_specs;
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
+use crate::program::Bound;
 
 declare_rule! {
     /// ## What it does
     /// Finds an `input_signature` that is not a list or tuple of `tf.TensorSpec`, or has more entries than the function
-    /// has parameters. Also finds calls with more arguments than entries.
+    /// has parameters. Also finds calls with more arguments than entries, or with Tensors of another dtype or shape.
     ///
     /// ## Why is this bad?
     /// TensorFlow raises when the function is defined or called.
@@ -78,7 +80,10 @@ fn check(ctx: &FileContext) {
                     ctx.report(&INPUT_SIGNATURE, dtype, message)
                         .help("write `tf.TensorSpec(shape, dtype)`")
                         .emit();
-                } else if function.class.is_none() && !elts.iter().any(Expr::is_starred_expr) {
+                } else {
+                    arguments(ctx, function.def, function.class.is_some(), elts);
+                }
+                if function.class.is_none() && !elts.iter().any(Expr::is_starred_expr) {
                     counts.insert(function.def.name.as_str(), elts.len());
                 }
             }
@@ -88,10 +93,50 @@ fn check(ctx: &FileContext) {
     if counts.is_empty() {
         return;
     }
-    let mut bindings = Bound { counts: FxHashMap::default() };
+    let mut bindings = Bindings { counts: FxHashMap::default() };
     bindings.visit_body(ctx.parsed.suite());
     counts.retain(|name, _| bindings.counts.get(name) == Some(&1));
     Calls { ctx, counts }.visit_body(ctx.parsed.suite());
+}
+
+/// Checks the Tensors that the calls of a function pass. A method is recognized by its name, if the file defines no
+/// other function of this name.
+fn arguments<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, is_method: bool, entries: &[Expr]) {
+    let program = ctx.program();
+    let is_unique = program.functions.iter().filter(|(other, _)| other.name.id == def.name.id).count() == 1;
+    let positional = def.parameters.posonlyargs.iter().chain(&def.parameters.args);
+    let names: Vec<&str> =
+        positional.skip(usize::from(is_method)).map(|it| it.parameter.name.as_str()).collect();
+    for site in &program.calls {
+        let called = match &*site.node.func {
+            Expr::Attribute(attribute) => {
+                let of_module = ctx.resolve(&site.node.func).is_some();
+                is_method && is_unique && !of_module && attribute.attr.id == def.name.id
+            }
+            function => matches!(
+                program.value(site.scope, function),
+                (Bound::Function(called), _) if called.range() == def.range()
+            ),
+        };
+        if !called || site.node.arguments.args.iter().any(Expr::is_starred_expr) {
+            continue;
+        }
+        for (position, (entry, name)) in entries.iter().zip(&names).enumerate() {
+            let Some(argument) = site.node.arguments.find_argument_value(name, position) else { continue };
+            let Some(entry) = tensor_specs::of_entry(ctx, entry) else { continue };
+            let passed = tensor_specs::of_argument(ctx, site.scope, argument);
+            if let Some((passed, declared)) = tensor_specs::difference(&passed, &entry) {
+                let message = format!(
+                    "the `input_signature` of `{}` declares `{name}` with {declared}, but this call passes {passed}",
+                    def.name
+                );
+                ctx.report(&INPUT_SIGNATURE, site.node, message)
+                    .help("convert the argument, or change the signature")
+                    .emit();
+                break;
+            }
+        }
+    }
 }
 
 fn is_spec(ctx: &FileContext, call: &ast::ExprCall) -> bool {
@@ -106,11 +151,11 @@ fn is_dtype(ctx: &FileContext, expression: &Expr) -> bool {
 }
 
 /// The number of times that the file binds each name.
-struct Bound<'a> {
+struct Bindings<'a> {
     counts: FxHashMap<&'a str, usize>,
 }
 
-impl<'a> SourceOrderVisitor<'a> for Bound<'a> {
+impl<'a> SourceOrderVisitor<'a> for Bindings<'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         if let Stmt::FunctionDef(def) = statement {
             *self.counts.entry(def.name.as_str()).or_default() += 1;

@@ -301,14 +301,25 @@ impl<'a> Class<'_, 'a> {
         layers
     }
 
-    /// Layers and weights that each call creates.
+    /// Layers and weights that each call creates, also in the methods that `call` certainly calls.
     fn creations(&self, call: &'a ast::StmtFunctionDef) {
-        self.creations_in(&call.body, &mut FxHashMap::default());
+        let mut called = vec![call];
+        let mut at = 0;
+        while let Some(method) = called.get(at).copied() {
+            at += 1;
+            self.creations_in(&method.body, &mut FxHashMap::default(), &mut called);
+        }
     }
 
-    /// The layers and weights that the statements of `call` create; `local` has the layers in local variables. Returns
-    /// whether each call evaluates the code after these statements.
-    fn creations_in(&self, body: &'a [Stmt], local: &mut FxHashMap<&'a str, &'a Expr>) -> bool {
+    /// The layers and weights that the statements of `call` create; `local` has the layers in local variables. Adds the
+    /// methods that the statements call to `called`. Returns whether each call evaluates the code after these
+    /// statements.
+    fn creations_in(
+        &self,
+        body: &'a [Stmt],
+        local: &mut FxHashMap<&'a str, &'a Expr>,
+        called: &mut Vec<&'a ast::StmtFunctionDef>,
+    ) -> bool {
         for statement in body {
             let value = match statement {
                 Stmt::Assign(assign) => {
@@ -332,7 +343,7 @@ impl<'a> Class<'_, 'a> {
                 Stmt::Expr(node) => Some(&*node.value),
                 // A loop over the parts of a layer usually has iterations.
                 Stmt::With(ast::StmtWith { body, .. }) | Stmt::For(ast::StmtFor { body, .. }) => {
-                    if !self.creations_in(body, local) {
+                    if !self.creations_in(body, local, called) {
                         return false;
                     }
                     None
@@ -340,8 +351,13 @@ impl<'a> Class<'_, 'a> {
                 Stmt::AugAssign(_) | Stmt::AnnAssign(_) => None,
                 _ => return false,
             };
-            let mut made = Made { class: self, local: &*local, found: Vec::new() };
+            let mut made = Made { class: self, local: &*local, found: Vec::new(), called: Vec::new() };
             value.into_iter().for_each(|value| made.visit_expr(value));
+            for method in made.called {
+                if !called.iter().any(|known| known.range() == method.range()) {
+                    called.push(method);
+                }
+            }
             for (range, is_weight) in made.found {
                 if is_weight {
                     let message = "`call` adds a weight after the layer was built, which raises".to_owned();
@@ -408,6 +424,8 @@ struct Made<'c, 'a> {
     class: &'c Class<'c, 'a>,
     local: &'c FxHashMap<&'a str, &'a Expr>,
     found: Vec<(&'a Expr, bool)>,
+    /// The methods of the class that the expression calls.
+    called: Vec<&'a ast::StmtFunctionDef>,
 }
 
 impl<'a> SourceOrderVisitor<'a> for Made<'_, 'a> {
@@ -433,7 +451,12 @@ impl<'a> SourceOrderVisitor<'a> for Made<'_, 'a> {
                 {
                     self.found.push((expression, true));
                 }
-                _ => {}
+                callee => {
+                    let method =
+                        attribute_of_self(callee).filter(|name| !matches!(*name, "build" | "__init__"));
+                    let method = method.and_then(|name| self.class.method(name));
+                    self.called.extend(method.filter(|def| def.decorator_list.is_empty()));
+                }
             },
             _ => {}
         }

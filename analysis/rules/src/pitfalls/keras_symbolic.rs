@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::keras_tensors::KerasTensors;
 use crate::FileContext;
 use crate::declare::declare_rule;
+use crate::program::ScopeId;
 use ag_db::diagnostic::Severity;
 
 declare_rule! {
@@ -66,25 +67,38 @@ fn check(ctx: &FileContext) {
         return;
     }
     let mut helpers = Vec::new();
-    scope(ctx, ctx.parsed.suite(), &[], &mut helpers);
-    for (def, _) in &ctx.program().functions {
+    let program = ctx.program();
+    scope(ctx, ctx.parsed.suite(), program.module(), &[], &mut helpers);
+    for (def, _) in &program.functions {
         let parameters: Vec<&str> =
             def.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
-        scope(ctx, &def.body, &parameters, &mut helpers);
+        if let Some(own) = program.scope_of(def.range()) {
+            scope(ctx, &def.body, own, &parameters, &mut helpers);
+        }
     }
     let mut seen = FxHashSet::default();
-    for (name, arguments) in helpers {
-        let mut defs = ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
-        let def = defs.find(|def| def.name.as_str() == name).filter(|def| def.decorator_list.is_empty());
-        if let Some(def) = def.filter(|_| seen.insert((name, arguments.clone()))) {
-            helper(ctx, def, &arguments);
+    while let Some(Helper { def, arguments }) = helpers.pop() {
+        if def.decorator_list.is_empty() && seen.insert((def.range(), arguments.clone())) {
+            helper(ctx, def, &arguments, &mut helpers);
         }
     }
 }
 
+/// A function of the file that is called with symbolic tensors.
+struct Helper<'a> {
+    def: &'a ast::StmtFunctionDef,
+    arguments: Vec<Argument<'a>>,
+}
+
 /// Checks a function that is called with symbolic tensors: its body up to the first statement that is not an
-/// assignment, expression or `return`.
-fn helper<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, arguments: &[Argument<'a>]) {
+/// assignment, expression or `return`, or a loop over such statements.
+fn helper<'a>(
+    ctx: &FileContext<'a>,
+    def: &'a ast::StmtFunctionDef,
+    arguments: &[Argument<'a>],
+    helpers: &mut Vec<Helper<'a>>,
+) {
+    let Some(own) = ctx.program().scope_of(def.range()) else { return };
     let parameters: Vec<&str> = def.parameters.iter().map(|parameter| parameter.name().as_str()).collect();
     let symbolic: Vec<&str> = arguments
         .iter()
@@ -97,12 +111,19 @@ fn helper<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, arguments: &
         })
         .collect();
     let others: Vec<&str> = parameters.iter().filter(|name| !symbolic.contains(name)).copied().collect();
-    let plain = def.body.iter().take_while(|statement| {
-        matches!(statement, Stmt::Assign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_))
-    });
+    let plain = def.body.iter().take_while(|statement| is_plain(statement));
     let tensors = KerasTensors::of_scope(ctx, &def.body, &others, &symbolic);
-    let mut uses = Uses { ctx, tensors, helpers: Vec::new() };
+    let mut uses = Uses { ctx, scope: own, tensors, helpers: Vec::new() };
     plain.for_each(|statement| uses.visit_stmt(statement));
+    helpers.append(&mut uses.helpers);
+}
+
+fn is_plain(statement: &Stmt) -> bool {
+    match statement {
+        Stmt::Assign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_) => true,
+        Stmt::For(node) => node.orelse.is_empty() && node.body.iter().all(is_plain),
+        _ => false,
+    }
 }
 
 /// An argument of a call that is a symbolic tensor.
@@ -116,12 +137,13 @@ enum Argument<'a> {
 fn scope<'a>(
     ctx: &FileContext<'a>,
     body: &'a [Stmt],
+    own: ScopeId,
     parameters: &[&'a str],
-    helpers: &mut Vec<(&'a str, Vec<Argument<'a>>)>,
+    helpers: &mut Vec<Helper<'a>>,
 ) {
     let tensors = KerasTensors::of_scope(ctx, body, parameters, &[]);
     if !tensors.is_empty() {
-        let mut uses = Uses { ctx, tensors, helpers: Vec::new() };
+        let mut uses = Uses { ctx, scope: own, tensors, helpers: Vec::new() };
         uses.visit_body(body);
         helpers.append(&mut uses.helpers);
     }
@@ -129,9 +151,10 @@ fn scope<'a>(
 
 struct Uses<'c, 'a> {
     ctx: &'c FileContext<'a>,
+    scope: ScopeId,
     tensors: KerasTensors<'c, 'a>,
-    /// Names of functions that are called with symbolic tensors.
-    helpers: Vec<(&'a str, Vec<Argument<'a>>)>,
+    /// The functions that are called with symbolic tensors.
+    helpers: Vec<Helper<'a>>,
 }
 
 impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
@@ -251,9 +274,17 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// Records a call of a function that the file may define: `sample(mean, variance)`.
+    /// Records a call of a function or method of the file: `sample(mean, variance)`, `self.sample(mean, variance)`.
     fn note(&mut self, call: &'a ast::ExprCall) {
-        let Expr::Name(function) = call.func.as_ref() else { return };
+        let (def, skipped) = match call.func.as_ref() {
+            Expr::Name(function) => {
+                let mut defs = self.ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
+                (defs.find(|def| def.name.id == function.id), 0)
+            }
+            Expr::Attribute(method) => (self.ctx.program().method(self.scope, method), 1),
+            _ => return,
+        };
+        let Some(def) = def else { return };
         let arguments = &call.arguments;
         if arguments.args.iter().any(Expr::is_starred_expr) {
             return;
@@ -264,9 +295,9 @@ impl<'a> Uses<'_, 'a> {
         let named =
             named.filter_map(|keyword| keyword.arg.as_ref()).map(|name| Argument::Name(name.as_str()));
         let found: Vec<Argument> =
-            positional.map(|(position, _)| Argument::Position(position)).chain(named).collect();
+            positional.map(|(position, _)| Argument::Position(position + skipped)).chain(named).collect();
         if !found.is_empty() {
-            self.helpers.push((function.id.as_str(), found));
+            self.helpers.push(Helper { def, arguments: found });
         }
     }
 

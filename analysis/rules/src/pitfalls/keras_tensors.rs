@@ -143,6 +143,8 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
                     || name.strip_prefix("keras.ops.").is_some_and(returns_one_tensor) && takes_tensor()
                     // `x = tf.reshape(x, …)`, which Keras 3 rejects and Keras 2 converts to a layer.
                     || name.strip_prefix("tensorflow.").is_some_and(keeps_tensor) && takes_tensor()
+                    // `x = np.tanh(x)`, which raises.
+                    || name.strip_prefix("numpy.").is_some_and(raises) && takes_tensor()
             }),
         }
     }
@@ -196,6 +198,11 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         self.returns.borrow_mut().insert(key, result);
         result
     }
+}
+
+/// Whether a function of NumPy raises for a tensor of a functional model.
+fn raises(function: &str) -> bool {
+    !function.contains('.') && !matches!(function, "shape" | "ndim" | "iterable" | "isscalar")
 }
 
 /// Whether a function of TensorFlow, applied to a tensor of a functional model, returns such a tensor.

@@ -4,11 +4,14 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
+use crate::callers;
 use crate::declare::declare_rule;
 use ag_flow::Cfg;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, TensorKind};
+use ag_index::index::{FunctionId, file_index, function_ast};
+use ag_staging::queries;
 use ag_syntax::qname::QName;
 use ag_syntax::{expressions, statements};
 
@@ -80,11 +83,12 @@ fn check(ctx: &FunctionContext) {
         ctx.root(),
         None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)
     );
-    if is_part && !is_step(ctx) {
+    let helps = helps_on_same_object(ctx);
+    if is_part && !is_step(ctx) && !helps {
         return;
     }
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
-    let stores = Stores { ctx, receiver: receiver.map(|parameter| parameter.name.as_str()) };
+    let stores = Stores { ctx, helps, receiver: receiver.map(|parameter| parameter.name.as_str()) };
     for statement in statements::of_function(ctx.def()) {
         match statement {
             Stmt::Assign(assign) => {
@@ -103,19 +107,56 @@ fn check(ctx: &FunctionContext) {
 
 /// Whether the function is a training step, which Keras stages as a whole.
 fn is_step(ctx: &FunctionContext) -> bool {
-    ctx.root() == Some(RootKind::KerasMethod)
-        && matches!(ctx.def().name.as_str(), "train_step" | "test_step" | "predict_step")
+    ctx.root() == Some(RootKind::KerasMethod) && is_step_name(&ctx.def().name)
+}
+
+fn is_step_name(name: &str) -> bool {
+    matches!(name, "train_step" | "test_step" | "predict_step")
+}
+
+/// Whether a method is called through `self` by a method that is traced as a whole, directly or through other methods:
+///
+/// ```python
+/// def train_step(self, data):
+///     loss = …
+///     self.remember(loss)
+/// ```
+fn helps_on_same_object(ctx: &FunctionContext) -> bool {
+    if ctx.root().is_some() {
+        return false;
+    }
+    let mut method = ctx.def().name.as_str();
+    for call in callers::of(ctx) {
+        let Some(stage) = call.stage else { return false };
+        let own = stage.parameters.first().filter(|first| first.source == Source::Receiver);
+        let called = expressions::at(call.ast.def(), call.range).and_then(Expr::as_call_expr);
+        let function = called.and_then(|called| called.func.as_attribute_expr());
+        let is_own = own.zip(function).is_some_and(|(own, function)| {
+            function.attr.as_str() == method
+                && function.value.as_name_expr().is_some_and(|name| name.id == own.name)
+        });
+        if !is_own {
+            return false;
+        }
+        method = call.ast.def().name.as_str();
+        if let Some(root) = stage.root {
+            return root == RootKind::Function || root == RootKind::KerasMethod && is_step_name(method);
+        }
+    }
+    false
 }
 
 struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
+    /// The function is called by the traced method of the same object: [`helps_on_same_object`].
+    helps: bool,
     receiver: Option<&'a str>,
 }
 
 impl Stores<'_, '_> {
     fn assigned(&self, target: &Expr, value: &Expr) {
         let ctx = self.ctx;
-        if ctx.fact(value).tensor_kind() != Some(TensorKind::Tensor) {
+        if self.helps || ctx.fact(value).tensor_kind() != Some(TensorKind::Tensor) {
             return;
         }
         let Some(name) = QName::from_expr(target) else { return };
@@ -154,7 +195,9 @@ impl Stores<'_, '_> {
         let (Some(tensor), Some(name)) = (tensor.filter(|_| is_list), QName::from_expr(&method.value)) else {
             return;
         };
-        let is_stored = if name.is_simple() {
+        let is_stored = if self.helps {
+            self.is_own(&name) && !self.sets(&name) && !self.is_used_by_staged_methods(&name)
+        } else if name.is_simple() {
             !ctx.flow.scope().is_local(name.root())
         } else {
             let keeps = (ctx.root() == Some(RootKind::Function) || is_step(ctx)) && !self.sets(&name);
@@ -172,6 +215,28 @@ impl Stores<'_, '_> {
             .help(HELP)
             .emit();
         }
+    }
+
+    /// Whether another method of the class that is staged, or that empties the list, uses the attribute.
+    fn is_used_by_staged_methods(&self, name: &QName) -> bool {
+        let ctx = self.ctx;
+        let index = file_index(ctx.db, ctx.document);
+        let class = index.definitions.find(&ctx.path).and_then(|(own, _)| index.class_around(own.into()));
+        let Some(class) = class.and_then(|class| index.definitions.classes.get(class)) else { return true };
+        let attribute = name.to_string();
+        let attribute = attribute.rsplit('.').next().unwrap_or_default();
+        class.methods.iter().any(|method| {
+            let path = &index.definitions.functions[*method].path;
+            if *path == ctx.path || path.name() == "__init__" {
+                return false;
+            }
+            let function = FunctionId::new(ctx.db, ctx.document, path.clone());
+            let Some(ast) = function_ast(ctx.db, function).as_ref() else { return true };
+            let uses = expressions::of_function(ast.def()).into_iter().any(|expression| {
+                expression.as_attribute_expr().is_some_and(|own| own.attr.as_str() == attribute)
+            });
+            uses && (queries::stage(ctx.db, function).is_some() || ast.text.contains(".clear("))
+        })
     }
 
     /// Whether it is an attribute of `self`.

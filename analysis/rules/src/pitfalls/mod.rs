@@ -29,4 +29,5 @@ mod root_calls;
 pub(super) mod runs_while_tracing;
 mod staged_names;
 pub(super) mod staged_recursion;
+mod tensor_specs;
 pub(super) mod variable_creation;

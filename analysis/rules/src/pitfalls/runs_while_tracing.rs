@@ -154,7 +154,7 @@ fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     } else {
         return;
     };
-    if is_guarded(ctx, call.range()) {
+    if is_guarded(ctx, call.range()) || draws && is_text(ctx, call) {
         return;
     }
     let name = ctx.text(call.func.as_ref());
@@ -162,7 +162,19 @@ fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     ctx.report(&RUNS_WHILE_TRACING, call.range(), message).help(help).emit();
 }
 
-fn is_random(name: &str) -> bool {
+/// Whether only the text of a number is used, which makes a name unique: `"PyFunc" + str(random.randint(0, 9))`.
+fn is_text(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
+    expressions::of_function(ctx.def()).into_iter().any(|expression| match expression {
+        Expr::FString(string) => string.range().contains_range(call.range()),
+        Expr::Call(outer) => {
+            ctx.builtin(&outer.func) == Some("str")
+                && outer.arguments.args.first().is_some_and(|it| it.range() == call.range())
+        }
+        _ => false,
+    })
+}
+
+pub(crate) fn is_random(name: &str) -> bool {
     const NOT_DRAWING: [&str; 8] =
         ["seed", "Random", "SystemRandom", "getstate", "setstate", "default_rng", "RandomState", "Generator"];
     ["random.", "numpy.random."].iter().any(|module| {

@@ -1,5 +1,5 @@
 //! AG51x: graph breaks of torch.compile. AG52x: errors of torch.export. AG53x, AG54x: code that TorchScript does not
-//! compile. AG60x: values that torch.jit.trace freezes.
+//! compile. AG60x: values that torch.jit.trace freezes, and functions that torch.func cannot transform.
 
 pub(super) mod break_branch;
 pub(super) mod break_builtin;
@@ -11,9 +11,11 @@ pub(super) mod export_branch;
 pub(super) mod export_call;
 pub(super) mod export_host;
 pub(super) mod export_item;
+pub(super) mod export_result;
 mod export_shapes;
 pub(super) mod export_state;
 mod exported_program;
+pub(super) mod func_gradient;
 pub(super) mod operator_arguments;
 pub(super) mod recompile;
 pub(super) mod script_attribute;

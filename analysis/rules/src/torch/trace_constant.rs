@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::pitfalls::runs_while_tracing::is_random;
 use super::super::tracing::{self, is_tensor};
 use super::{bool_severity, decisions, handles_tracing, host_value, is_assumed, snippet, traces};
 use ag_db::diagnostic::Severity;
@@ -16,7 +17,8 @@ use ag_syntax::qname::QName;
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on Tensors and their sizes, loops over Tensors, and conversions of Tensors to Python
-    /// numbers, lists and arrays, in a function that `torch.jit.trace` records.
+    /// numbers, lists and arrays, in a function that `torch.jit.trace` records. Also loops over sizes of Tensors, and
+    /// random numbers of Python and NumPy.
     ///
     /// ## Why is this bad?
     /// The function runs once, with the example inputs, and its operations are recorded. The branch that was taken, the
@@ -70,6 +72,7 @@ fn check(ctx: &FunctionContext) {
     on_tensors(ctx);
     on_sizes(ctx);
     conversions(ctx);
+    random_numbers(ctx);
 }
 
 fn on_tensors(ctx: &FunctionContext) {
@@ -103,6 +106,27 @@ fn on_tensors(ctx: &FunctionContext) {
                 snippet(ctx, &statement.iter)
             );
             report(ctx, &statement.iter, message, severity, &statement.iter);
+        }
+    }
+    loops_over_sizes(ctx);
+}
+
+/// Reports `for i in range(x.shape[0]):`, which has as many iterations in the graph as for the example inputs.
+fn loops_over_sizes(ctx: &FunctionContext) {
+    for (construct, node) in ctx.decisions() {
+        let ConstructNode::For(statement) = node else { continue };
+        let Some(call) =
+            statement.iter.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range"))
+        else {
+            continue;
+        };
+        let size = call.arguments.args.iter().find_map(|bound| size_in(ctx, bound));
+        if let Some(size) = size.filter(|_| !handles_tracing(ctx, construct.range)) {
+            let message = format!(
+                "the loop over `{}` is unrolled for the size of the example inputs",
+                snippet(ctx, &statement.iter)
+            );
+            report(ctx, &statement.iter, message, Severity::Warning, size);
         }
     }
 }
@@ -149,6 +173,20 @@ fn conversions(ctx: &FunctionContext) {
         let message =
             format!("{what} makes the value of `{}` a constant of the traced graph", snippet(ctx, value));
         report(ctx, expression, message, severity, value);
+    }
+}
+
+/// Reports `random.random()` and `np.random.normal()`, whose results are constants of the graph.
+fn random_numbers(ctx: &FunctionContext) {
+    for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {
+        let Some(name) = ctx.resolve(&call.func).filter(|name| is_random(name)) else { continue };
+        if !handles_tracing(ctx, call.range()) {
+            let message =
+                format!("`{name}` runs once, while tracing: its result is a constant of the traced graph");
+            ctx.report(&TRACE_CONSTANT, call, message)
+                .help("use random operations of torch, such as `torch.rand`")
+                .emit();
+        }
     }
 }
 

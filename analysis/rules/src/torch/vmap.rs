@@ -5,15 +5,20 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::mapped;
 use super::super::path_certainty;
 use super::super::tracing::{self, is_tensor};
 use super::break_branch::predicate;
 use super::break_shape::sized_by_values;
-use super::{bool_severity, decisions, host_value, is_assumed, snippet};
+use super::{bool_severity, decisions, definition, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
+use ag_db::text;
 use ag_flow::{Def, DefKind};
+use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
+use ag_staging::queries;
 use ag_syntax::qname::QName;
+use ag_syntax::{expressions, statements};
 
 declare_rule! {
     /// ## What it does
@@ -76,6 +81,7 @@ fn check(ctx: &FunctionContext) {
         report(ctx, decision.test, message, severity, HELP);
     }
     random_operations(ctx);
+    dropout(ctx);
     unmapped_writes(ctx);
     for expression in ctx.expressions() {
         if let Some((what, value, help)) = needed(ctx, expression) {
@@ -132,11 +138,92 @@ fn random_operations(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `out[i] = x`, `out += x` and `out.add_(x)` if `out` is a new Tensor and `x` depends on a mapped argument.
-fn unmapped_writes(ctx: &FunctionContext) {
-    if ctx.root() != Some(RootKind::TorchVmap) {
+/// Reports `F.dropout(x)` and calls of layers with dropout: `self.body(x)` for `self.body = nn.Sequential(…,
+/// nn.Dropout(0.1))`. Modules are created in training mode, so the file must not contain `eval()`.
+fn dropout(ctx: &FunctionContext) {
+    let source = text(ctx.db, ctx.document);
+    if ctx.stage.options.randomness
+        || ["eval()", "train(False)", "train(mode=False)"].iter().any(|it| source.as_str().contains(it))
+    {
         return;
     }
+    let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);
+    for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {
+        let is_random = match (ctx.resolve(&call.func), &*call.func) {
+            (Some(name), _) => {
+                name.strip_prefix("torch.nn.functional.").is_some_and(is_dropout_function)
+                    && !is_off(call, 1)
+                    && call.arguments.find_argument_value("training", 2).is_none_or(|training| {
+                        training.as_boolean_literal_expr().is_some_and(|literal| literal.value)
+                            || training.as_attribute_expr().is_some_and(|it| it.attr.as_str() == "training")
+                    })
+            }
+            (None, Expr::Attribute(attribute)) => {
+                let of_self = attribute
+                    .value
+                    .as_name_expr()
+                    .is_some_and(|name| receiver.is_some_and(|receiver| receiver.name == name.id));
+                of_self && holds_dropout(ctx, &attribute.attr)
+            }
+            _ => false,
+        };
+        if is_random && path_certainty::is_definitely_reached(ctx, call.range()) {
+            let message = format!(
+                "`{}` drops random elements in training mode, which `vmap` does not allow by default",
+                snippet_of_call(ctx, call)
+            );
+            let help =
+                "pass `randomness=\"different\"` (or `\"same\"`) to `vmap`, or call `eval()` on the module";
+            ctx.report(&TORCH_VMAP, call, message).severity(Severity::Warning).help(help).emit();
+        }
+    }
+}
+
+fn snippet_of_call<'a>(ctx: &FunctionContext<'a>, call: &ast::ExprCall) -> String {
+    tracing::snippet(ctx.text(call))
+}
+
+fn is_dropout_function(function: &str) -> bool {
+    matches!(
+        function,
+        "alpha_dropout" | "dropout" | "dropout1d" | "dropout2d" | "dropout3d" | "feature_alpha_dropout"
+    )
+}
+
+/// Whether the probability of a dropout is the literal 0.
+fn is_off(call: &ast::ExprCall, position: usize) -> bool {
+    let probability = call.arguments.find_argument_value("p", position);
+    probability.and_then(Expr::as_number_literal_expr).is_some_and(|literal| match &literal.value {
+        ast::Number::Int(value) => value.as_u64() == Some(0),
+        ast::Number::Float(value) => *value == 0.0,
+        ast::Number::Complex { .. } => false,
+    })
+}
+
+/// Whether the constructor of this class assigns a value with a dropout layer to the attribute.
+fn holds_dropout(ctx: &FunctionContext, attribute: &str) -> bool {
+    let Some((class, _)) = ctx.path.qualname.rsplit_once('.') else { return false };
+    let Some(constructor) = definition(ctx, &format!("{class}.__init__")) else { return false };
+    let is_dropout = |expression: &Expr| {
+        expression.as_call_expr().is_some_and(|call| {
+            let layer = ctx.imports.resolve(&call.func);
+            let layer = layer.as_deref().and_then(|name| name.strip_prefix("torch.nn."));
+            layer.is_some_and(|layer| layer.contains("Dropout")) && !is_off(call, 0)
+        })
+    };
+    let all = expressions::of_function(constructor.def());
+    statements::of_function(constructor.def()).into_iter().any(|statement| {
+        let Stmt::Assign(assign) = statement else { return false };
+        let assigns = assign
+            .targets
+            .iter()
+            .any(|target| target.as_attribute_expr().is_some_and(|target| target.attr.as_str() == attribute));
+        assigns && all.iter().any(|it| assign.value.range().contains_range(it.range()) && is_dropout(it))
+    })
+}
+
+/// Reports `out[i] = x`, `out += x` and `out.add_(x)` if `out` is a new Tensor and `x` depends on a mapped argument.
+fn unmapped_writes(ctx: &FunctionContext) {
     for statement in ctx.statements() {
         let (target, value) = match statement {
             Stmt::Assign(assign) => match assign.targets.as_slice() {
@@ -160,7 +247,7 @@ fn unmapped_writes(ctx: &FunctionContext) {
             }
             _ => continue,
         };
-        if is_new(ctx, target) && is_mapped(ctx, value, MAX_STEPS) {
+        if is_new(ctx, target) && is_tensor(ctx, value) && mapped::is_mapped(ctx, value) {
             let (target_text, value_text) = (snippet(ctx, target), snippet(ctx, value));
             let message = format!(
                 "`{value_text}` has a value for each row of the batch, but `{target_text}` is one Tensor for all rows"
@@ -171,9 +258,6 @@ fn unmapped_writes(ctx: &FunctionContext) {
     }
 }
 
-/// Maximum length of a chain of assignments that is followed back.
-const MAX_STEPS: usize = 6;
-
 /// The definitions of a local variable.
 fn definitions<'c>(ctx: &'c FunctionContext, name: &ast::ExprName) -> Vec<&'c Def> {
     ctx.flow.definitions_of(name.range(), &QName::from(&name.id))
@@ -181,56 +265,40 @@ fn definitions<'c>(ctx: &'c FunctionContext, name: &ast::ExprName) -> Vec<&'c De
 
 /// Whether a variable is always a Tensor that a function of torch creates from sizes and numbers: `torch.zeros(n)`.
 fn is_new(ctx: &FunctionContext, target: &Expr) -> bool {
-    const FACTORIES: [&str; 8] = ["arange", "empty", "eye", "full", "linspace", "ones", "tensor", "zeros"];
     let Expr::Name(name) = target else { return false };
     let definitions = definitions(ctx, name);
     let creates = |definition: &&Def| {
         let call = ctx.value_of(definition).filter(|_| definition.kind == DefKind::Assign)?.as_call_expr()?;
-        let function = ctx.resolve(&call.func)?;
-        let arguments = call.arguments.args.iter();
-        let is_factory = FACTORIES.contains(&function.strip_prefix("torch.")?);
-        (is_factory && !arguments.clone().any(|argument| may_be_mapped(ctx, argument))).then_some(())
+        if call.arguments.iter_source_order().any(|argument| may_be_mapped(ctx, argument.value())) {
+            return None;
+        }
+        let is_new = match ctx.resolve(&call.func) {
+            Some(function) => is_factory(&function),
+            None => returns_new(ctx, call)?,
+        };
+        is_new.then_some(())
     };
     !definitions.is_empty() && definitions.iter().all(|definition| creates(definition).is_some())
 }
 
-fn may_be_mapped(ctx: &FunctionContext, argument: &Expr) -> bool {
-    ctx.fact(argument).may_be_tensor()
+fn is_factory(function: &str) -> bool {
+    const FACTORIES: [&str; 8] = ["arange", "empty", "eye", "full", "linspace", "ones", "tensor", "zeros"];
+    function.strip_prefix("torch.").is_some_and(|function| FACTORIES.contains(&function))
 }
 
-/// Whether a Tensor certainly depends on a mapped parameter.
-fn is_mapped(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
-    let Some(steps) = steps.checked_sub(1) else { return false };
-    let inner = |value: &Expr| is_mapped(ctx, value, steps);
-    if !is_tensor(ctx, value) {
-        return false;
-    }
-    match value {
-        Expr::Name(name) => {
-            let definitions = definitions(ctx, name);
-            let of = |definition: &&Def| match definition.kind {
-                DefKind::Parameter(_) => {
-                    ctx.parameter(&name.id).is_some_and(|parameter| !tracing::is_static(ctx, parameter))
-                        && !ctx.stage.static_parameters.more
-                }
-                DefKind::Assign => ctx.value_of(definition).is_some_and(inner),
-                _ => false,
-            };
-            !definitions.is_empty() && definitions.iter().all(of)
-        }
-        Expr::Subscript(subscript) => inner(&subscript.value),
-        Expr::Attribute(attribute) => inner(&attribute.value),
-        Expr::UnaryOp(operation) => inner(&operation.operand),
-        Expr::BinOp(operation) => inner(&operation.left) || inner(&operation.right),
-        Expr::Call(call) => match ctx.resolve(&call.func) {
-            Some(name) => name.starts_with("torch.") && call.arguments.args.iter().any(inner),
-            None => call
-                .func
-                .as_attribute_expr()
-                .is_some_and(|method| !method.attr.starts_with("new_") && inner(&method.value)),
-        },
-        _ => false,
-    }
+/// Whether a call reaches a function of the project that only returns a new Tensor: `return torch.zeros(self.bins)`.
+fn returns_new(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<bool> {
+    let site = ctx.types.calls.iter().find(|site| site.location.range == call.range() && !site.implicit)?;
+    let [target] = site.targets.as_slice() else { return None };
+    let [Stmt::Return(returned)] = &*ctx.callee(call)?.def().body else { return None };
+    let created = returned.value.as_deref()?.as_call_expr()?;
+    let function = queries::imports(ctx.db, target.document).resolve(&created.func)?;
+    let holds_tensor = function == "torch.tensor" || function == "torch.full";
+    Some(is_factory(&function) && !holds_tensor)
+}
+
+fn may_be_mapped(ctx: &FunctionContext, argument: &Expr) -> bool {
+    ctx.fact(argument).may_be_tensor()
 }
 
 fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity, help: &'static str) {

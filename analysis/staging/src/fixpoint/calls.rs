@@ -64,6 +64,9 @@ impl Fixpoint {
                 passed_lambdas.extend(self.lambdas_of(db, call, target, callee));
             }
         }
+        if self.is_inferred_again(scope) {
+            return changed;
+        }
         if self.passed_lambdas.get(&scope).map_or(&[][..], Vec::as_slice) != passed_lambdas {
             self.passed_lambdas.insert(scope, passed_lambdas);
             changed = true;
@@ -85,6 +88,7 @@ impl Fixpoint {
             converts: lambda.converts,
             overriding: false,
             possible: false,
+            only: false,
             unconverted: None,
             cause,
             static_parameters: StaticParameters::default(),
@@ -152,6 +156,7 @@ impl Fixpoint {
             converts: caller.converts && unconverted.is_none(),
             overriding: caller.overriding,
             possible: caller.possible,
+            only: caller.only,
             unconverted,
             cause,
             static_parameters: StaticParameters::default(),

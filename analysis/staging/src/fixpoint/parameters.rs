@@ -192,7 +192,7 @@ impl Fixpoint {
     /// Derives the types of all parameters from the current state.
     pub(super) fn recompute(&mut self, db: &dyn Db) {
         let mut sites: BTreeMap<(Scope, ParameterIndex), Vec<Contribution>> = BTreeMap::new();
-        for contributions in self.contributions.values() {
+        for contributions in self.contributions.values().chain(self.by_value.values()) {
             for (callee, position, contribution) in contributions {
                 sites.entry((*callee, *position)).or_default().push(contribution.clone());
             }
@@ -205,6 +205,10 @@ impl Fixpoint {
             let is_method = index.definitions.functions[function].class.is_some();
             let staged = self.typed_as(scope);
             let is_only_possible = self.is_only_possible(scope);
+            // A layer that flows to a call as a value gets Tensors: `self.layers(x)` for `Sequential(*layers)`.
+            let is_layer = is_method
+                && staged.is_some_and(|staged| staged.possible && staged.only)
+                && matches!(index.short_name(function), "forward" | "call" | "__call__");
             let assumptions = signature
                 .parameters
                 .iter_enumerated()
@@ -268,6 +272,7 @@ impl Fixpoint {
                         staged,
                         static_parameter,
                         assumable,
+                        is_layer,
                     );
                     match other {
                         Some(assumed) if assumption.source == Some(Source::Unknown) => {
@@ -338,6 +343,7 @@ fn assume(
     staged: Option<&Staged>,
     is_static: bool,
     assumable: bool,
+    is_layer: bool,
 ) -> ParameterAssumption {
     let root = staged.filter(|staged| staged.root.is_some());
     let takes_tensors = root.is_some_and(|staged| {
@@ -385,7 +391,7 @@ fn assume(
         return ParameterAssumption { source: Some(Source::Default), assumed, sites: Vec::new() };
     }
     if *default == DefaultValue::Absent
-        && let Some(staged) = root
+        && let Some(staged) = root.or(staged.filter(|_| is_layer))
         && assumable
         && (staged.root == Some(RootKind::JaxJit) || !NAMES_OF_PYTHON_VALUES.contains(&name))
     {
@@ -466,7 +472,7 @@ fn is_jax_array(alternative: &TypeExpression) -> bool {
         if class.qualname == "Array" && class.module.split('.').next() == Some("jax"))
 }
 
-fn tensor_of(dialect: Dialect) -> TypeExpression {
+pub(super) fn tensor_of(dialect: Dialect) -> TypeExpression {
     let (module, class) = dialect.tensor_class();
     TypeExpression::class(module, class)
 }

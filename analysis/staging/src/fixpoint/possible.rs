@@ -1,5 +1,6 @@
 //! Functions that staged code possibly calls because they are values of variables, fields or containers. They are
-//! staged too, and findings in them are info. No certain result depends on them.
+//! staged too, and findings in them are info, or at most warnings if no other function reaches the calls. No certain
+//! result depends on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +8,13 @@ use std::sync::Arc;
 use ag_db::Db;
 use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::ids::{Code, DocumentIndex};
+use ag_index::ids::{Code, DocumentIndex, RootIndex};
 use ag_index::index::file_index;
 use ag_index::oracle::Scope;
 use ag_index::value_flow::{Owner, SiteIndex};
 
 use crate::fixpoint::parameters::takes_receiver;
-use crate::fixpoint::{Cause, Fixpoint, Staged};
+use crate::fixpoint::{Answers, Cause, Fixpoint, Staged};
 use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, StagingFunction};
 
 /// The maximum length of a chain of possible calls.
@@ -22,13 +23,19 @@ const MAX_DEPTH: u8 = 48;
 impl Fixpoint {
     /// Stages the functions that are possibly reached, after all certain ones are known. Returns whether there are any.
     /// Computes the possible calls unless `known` has them.
-    pub(crate) fn add_possible_calls(&mut self, db: &dyn Db, known: Option<Arc<PossibleCalls>>) -> bool {
+    pub(crate) fn add_possible_calls(
+        &mut self,
+        db: &dyn Db,
+        known: Option<Arc<PossibleCalls>>,
+        answers: &Answers,
+    ) -> bool {
         if !self.limits.values || self.is_idle() {
             return false;
         }
         self.possible = known.unwrap_or_else(|| Arc::new(self.solved(db)));
         self.is_certain_complete = true;
         let changed = self.spread(db);
+        self.contribute_by_value(db, answers);
         self.recompute(db);
         changed
     }
@@ -47,9 +54,17 @@ impl Fixpoint {
     }
 
     /// The stage that determines how types are inferred in a scope. Possible calls do not change how evidence is
-    /// inferred.
+    /// inferred, except calls that get only this function.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
-        self.staged.get(&scope).filter(|staged| !staged.possible || !self.evidence.contains_key(&scope))
+        self.staged
+            .get(&scope)
+            .filter(|staged| !staged.possible || staged.only || !self.evidence.contains_key(&scope))
+    }
+
+    /// Whether the types of a scope are inferred again because it is staged by calls that get only this function. What
+    /// other functions receive from it does not change.
+    pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
+        self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }
 
     /// The location of a site.
@@ -63,13 +78,24 @@ impl Fixpoint {
     pub(super) fn spread(&mut self, db: &dyn Db) -> bool {
         let possible = Arc::clone(&self.possible);
         let before = self.staged.len();
+        // The chains in which each call reaches only one function come first.
+        self.spread_along(db, &possible, true);
+        self.spread_along(db, &possible, false);
+        self.staged.len() != before
+    }
+
+    /// Follows possible roots and calls, or only those that get a single function.
+    fn spread_along(&mut self, db: &dyn Db, possible: &PossibleCalls, only: bool) {
         let mut lambdas: BTreeMap<Callable, Staged> = BTreeMap::new();
         let mut queue: Vec<(Callable, Staged)> = Vec::new();
         for (scope, staged) in &self.staged {
+            if only && staged.possible && !staged.only {
+                continue;
+            }
             let owner = Owner::Code(scope.code);
             queue.push((Callable { document: scope.document, owner }, staged.clone()));
         }
-        for root in &possible.roots {
+        for root in possible.roots.iter().filter(|root| root.is_only || !only) {
             let Some(staged) = self.possible_root(db, root) else { continue };
             if self.add_possible(db, root.function, &staged, &mut lambdas) {
                 queue.push((root.function, staged));
@@ -95,8 +121,13 @@ impl Fixpoint {
                     }
                 }
             }
-            let caller_staged = Staged { possible: true, ..staged };
+            let is_only_caller = !staged.possible || staged.only;
             for call in possible.calls.get(&caller).into_iter().flatten() {
+                if only && !call.is_only {
+                    continue;
+                }
+                let caller_staged =
+                    Staged { possible: true, only: is_only_caller && call.is_only, ..staged.clone() };
                 if caller_staged.mode == RootKind::TorchScript
                     && !(self.is_method(db, caller) && self.is_forward(db, call.callee))
                 {
@@ -104,7 +135,7 @@ impl Fixpoint {
                 }
                 let Some(cause) = self.site_cause(db, caller.document, call.site) else { continue };
                 let reached = match call.callee.function() {
-                    Some(code) if !self.is_staged(call.callee) => {
+                    Some(code) if !self.is_staged(call.callee, only) => {
                         let callee = Scope { document: call.callee.document, code };
                         self.reached(db, &caller_staged, callee, cause, false)
                     }
@@ -117,7 +148,6 @@ impl Fixpoint {
                 }
             }
         }
-        self.staged.len() != before
     }
 
     /// Whether a callable is the method of a module that TorchScript compiles. TorchScript derives the called function
@@ -130,6 +160,11 @@ impl Fixpoint {
         })
     }
 
+    /// Whether a root such as `data.map(f)` is a call on a Dataset.
+    fn is_on_dataset(&self, scope: Scope, site: RootIndex) -> bool {
+        self.on_datasets.get(&scope).is_some_and(|sites| sites.contains(&site))
+    }
+
     fn is_method(&self, db: &dyn Db, callable: Callable) -> bool {
         callable.function().is_some_and(|code| {
             let scope = Scope { document: callable.document, code };
@@ -137,10 +172,12 @@ impl Fixpoint {
         })
     }
 
-    fn is_staged(&self, callable: Callable) -> bool {
-        callable
-            .function()
-            .is_some_and(|code| self.staged.contains_key(&Scope { document: callable.document, code }))
+    /// Whether a function is staged, and a call that gets a single function (`only`) does not make this more certain.
+    fn is_staged(&self, callable: Callable, only: bool) -> bool {
+        callable.function().is_some_and(|code| {
+            let staged = self.staged.get(&Scope { document: callable.document, code });
+            staged.is_some_and(|staged| !only || !staged.possible || staged.only)
+        })
     }
 
     /// Stages a function or lambda that is possibly reached. Returns whether it was not staged before.
@@ -156,7 +193,7 @@ impl Fixpoint {
             Owner::Code(Code::Module) => false,
             Owner::Code(code) => {
                 let scope = Scope { document: callable.document, code };
-                !self.staged.contains_key(&scope) && self.stage(db, scope, staged.clone())
+                !self.is_staged(callable, staged.only) && self.stage(db, scope, staged.clone())
             }
         }
     }
@@ -175,8 +212,13 @@ impl Fixpoint {
                 if site.in_staged_code && !self.staged.contains_key(&declared) {
                     return None;
                 }
+                if site.receiver.is_some() && !self.is_on_dataset(declared, position) {
+                    return None;
+                }
                 let site = self.with_library(site);
-                Staged { possible: true, ..Staged::at(&site, signature, usize::from(bound), cause) }
+                let around = site.in_staged_code.then(|| self.staged.get(&declared)).flatten();
+                let only = root.is_only && around.is_none_or(|around| !around.possible || around.only);
+                Staged { possible: true, only, ..Staged::at(&site, signature, usize::from(bound), cause) }
             }
             StagingFunction::Value(dialect, kind) => Staged {
                 depth: 0,
@@ -186,6 +228,7 @@ impl Fixpoint {
                 converts: dialect.converts(),
                 overriding: false,
                 possible: true,
+                only: root.is_only,
                 unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                 cause,
                 static_parameters: StaticParameters { more: true, ..StaticParameters::default() },

@@ -9,7 +9,7 @@ impl Fixpoint {
     /// Every location that the results refer to.
     pub fn causes(&self) -> impl Iterator<Item = &Cause> {
         let staged = self.staged.values().map(|staged| &staged.cause);
-        let contributions = self.contributions.values().flatten();
+        let contributions = self.contributions.values().chain(self.by_value.values()).flatten();
         staged.chain(contributions.map(|(_, _, contribution)| &contribution.cause))
     }
 
@@ -21,7 +21,8 @@ impl Fixpoint {
                 affected.push(*scope);
             }
         }
-        for (callee, _, contribution) in self.contributions.values_mut().flatten() {
+        let contributions = self.contributions.values_mut().chain(self.by_value.values_mut());
+        for (callee, _, contribution) in contributions.flatten() {
             if moves.apply(&mut contribution.cause) {
                 affected.push(*callee);
             }

@@ -47,6 +47,7 @@ impl Staged {
             converts: site.converts && !declines,
             overriding: false,
             possible: false,
+            only: false,
             unconverted,
             cause,
             static_parameters: signature
@@ -242,6 +243,7 @@ impl Fixpoint {
                     converts: dialect.converts(),
                     overriding: false,
                     possible: false,
+                    only: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document, code: Code::Module },
@@ -285,10 +287,10 @@ impl Fixpoint {
     ) -> bool {
         let index = self.index(db, scope);
         let given = usize::from(bound && takes_receiver(index, scope));
-        let possible =
-            site.in_staged_code && self.staged.get(&cause.scope).is_some_and(|around| around.possible);
+        let around = self.staged.get(&cause.scope).filter(|around| site.in_staged_code && around.possible);
+        let (possible, only) = (around.is_some(), around.is_some_and(|around| around.only));
         let staged = Staged::at(site, index.signature(scope.code), given, cause);
-        self.stage(db, scope, Staged { possible, ..staged })
+        self.stage(db, scope, Staged { possible, only, ..staged })
     }
 
     /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
@@ -308,6 +310,10 @@ impl Fixpoint {
                 true
             }
             Some(known) if known.possible && !staged.possible => {
+                *known = staged;
+                true
+            }
+            Some(known) if known.possible && !known.only && staged.only => {
                 *known = staged;
                 true
             }

@@ -27,7 +27,7 @@ impl Solver<'_> {
         match value {
             Value::Function { document: defined, function, bound } => {
                 let callee = Callable { document: defined, owner: Owner::Code(Code::Function(function)) };
-                self.note_call((document, call.site), callee);
+                self.note_value_call((document, call.site), callee, bound);
                 self.pass(document, &call, 0, (defined, function), usize::from(bound));
                 let returned = self.flows[defined].code.results[function];
                 let returned = self.cell(defined, returned);
@@ -35,7 +35,7 @@ impl Solver<'_> {
             }
             Value::Lambda { document: defined, lambda, bound } => {
                 let callee = Callable { document: defined, owner: Owner::Lambda(lambda) };
-                self.note_call((document, call.site), callee);
+                self.note_value_call((document, call.site), callee, bound);
                 let Some(flow) = self.flows[defined].code.lambdas.get(lambda).cloned() else { return };
                 let mut given = flow.parameters.iter().skip(usize::from(bound));
                 for argument in &call.positional {
@@ -332,6 +332,30 @@ impl Solver<'_> {
         };
         self.note_call(site, callee);
         self.edge(result, to);
+    }
+
+    /// Records that `functional_call(value, …)` calls a function or a module.
+    pub(super) fn call_object(&mut self, value: Value, to: Cell, site: (DocumentIndex, SiteIndex)) {
+        match value {
+            Value::Function { document, function, bound } => {
+                let owner = Owner::Code(Code::Function(function));
+                self.note_value_call(site, Callable { document, owner }, bound);
+                let result = self.cell(document, self.flows[document].code.results[function]);
+                self.edge(result, to);
+            }
+            Value::Instance(object) => {
+                let Some(class) = self.objects[object as usize].class else { return };
+                for name in CALL_METHODS {
+                    let name = self.name_id(name);
+                    if let Some(attribute) = self.class_attribute(class, name) {
+                        let bound = self.new_cell();
+                        self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
+                        self.add_use(bound, Use::CallObject { to, site });
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Evaluates `partial(f, …)`.

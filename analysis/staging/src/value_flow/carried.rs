@@ -70,7 +70,12 @@ impl PossibleCalls {
         for (caller, known) in &self.calls {
             let Some(now) = callable(*caller) else { continue };
             let kept = known.iter().filter_map(|call| {
-                Some(PossibleCall { callee: callable(call.callee)?, site: site(caller.document, call.site)? })
+                Some(PossibleCall {
+                    callee: callable(call.callee)?,
+                    site: site(caller.document, call.site)?,
+                    is_only: call.is_only,
+                    bound: call.bound,
+                })
             });
             let mut kept: Vec<_> = kept.collect();
             kept.sort_unstable_by_key(|call| (call.site, call.callee));
@@ -86,11 +91,11 @@ impl PossibleCalls {
                 (staged_by, _) => staged_by,
             };
             let (site, function) = (site(root.document, root.site)?, callable(root.function)?);
-            Some(PossibleRoot { document: root.document, site, staged_by, function })
+            Some(PossibleRoot { site, staged_by, function, ..*root })
         });
         let mut roots: Vec<_> = roots.collect();
         roots.sort_unstable_by_key(|root| (root.document, root.site, root.staged_by, root.function));
-        Self { calls, roots, flows, is_stale: true, ..*self }
+        Self { calls, callers: BTreeMap::new(), roots, flows, is_stale: true, ..*self }.with_callers()
     }
 
     fn flows_after(

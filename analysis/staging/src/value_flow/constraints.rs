@@ -115,10 +115,8 @@ impl Solver<'_> {
     /// The arguments of the roots whose functions are not known by name.
     pub(super) fn add_roots(&mut self, document: DocumentIndex, flow: &FileFlow) {
         let index = self.modules.indices[document];
-        let sites = index
-            .roots
-            .iter_enumerated()
-            .filter(|(_, site)| site.receiver.is_none() && matches!(site.target, RootTarget::Reference(_)));
+        let sites = index.roots.iter_enumerated();
+        let sites = sites.filter(|(_, site)| matches!(site.target, RootTarget::Reference(_)));
         let mut sites = sites.peekable();
         if sites.peek().is_none() {
             return;

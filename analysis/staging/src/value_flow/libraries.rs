@@ -233,6 +233,11 @@ impl Solver<'_> {
             }
             return;
         }
+        if last == "functional_call"
+            && let Some(module) = argument(self, 0)
+        {
+            return self.add_use(module, Use::CallObject { to: result, site });
+        }
         // `tf.function(jit_compile=True)` is called with the function.
         let keyword = call.keywords.iter().find(|(name, _)| {
             matches!(name.as_str(), "func" | "fun" | "f" | "fn" | "obj" | "mod" | "model" | "nnx_fn")
@@ -246,6 +251,7 @@ impl Solver<'_> {
             let Some(function) = function else { return };
             self.edge(function, result);
             match kind {
+                Some(_) if call.expects_exception => {}
                 Some(kind) => {
                     let staged_by = StagingFunction::Value(dialect, kind);
                     self.add_use(
@@ -276,8 +282,13 @@ impl Solver<'_> {
             () if call.positional.len() == 1 => Keeps::Functions,
             () => Keeps::Nothing,
         };
+        let is_object =
+            keeps != Keeps::Nothing && !HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix));
         for node in all.chain(starred) {
             let from = self.cell(document, node);
+            if is_object {
+                self.add_use(from, Use::Held);
+            }
             self.add_use(from, Use::Passed { document, call: position, keeps, within: false });
         }
         if CALL_WITH_ELEMENTS.contains(&last)

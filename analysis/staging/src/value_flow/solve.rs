@@ -1,11 +1,12 @@
 //! Propagates values along the constraints of all files until nothing changes.
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use ag_db::{Db, Document};
 use ag_index::callbacks;
-use ag_index::ids::{DocumentIndex, FunctionIndex};
+use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
 use ag_index::roots;
 use ag_index::value_flow::{FileFlow, Node, Operation, Owner, Part, SiteIndex, file_flow};
 use ruff_index::{IndexSlice, IndexVec};
@@ -51,6 +52,13 @@ pub(super) struct Solver<'a> {
     pub(super) pytrees: FxHashMap<ClassId, Cell>,
     calls: FxHashMap<(Callable, Callable), SiteIndex>,
     roots: FxHashMap<(DocumentIndex, StagingFunction, Callable), SiteIndex>,
+    /// The function that each site calls as a value; `None` if there are several, or if only Python or a library may
+    /// call it there.
+    callees: FxHashMap<(DocumentIndex, SiteIndex), Option<(Callable, u8)>>,
+    /// The functions that objects of libraries hold.
+    held: FxHashSet<Callable>,
+    /// The function that each root gets as a value; `None` if there are several.
+    rooted: FxHashMap<(DocumentIndex, SiteIndex, StagingFunction), Option<Callable>>,
     steps: usize,
 }
 
@@ -93,6 +101,9 @@ pub(super) fn solve(
         pytrees: FxHashMap::default(),
         calls: FxHashMap::default(),
         roots: FxHashMap::default(),
+        callees: FxHashMap::default(),
+        held: FxHashSet::default(),
+        rooted: FxHashMap::default(),
         steps: 0,
     };
     solver.grow(cells as usize);
@@ -276,6 +287,7 @@ impl<'a> Solver<'a> {
             Use::Method { operation, to, site } => self.operate(value, operation, to, site),
             Use::Call { document, call } => self.call(value, document, call),
             Use::Invoke { to, site } => self.invoke(value, to, site),
+            Use::CallObject { to, site } => self.call_object(value, to, site),
             Use::Bind { receiver, to, site } => self.bind(value, receiver, to, site),
             Use::Meta { class, operation, site } => self.call_metaclass(value, class, operation, site),
             Use::Register { from } => self.register(value, from),
@@ -294,6 +306,7 @@ impl<'a> Solver<'a> {
                     self.test_argument(value, document, function, depth);
                 }
             }
+            Use::Held => self.hold(value),
             Use::Plain { to } => {
                 if !matches!(value, Value::Container(_)) {
                     self.add(to, value);
@@ -318,8 +331,28 @@ impl<'a> Solver<'a> {
         Callable { document, owner: self.flows[document].code.owners[site] }
     }
 
-    /// Records that code calls a function.
+    fn hold(&mut self, value: Value) {
+        let (document, owner) = match value {
+            Value::Function { document, function, .. } => (document, Owner::Code(Code::Function(function))),
+            Value::Lambda { document, lambda, .. } => (document, Owner::Lambda(lambda)),
+            _ => return,
+        };
+        self.held.insert(Callable { document, owner });
+    }
+
+    /// Records that code calls a function as a value: `f(x)`. `bound` leading parameters are filled.
+    pub(super) fn note_value_call(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable, bound: u8) {
+        note_only(&mut self.callees, site, (callee, bound));
+        self.note_call_at(site, callee);
+    }
+
+    /// Records that code may call a function in another way: an operator, a property, a library function.
     pub(super) fn note_call(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable) {
+        self.callees.insert(site, None);
+        self.note_call_at(site, callee);
+    }
+
+    fn note_call_at(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable) {
         let caller = self.owner(site);
         let known = self.calls.entry((caller, callee)).or_insert(site.1);
         *known = site.1.min(*known);
@@ -331,30 +364,53 @@ impl<'a> Solver<'a> {
         staged_by: StagingFunction,
         function: Callable,
     ) {
+        note_only(&mut self.rooted, (document, site, staged_by), function);
         let known = self.roots.entry((document, staged_by, function)).or_insert(site);
         *known = site.min(*known);
     }
 
     fn finish(self) -> PossibleCalls {
-        let mut possible = PossibleCalls { flows: self.flows, steps: self.steps, ..PossibleCalls::default() };
-        for ((caller, callee), site) in self.calls {
-            if caller.owner != Owner::Code(ag_index::ids::Code::Module) {
-                possible.calls.entry(caller).or_default().push(PossibleCall { callee, site });
+        let Self { callees, rooted, held, .. } = &self;
+        let only_call = |site, callee: Callable| {
+            let only = callees.get(&site).copied().flatten().filter(|(only, _)| *only == callee);
+            only.filter(|_| !held.contains(&callee)).map(|(_, bound)| bound)
+        };
+        let is_only_root = |root, function| rooted.get(&root).copied().flatten() == Some(function);
+        let mut possible =
+            PossibleCalls { flows: self.flows.clone(), steps: self.steps, ..PossibleCalls::default() };
+        for ((caller, callee), site) in self.calls.iter().map(|(pair, site)| (*pair, *site)) {
+            if caller.owner != Owner::Code(Code::Module) {
+                let bound = only_call((caller.document, site), callee);
+                possible.calls.entry(caller).or_default().push(PossibleCall {
+                    callee,
+                    site,
+                    is_only: bound.is_some(),
+                    bound: bound.unwrap_or_default(),
+                });
             }
         }
         for calls in possible.calls.values_mut() {
             calls.sort_unstable_by_key(|call| (call.site, call.callee));
         }
-        let roots = self.roots.into_iter();
+        let roots = self.roots.iter().map(|(root, site)| (*root, *site));
         possible.roots = roots
             .map(|((document, staged_by, function), site)| PossibleRoot {
                 document,
                 site,
                 staged_by,
                 function,
+                is_only: is_only_root((document, site, staged_by), function),
             })
             .collect();
         possible.roots.sort_unstable_by_key(|root| (root.document, root.site, root.staged_by, root.function));
         possible
+    }
+}
+
+/// Records a function at a place, which has `None` once there are several functions.
+fn note_only<K: Hash + Eq, F: Copy + PartialEq>(only: &mut FxHashMap<K, Option<F>>, place: K, function: F) {
+    let known = only.entry(place).or_insert(Some(function));
+    if *known != Some(function) {
+        *known = None;
     }
 }

@@ -139,6 +139,11 @@ pub(super) enum Use {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
+    /// `functional_call(module, …)` calls the value. No arguments flow to its parameters.
+    CallObject {
+        to: Cell,
+        site: (DocumentIndex, SiteIndex),
+    },
     /// An attribute of the class of `receiver`, when `receiver.attribute` is read.
     Bind {
         receiver: Value,
@@ -198,6 +203,9 @@ pub(super) enum Use {
         function: FunctionIndex,
         depth: u8,
     },
+    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. Calls of the object reach the value, but
+    /// need not call it.
+    Held,
     /// Values other than containers flow to the cell.
     Plain {
         to: Cell,
@@ -217,7 +225,7 @@ impl Use {
             Self::Passed { keeps: Keeps::All, within: false, .. } => true,
             Self::Passed { within: true, .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Passed { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
-            Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } => is_function,
+            Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } | Self::Held => is_function,
             Self::Method { .. } => matches!(value, Value::Instance(_) | Value::Class(_)),
             Self::Set { .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Registered { .. } => matches!(value, Value::Class(_)),

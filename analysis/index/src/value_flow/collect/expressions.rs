@@ -304,6 +304,7 @@ impl<'a> Collector<'a> {
             mappings,
             result,
             attribute,
+            expects_exception: self.expecting > 0,
         }));
         Some(result)
     }

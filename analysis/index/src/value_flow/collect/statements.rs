@@ -9,6 +9,7 @@ use ruff_text_size::Ranged;
 use super::{Collector, Frame, part_of};
 use crate::ids::{Code, FunctionIndex};
 use crate::index::last_name;
+use crate::index::walk::expects_exception;
 use crate::value_flow::scopes::Bound;
 use crate::value_flow::{Call, Constraint, Node, Operation, Owner, Part};
 
@@ -88,7 +89,10 @@ impl<'a> Collector<'a> {
                         self.bind(target, entered);
                     }
                 }
+                let expects = node.items.iter().any(|item| expects_exception(&item.context_expr));
+                self.expecting += usize::from(expects);
                 self.body(&node.body);
+                self.expecting -= usize::from(expects);
             }
             Stmt::Try(node) => {
                 self.body(&node.body);
@@ -207,6 +211,7 @@ impl<'a> Collector<'a> {
             mappings: Vec::new(),
             result,
             attribute: None,
+            expects_exception: false,
         }));
         result
     }

@@ -1,0 +1,244 @@
+//! Whether a value depends on a mapped argument of `jax.vmap` or `torch.vmap`, also through calls:
+//!
+//! ```python
+//! def norm(v):
+//!     return v.sum()            # mapped: `scaled` passes a mapped argument
+//!
+//! def scaled(row, weights):     # `row` is mapped, `weights` is not
+//!     return row / norm(row * weights)
+//!
+//! jax.vmap(scaled, in_axes=(0, None))(table, weights)
+//! ```
+
+use ag_db::Db;
+use ag_flow::{DefKind, Flow};
+use ag_index::answers::Target;
+use ag_index::assumptions::{Source, Stage};
+use ag_index::dialect::RootKind;
+use ag_index::index::{FunctionId, function_ast};
+use ag_staging::queries;
+use ag_syntax::expressions;
+use ag_syntax::functions::FunctionAst;
+use ag_syntax::qname::QName;
+use ag_syntax::statements;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::FunctionContext;
+use super::callers;
+use super::path_certainty;
+
+/// The number of names, calls and operands that are followed.
+const MAX_STEPS: usize = 24;
+
+/// Attributes and methods of an array whose values do not depend on its elements.
+const OF_SHAPE: [&str; 10] =
+    ["shape", "ndim", "size", "dtype", "device", "dim", "numel", "nbytes", "itemsize", "sharding"];
+
+/// Whether a value of this function certainly depends on a mapped argument.
+pub(super) fn is_mapped(ctx: &FunctionContext, value: &Expr) -> bool {
+    let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
+    let code = Code { db: ctx.db, function, ast: ctx.ast, flow: ctx.flow, stage: Some(ctx.stage) };
+    code.is_mapped(value, MAX_STEPS)
+}
+
+/// A function: the checked one, or one that leads to it.
+struct Code<'a> {
+    db: &'a dyn Db,
+    function: FunctionId<'a>,
+    ast: &'a FunctionAst,
+    flow: &'a Flow,
+    /// How the function is staged. The function around `jax.vmap(lambda row: f(row))` need not be.
+    stage: Option<&'a Stage>,
+}
+
+impl<'a> Code<'a> {
+    fn of(db: &'a dyn Db, function: FunctionId<'a>) -> Option<Self> {
+        Some(Self {
+            db,
+            function,
+            ast: function_ast(db, function).as_ref()?,
+            flow: queries::flow(db, function).as_ref()?,
+            stage: queries::stage(db, function).as_ref(),
+        })
+    }
+
+    fn is_mapped(&self, value: &Expr, steps: usize) -> bool {
+        let Some(steps) = steps.checked_sub(1) else { return false };
+        let inner = |value: &Expr| self.is_mapped(value, steps);
+        match value {
+            Expr::Name(name) => self.is_mapped_name(name, steps),
+            Expr::Subscript(subscript) => inner(&subscript.value) || inner(&subscript.slice),
+            Expr::Attribute(attribute) => {
+                !OF_SHAPE.contains(&attribute.attr.as_str()) && inner(&attribute.value)
+            }
+            Expr::UnaryOp(operation) => inner(&operation.operand),
+            Expr::BinOp(operation) => inner(&operation.left) || inner(&operation.right),
+            Expr::Compare(compare) => inner(&compare.left) || compare.comparators.iter().any(inner),
+            Expr::BoolOp(operation) => operation.values.iter().any(inner),
+            Expr::If(conditional) => inner(&conditional.body) && inner(&conditional.orelse),
+            Expr::Named(named) => inner(&named.value),
+            Expr::Tuple(tuple) => tuple.elts.iter().any(inner),
+            Expr::List(list) => list.elts.iter().any(inner),
+            Expr::Call(call) => self.is_mapped_call(value, call, steps),
+            _ => false,
+        }
+    }
+
+    fn is_mapped_call(&self, value: &Expr, call: &ast::ExprCall, steps: usize) -> bool {
+        let inner = |value: &Expr| self.is_mapped(value, steps);
+        let arguments = || call.arguments.iter_source_order().any(|argument| inner(argument.value()));
+        let imports = queries::imports(self.db, self.function.document(self.db));
+        if let Some(name) = imports.resolve(&call.func) {
+            let computes = ["jax.", "torch.", "einops."].iter().any(|package| name.starts_with(package));
+            let function = name.rsplit('.').next().unwrap_or_default();
+            return computes && !function.ends_with("_like") && function != "shape" && arguments();
+        }
+        if let Some(method) = call.func.as_attribute_expr()
+            && inner(&method.value)
+        {
+            return !method.attr.starts_with("new_") && !OF_SHAPE.contains(&method.attr.as_str());
+        }
+        let fact = expressions::id(value).and_then(|id| queries::facts(self.db, self.function).get(id));
+        fact.is_some_and(|fact| fact.tensor_kind().is_some()) && arguments()
+    }
+
+    fn is_mapped_name(&self, name: &ast::ExprName, steps: usize) -> bool {
+        if let Some(lambda) = self.lambda_of(name) {
+            return self.is_mapped_by_call(lambda);
+        }
+        let definitions = self.flow.definitions_of(name.range(), &QName::from(&name.id));
+        if definitions.is_empty() {
+            return false;
+        }
+        definitions.iter().all(|definition| match definition.kind {
+            DefKind::Parameter(_) => self.is_mapped_parameter(&name.id, steps),
+            DefKind::Assign | DefKind::AugAssign | DefKind::Walrus | DefKind::ForTarget => definition
+                .value
+                .and_then(|range| expressions::at(self.ast.def(), range))
+                .or_else(|| self.unpacked(definition.range))
+                .is_some_and(|value| self.is_mapped(value, steps)),
+            DefKind::Outer => self.is_mapped_outside(name, steps),
+            _ => false,
+        })
+    }
+
+    /// The right side of `a, b = f(x)`, which binds the name at `range`.
+    fn unpacked(&self, range: ruff_text_size::TextRange) -> Option<&'a Expr> {
+        statements::of_function(self.ast.def()).into_iter().find_map(|statement| match statement {
+            Stmt::Assign(assign) => assign
+                .targets
+                .iter()
+                .any(|target| target.range().contains_range(range))
+                .then_some(&*assign.value),
+            _ => None,
+        })
+    }
+
+    fn is_mapped_parameter(&self, name: &ast::name::Name, steps: usize) -> bool {
+        let Some(stage) = self.stage else { return false };
+        let Some(position) = stage.parameters.iter().position(|parameter| parameter.name == *name) else {
+            return false;
+        };
+        let own = stage.parameters.get(position.into());
+        if own.is_none_or(|own| own.source == Source::Receiver) {
+            return false;
+        }
+        if let Some(root) = stage.root {
+            let is_static = stage.static_parameters.contains(position.into());
+            return matches!(root, RootKind::JaxVmap | RootKind::TorchVmap)
+                && !is_static
+                && !stage.static_parameters.more;
+        }
+        let (document, path) = (self.function.document(self.db), self.function.path(self.db).clone());
+        let target = Target { document, path, bound: false };
+        let passed = path_certainty::argument(self.db, stage, &target, name)
+            .or_else(|| self.passed_by_value(stage, position, name));
+        passed.is_some_and(|(caller, value)| {
+            Code::of(self.db, caller).is_some_and(|caller| caller.is_mapped(value, steps))
+        })
+    }
+
+    /// The argument of a call that gets the function as a value: `kernel(a, b)`.
+    fn passed_by_value(
+        &self,
+        stage: &Stage,
+        position: usize,
+        name: &str,
+    ) -> Option<(FunctionId<'a>, &'a Expr)> {
+        let callers::Call { function, ast, range, .. } =
+            callers::of_stage(self.db, stage).filter(|_| stage.by_value)?;
+        let call = expressions::at(ast.def(), range)?.as_call_expr()?;
+        if let Some(keyword) = call.arguments.find_keyword(name) {
+            return Some((function, &keyword.value));
+        }
+        let receives = stage.parameters.first().is_some_and(|first| first.source == Source::Receiver);
+        let position = position.checked_sub(usize::from(receives))?;
+        let spread = call.arguments.args.iter().any(Expr::is_starred_expr);
+        Some((function, call.arguments.args.get(position).filter(|_| !spread)?))
+    }
+
+    /// Whether a variable of an enclosing staged function is mapped.
+    fn is_mapped_outside(&self, name: &ast::ExprName, steps: usize) -> bool {
+        let path = self.function.path(self.db);
+        let Some((around, _)) = path.qualname.rsplit_once('.') else { return false };
+        let around = ag_syntax::functions::FunctionPath { qualname: around.into(), occurrence: 0 };
+        let function = FunctionId::new(self.db, self.function.document(self.db), around);
+        let Some(outer) = Code::of(self.db, function) else { return false };
+        // Only a parameter that the function around it never binds again has the same value at each call.
+        let is_parameter = outer
+            .stage
+            .is_some_and(|stage| stage.parameters.iter().any(|parameter| parameter.name == name.id));
+        is_parameter
+            && !statements::of_function(outer.ast.def())
+                .into_iter()
+                .any(|statement| binds(statement, &name.id))
+            && outer.is_mapped_parameter(&name.id, steps)
+    }
+
+    /// The lambda whose parameter a name is.
+    fn lambda_of(&self, name: &ast::ExprName) -> Option<&'a ast::ExprLambda> {
+        let all = expressions::of_function(self.ast.def());
+        let takes = |lambda: &&ast::ExprLambda| {
+            let parameters = lambda.parameters.as_deref();
+            lambda.range().contains_range(name.range())
+                && parameters.is_some_and(|parameters| parameters.iter().any(|it| it.name().id == name.id))
+        };
+        let lambdas = all.into_iter().filter_map(Expr::as_lambda_expr);
+        lambdas.filter(takes).min_by_key(|lambda| lambda.range().len())
+    }
+
+    /// Whether all arguments of a lambda are mapped: `jax.vmap(lambda a: …)`.
+    fn is_mapped_by_call(&self, lambda: &ast::ExprLambda) -> bool {
+        let imports = queries::imports(self.db, self.function.document(self.db));
+        let all = expressions::of_function(self.ast.def());
+        all.into_iter().filter_map(Expr::as_call_expr).any(|call| {
+            let maps = imports
+                .resolve(&call.func)
+                .is_some_and(|name| matches!(name.as_str(), "jax.vmap" | "torch.vmap" | "torch.func.vmap"));
+            let is_only = call.arguments.len() == 1;
+            let mut arguments = call.arguments.args.iter();
+            maps && is_only && arguments.any(|function| function.range() == lambda.range())
+        })
+    }
+}
+
+fn binds(statement: &Stmt, name: &str) -> bool {
+    match statement {
+        Stmt::Assign(assign) => assign.targets.iter().any(|target| target_binds(target, name)),
+        Stmt::AugAssign(assign) => target_binds(&assign.target, name),
+        Stmt::AnnAssign(assign) => target_binds(&assign.target, name),
+        Stmt::For(statement) => target_binds(&statement.target, name),
+        _ => false,
+    }
+}
+
+fn target_binds(target: &Expr, name: &str) -> bool {
+    match target {
+        Expr::Name(own) => own.id == name,
+        Expr::Tuple(tuple) => tuple.elts.iter().any(|element| target_binds(element, name)),
+        Expr::List(list) => list.elts.iter().any(|element| target_binds(element, name)),
+        Expr::Starred(starred) => target_binds(&starred.value, name),
+        _ => false,
+    }
+}

@@ -1,0 +1,108 @@
+//! Objects that an exported module returns, although the graph of a program cannot represent them.
+
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::super::FunctionContext;
+use super::super::declare::declare_rule;
+use super::super::guards::is_guarded;
+use super::snippet;
+use ag_db::text;
+use ag_index::dialect::RootKind;
+use ag_index::facts::Alternative;
+
+declare_rule! {
+    /// ## What it does
+    /// Finds instances of classes of the project in the result of a module that is exported with `torch.export`.
+    ///
+    /// ## Why is this bad?
+    /// The result of an exported program consists of Tensors and numbers, and of tuples, lists, dictionaries and
+    /// NamedTuples of them. For an object of another class, torch raises unless the class is registered.
+    ///
+    /// ## Example
+    /// ```python
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Box:
+    ///     def __init__(self, centre, size):
+    ///         self.centre = centre
+    ///         self.size = size
+    ///
+    /// class Detector(nn.Module):
+    ///     def forward(self, x):
+    ///         return Box(x.mean(0), x.std(0))
+    ///
+    /// torch.export.export(Detector(), (torch.ones(3, 2),))
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```python
+    /// from typing import NamedTuple
+    ///
+    /// import torch
+    /// from torch import nn
+    ///
+    /// class Box(NamedTuple):
+    ///     centre: torch.Tensor
+    ///     size: torch.Tensor
+    ///
+    /// class Detector(nn.Module):
+    ///     def forward(self, x):
+    ///         return Box(x.mean(0), x.std(0))
+    ///
+    /// torch.export.export(Detector(), (torch.ones(3, 2),))
+    /// ```
+    ///
+    /// ## What torch reports
+    /// `RuntimeError: Found <class 'Box'> in output, which is not a known type.`
+    pub(crate) static TORCH_EXPORT_RESULT = {
+        code: "AG526", name: "torch-export-result",
+        summary: "an exported module returns an object that a program cannot return",
+        severity: Error, default: true, since: "0.1.0",
+        dialects: [Torch], fix: None,
+        check: Function(check),
+    }
+}
+
+fn check(ctx: &FunctionContext) {
+    if ctx.root() != Some(RootKind::TorchExport) || registers_classes(ctx) {
+        return;
+    }
+    for statement in ctx.statements() {
+        let Stmt::Return(node) = statement else { continue };
+        let value = node.value.as_deref().filter(|value| !is_guarded(ctx, value.range()));
+        if let Some((part, class)) = value.and_then(|value| object_in(ctx, value)) {
+            let message = format!(
+                "an exported module cannot return `{}`, an instance of the class `{class}`",
+                snippet(ctx, part)
+            );
+            let help =
+                "return a NamedTuple, or register the class with `torch.utils._pytree.register_pytree_node`";
+            ctx.report(&TORCH_EXPORT_RESULT, node, message).help(help).emit();
+        }
+    }
+}
+
+/// Whether the file registers a class with torch, in whatever way.
+fn registers_classes(ctx: &FunctionContext) -> bool {
+    let text = text(ctx.db, ctx.document);
+    ["register_pytree", "register_dataclass", "register_constant"]
+        .iter()
+        .any(|name| text.as_str().contains(name))
+}
+
+/// The part of a result that is an object of a class of this file, and the class.
+fn object_in<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr, &'a str)> {
+    match value {
+        Expr::Tuple(tuple) => tuple.elts.iter().find_map(|element| object_in(ctx, element)),
+        Expr::List(list) => list.elts.iter().find_map(|element| object_in(ctx, element)),
+        Expr::Dict(dict) => dict.items.iter().find_map(|item| object_in(ctx, &item.value)),
+        _ => {
+            let fact = ctx.python_fact(value);
+            let [Alternative::Instance { module, class }] = fact.alternatives.as_slice() else { return None };
+            let is_object = !fact.unknown && !fact.never && ctx.is_plain_class(module.as_deref(), class);
+            is_object.then_some((value, class.as_str()))
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The arguments of calls of values: the parameters of a function that is the only one to flow to a call are Tensors if
+//! the call passes Tensors.
+//!
+//! ```python
+//! class Policy:
+//!     def __call__(self, weights, x):
+//!         return self.activation(weights @ x)     # `relu(x)`, if `activation` is always `relu`
+//! ```
+
+use ag_db::Db;
+use ag_index::answers::{ArgumentSlot, ScopeTypes};
+use ag_index::assumed::AssumedType;
+use ag_index::facts::TensorKind;
+use ag_index::ids::{Code, ParameterIndex};
+use ag_index::index::{FunctionId, function_ast};
+use ag_index::oracle::Scope;
+use ag_syntax::expressions;
+use ruff_python_ast::Expr;
+
+use super::parameters::{parameter_at, tensor_of};
+use super::{Answers, Cause, Contribution, Fixpoint};
+use crate::value_flow::PossibleCalls;
+
+impl Fixpoint {
+    /// Updates the arguments that the answered scopes pass. Returns whether any changed.
+    pub(super) fn contribute_by_value(&mut self, db: &dyn Db, answers: &Answers) -> bool {
+        let possible = std::sync::Arc::clone(&self.possible);
+        let mut changed = false;
+        for (scope, types) in answers {
+            let passed = self.passed_by_value(db, &possible, *scope, types);
+            if self.by_value.get(scope).map_or(&[][..], Vec::as_slice) != passed {
+                self.by_value.insert(*scope, passed);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Whether a scope passes the same Tensors as before, apart from the locations of the calls.
+    pub(crate) fn passes_same_by_value(
+        &self,
+        db: &dyn Db,
+        possible: &PossibleCalls,
+        scope: Scope,
+        types: &ScopeTypes,
+    ) -> bool {
+        let known = self.by_value.get(&scope).map_or(&[][..], Vec::as_slice);
+        let passed = self.passed_by_value(db, possible, scope, types);
+        let without_location = |(callee, parameter, contribution): &(Scope, ParameterIndex, Contribution)| {
+            (*callee, *parameter, contribution.assumed.clone())
+        };
+        known.iter().map(without_location).eq(passed.iter().map(without_location))
+    }
+
+    fn passed_by_value(
+        &self,
+        db: &dyn Db,
+        possible: &PossibleCalls,
+        scope: Scope,
+        types: &ScopeTypes,
+    ) -> Vec<(Scope, ParameterIndex, Contribution)> {
+        let mut passed = Vec::new();
+        let Some(staged) = self.staged.get(&scope) else { return passed };
+        let Some(calls) = possible.calls_in(scope) else { return passed };
+        let Some(entry) = self.index(db, scope).function(scope.code) else { return passed };
+        let function = FunctionId::new(db, self.document(scope), entry.path.clone());
+        let Some(ast) = function_ast(db, function).as_ref() else { return passed };
+        for call in calls.filter(|call| call.is_only) {
+            let Some(code @ Code::Function(_)) = call.callee.function() else { continue };
+            let callee = Scope { document: call.callee.document, code };
+            let (Some(signature), Some((_, range))) =
+                (self.index(db, callee).signature(code), possible.site(scope.document, call.site))
+            else {
+                continue;
+            };
+            let within = range.checked_sub(entry.range.start());
+            let Some(node) = within.and_then(|range| expressions::at(ast.def(), range)?.as_call_expr())
+            else {
+                continue;
+            };
+            if node.arguments.args.iter().any(Expr::is_starred_expr) {
+                continue;
+            }
+            let positional = node.arguments.args.iter().zip(0..);
+            let positional = positional.map(|(value, position)| (ArgumentSlot::Position(position), value));
+            let keywords = node.arguments.keywords.iter().filter_map(|keyword| {
+                Some((ArgumentSlot::Keyword(keyword.arg.as_ref()?.id.clone()), &keyword.value))
+            });
+            for (slot, value) in positional.chain(keywords) {
+                let fact = expressions::id(value).and_then(|id| types.facts.get(id));
+                let is_tensor = fact.is_some_and(|fact| {
+                    let fact = fact.in_dialect(staged.dialect);
+                    matches!(fact.tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
+                        && !fact.unknown
+                });
+                let parameter = parameter_at(signature, usize::from(call.bound), &slot);
+                if let Some(parameter) = parameter.filter(|_| is_tensor) {
+                    let location = self.index(db, scope).location(scope.code, range);
+                    let contribution = Contribution {
+                        cause: Cause { scope, location },
+                        bound: false,
+                        staged: true,
+                        possible: true,
+                        assumed: AssumedType::of(tensor_of(staged.dialect)),
+                    };
+                    passed.push((callee, parameter, contribution));
+                }
+            }
+        }
+        passed
+    }
+}
