@@ -7,15 +7,17 @@ pub enum Pass {
     InPlaceResults,
     AddedProducts,
     JoinedLists,
+    InputProducts,
 }
 
 impl Pass {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::BorrowedItems,
         Self::MultiplyAdd,
         Self::InPlaceResults,
         Self::AddedProducts,
         Self::JoinedLists,
+        Self::InputProducts,
     ];
 
     pub fn name(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Pass {
             Self::InPlaceResults => "in-place-results",
             Self::AddedProducts => "added-products",
             Self::JoinedLists => "joined-lists",
+            Self::InputProducts => "input-products",
         }
     }
 

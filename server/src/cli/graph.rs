@@ -31,7 +31,7 @@ pub(crate) struct Graph {
     /// Passes to run before printing: `all`, or a comma-separated list. Those of the optimizer are constant-folding,
     /// algebraic-simplification, gradient-accumulation, common-subexpression-elimination,
     /// loop-invariant-code-motion, dead-code-elimination. With those of the native tier, its programs are printed too:
-    /// borrowed-items, multiply-add, in-place-results, added-products.
+    /// borrowed-items, multiply-add, in-place-results, added-products, joined-lists, input-products.
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
 

@@ -78,12 +78,13 @@ impl Lowering<'_> {
     pub(super) fn add_product(&mut self, at: usize, total: BufferId) {
         let found = self.additions.iter().find(|addition| addition.sum as usize == at).copied();
         let Some(Addition { product: index, .. }) = found else { return };
-        let (Some(Step::Product { kernel, product, a, b, .. }), Some(Step::Elementwise(sum))) =
+        let (Some(Step::Product { kernel, product, out, a, b }), Some(Step::Elementwise(sum))) =
             (self.program.steps.get(index as usize).copied(), self.program.steps.get(at))
         else {
             return;
         };
-        let is_total = sum.operands[..2].contains(&sum.out);
+        // The memory of the product may have become that of the sum.
+        let is_total = sum.out != out && sum.operands[..2].contains(&sum.out);
         if !is_total || self.may_be_in(a, total) || self.may_be_in(b, total) {
             return;
         }

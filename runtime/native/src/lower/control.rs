@@ -86,6 +86,7 @@ impl Lowering<'_> {
         }
         let [start, stop, by] = bounds;
         let (index, left, step) = (self.new_register(), self.new_register(), self.new_register());
+        let groups = self.open_groups(node);
         self.step(Step::ForStart { index, left, step, start, stop, by });
         let mut slots = self.slots(&body.params[1..])?;
         self.assign(&mut slots, &node.operands[3..], &life.operands)?;
@@ -99,13 +100,25 @@ impl Lowering<'_> {
             self.region(test, life)?;
             exits.push(self.exit_unless(test, life)?);
         }
+        let held = std::mem::take(&mut self.held);
+        if let Some(groups) = &groups {
+            self.compute_group(node, groups, left)?;
+        }
         self.region(body, body_life)?;
+        if let Some(groups) = &groups {
+            self.next_in_group(groups)?;
+        }
+        let held = std::mem::replace(&mut self.held, held);
         self.assign(&mut slots, &body.results, &body_life.results)?;
         self.drop_values(&body_life.results);
+        self.drop_values(&held);
         self.step(Step::ForNext { index, left, step, to: head });
         exits.into_iter().for_each(|exit| self.patch(exit));
         self.operators += self.operators - operators;
         self.close(&node.outputs, slots);
+        if let Some(groups) = groups {
+            self.close_groups(groups);
+        }
         Some(())
     }
 
@@ -122,7 +135,7 @@ impl Lowering<'_> {
     }
 
     /// Sets the target of a jump emitted earlier to the next step.
-    fn patch(&mut self, jump: u32) {
+    pub(super) fn patch(&mut self, jump: u32) {
         let here = self.next();
         self.last_jump = here;
         match &mut self.program.steps[jump as usize] {
@@ -132,7 +145,7 @@ impl Lowering<'_> {
     }
 
     /// The index of the next step, as the target of a jump.
-    fn target(&mut self) -> u32 {
+    pub(super) fn target(&mut self) -> u32 {
         self.last_jump = self.next();
         self.last_jump
     }

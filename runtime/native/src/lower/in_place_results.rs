@@ -74,7 +74,10 @@ impl Lowering<'_> {
         let (start, bytes) = self.arena.extent(buffer);
         match place.base {
             ARENA => (start..start + bytes).contains(&(place.offset as usize)),
-            base => !self.is_outside(base),
+            base => match self.group_bases.get(&base) {
+                Some(group) => *group == buffer,
+                None => !self.is_outside(base),
+            },
         }
     }
 }

@@ -10,6 +10,7 @@ mod creation;
 mod elementwise;
 mod emit;
 mod in_place_results;
+mod input_products;
 mod joined_lists;
 mod lists;
 mod losses;
@@ -29,6 +30,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::added_products::Addition;
 use self::arena::Arena;
+use self::input_products::Remainder;
 use self::lists::ListItem;
 use crate::dtype::Element;
 use crate::options::Options;
@@ -124,6 +126,14 @@ struct Lowering<'a> {
     joined: Vec<BufferId>,
     /// The lists that are made outside of loops and branches.
     outer_lists: Vec<ListRegister>,
+    /// The products, by their results, of which parts have been computed for several iterations.
+    remainders: FxHashMap<Value, Remainder>,
+    /// The bases that are addresses in the buffer of a group, which is not freed before the end of the loop.
+    group_bases: FxHashMap<u32, BufferId>,
+    /// The first results of the nodes that these products do not need.
+    skipped: FxHashSet<Value>,
+    /// Values whose last use is in a skipped node of the innermost loop. They stay until the end of the iteration.
+    held: Vec<Value>,
 }
 
 impl<'a> Lowering<'a> {
@@ -152,11 +162,19 @@ impl<'a> Lowering<'a> {
             additions: Vec::new(),
             joined: Vec::new(),
             outer_lists: Vec::new(),
+            remainders: FxHashMap::default(),
+            group_bases: FxHashMap::default(),
+            skipped: FxHashSet::default(),
+            held: Vec::new(),
         }
     }
 
     /// Lowers a node. `None` if it cannot run natively.
     fn node(&mut self, node: &Node, life: &NodeLife) -> Option<()> {
+        if node.outputs.first().is_some_and(|output| self.skipped.contains(output)) {
+            self.held.extend(life.operands.iter().chain(&life.after));
+            return Some(());
+        }
         let name = node.op.name().unwrap_or("scalar").into();
         self.program.operations.push(Operation { name, span: node.span });
         let outer = std::mem::replace(&mut self.operation, self.program.operations.len() as u32 - 1);

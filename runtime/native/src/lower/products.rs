@@ -3,6 +3,7 @@
 use ag_graph::ir::{Node, Operand};
 
 use super::Lowering;
+use crate::dtype::Element;
 use crate::kernels::elementwise as kernels;
 use crate::kernels::product::{self, Product, Vectors};
 use crate::program::Step;
@@ -21,6 +22,9 @@ const FEW_COLUMNS: usize = 16;
 impl Lowering<'_> {
     /// Lowers products of matrices and vectors.
     pub(super) fn product_operator(&mut self, name: &str, node: &Node) -> Option<()> {
+        if self.remainders.contains_key(node.outputs.first()?) {
+            return self.remainder(node);
+        }
         let (element, sizes) = self.result(node)?;
         let one = |operand: &Operand| matches!(operand, Operand::Int(1));
         match (name, &node.operands[..]) {
@@ -73,7 +77,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn product(&mut self, out: &View, a: &View, b: &View, adds: bool) -> Option<()> {
+    pub(super) fn product(&mut self, out: &View, a: &View, b: &View, adds: bool) -> Option<()> {
         (a.element == out.element && b.element == out.element).then_some(())?;
         let (&[rows, inner], &[also_inner, columns]) = (&a.sizes[..], &b.sizes[..]) else { return None };
         (inner == also_inner && out.sizes == [rows, columns]).then_some(())?;
@@ -85,18 +89,24 @@ impl Lowering<'_> {
             b: [b.strides[0], b.strides[1]],
             adds,
         };
-        let most = match product::vectors(out.element, &product) {
-            Some(Vectors::Avx512) => self.options.limits.multiplications,
-            Some(Vectors::Avx2) if rows <= FEW_ROWS || columns <= FEW_COLUMNS => MAX_WITH_AVX2,
-            _ if rows.min(columns) < FEW_ROWS => MAX_WITH_FEW_ROWS,
-            _ => MAX_MULTIPLICATIONS,
-        };
-        (rows * inner * columns <= most).then_some(())?;
+        self.is_native_product(out.element, &product).then_some(())?;
         let kernel = product::kernel(out.element, &product)?;
         self.program.products.push(product);
         let product = (self.program.products.len() - 1) as u32;
         self.step(Step::Product { kernel, product, out: out.place, a: a.place, b: b.place });
         Some(())
+    }
+
+    /// Whether a kernel here is at least as fast as libtorch's.
+    pub(super) fn is_native_product(&self, element: Element, product: &Product) -> bool {
+        let Product { rows, inner, columns, .. } = *product;
+        let most = match product::vectors(element, product) {
+            Some(Vectors::Avx512) => self.options.limits.multiplications,
+            Some(Vectors::Avx2) if rows <= FEW_ROWS || columns <= FEW_COLUMNS => MAX_WITH_AVX2,
+            _ if rows.min(columns) < FEW_ROWS => MAX_WITH_FEW_ROWS,
+            _ => MAX_MULTIPLICATIONS,
+        };
+        rows * inner * columns <= most
     }
 }
 
