@@ -1,6 +1,7 @@
 //! Class hierarchies across files: Keras base classes of either Keras version, and overriding methods. Calls into the
 //! framework itself are not followed.
 
+use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_project::config::Settings;
 use ag_project::{Engine, Environment};
@@ -178,4 +179,39 @@ def keep(x: torch.Tensor, name: str):
     let mut names: Vec<_> = staged(&files).into_iter().map(|(name, _)| name).collect();
     names.sort();
     assert_eq!(names, ["double", "keep"]);
+}
+
+/// A project of this size has limits on the code around staged functions. The function around a root whose arguments
+/// `partial` gives is analyzed nevertheless.
+#[test]
+fn arguments_of_partial_are_known_in_a_large_project() {
+    let step = "\
+import jax
+from functools import partial
+
+def over(names):
+    def call(*args, names):
+        return {name: args[0] for name in names}
+
+    return partial(call, names=names)
+
+step = over([\"a\", \"b\"])
+step = jax.jit(step)
+";
+    let mut jitted = "import jax\n".to_owned();
+    let mut callers = String::new();
+    for function in 0..20 {
+        jitted.push_str(&format!("\n@jax.jit\ndef run_{function}(x):\n    return x\n"));
+        for caller in 0..20 {
+            callers.push_str(&format!("\ndef call_{function}_{caller}(x):\n    return run_{function}(x)\n"));
+        }
+    }
+    let others: Vec<String> = (0..70).map(|other| format!("a_{other}.py")).collect();
+    let mut files: Vec<(&str, &str)> = others.iter().map(|name| (name.as_str(), "")).collect();
+    let callers = format!("from b import *\n{callers}");
+    files.extend([("b.py", jitted.as_str()), ("c.py", callers.as_str()), ("step.py", step)]);
+    let functions = stages(&files);
+    let call = functions.iter().find(|function| function.qualname == "over.call").expect("it is staged");
+    let names = call.stage.parameters.iter().find(|parameter| parameter.name == "names");
+    assert_ne!(names.expect("it is a parameter").source, Source::Assumption);
 }

@@ -125,9 +125,31 @@ impl Fixpoint {
                 continue;
             }
             let cause = Cause { scope, location: index.location(site.scope, site.range) };
-            changed |= self.stage_root(db, function, site, target.bound, cause);
+            if self.stage_root(db, function, site, target.bound, cause) {
+                self.add_function_around(db, function);
+                changed = true;
+            }
         }
         changed
+    }
+
+    /// Adds the function around a nested function to the evidence, whatever the limits are: it may give arguments that the
+    /// root does not replace.
+    ///
+    /// ```python
+    /// def make_step(scale):
+    ///     def step(x, *, scale): …
+    ///     return partial(step, scale=scale)
+    ///
+    /// step = jax.jit(make_step(0.1))
+    /// ```
+    fn add_function_around(&mut self, db: &dyn Db, nested: Scope) {
+        let entry = self.index(db, nested).function(nested.code);
+        let Some(parent) = entry.and_then(|entry| entry.parent) else { return };
+        let parent = Scope { document: nested.document, code: parent.into() };
+        if !self.is_certain_complete && !self.limits.selective && !self.staged.contains_key(&parent) {
+            self.evidence.entry(parent).or_insert(self.limits.evidence_distance);
+        }
     }
 
     /// Stages the bodies that staged functions pass to TensorFlow's control flow: [`RootSite::in_staged_code`]. Returns
