@@ -111,6 +111,7 @@ pub struct Fixpoint {
     /// All certain calls are known. From now on only possible calls are added.
     is_certain_complete: bool,
     has_keras2: bool,
+    has_keras3: bool,
     /// The names whose callers were searched for. A call of any other name is not evidence.
     pub names: FxHashSet<Name>,
     /// The functions whose syntax was checked for conversion, with the enabled features, and whether AutoGraph
@@ -152,6 +153,7 @@ impl Fixpoint {
             possible: Arc::default(),
             is_certain_complete: false,
             has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
+            has_keras3: documents.iter().any(|document| file_index(db, *document).names_keras3),
             documents,
             positions,
             limits,

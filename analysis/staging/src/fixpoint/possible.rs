@@ -175,7 +175,7 @@ impl Fixpoint {
                 if site.in_staged_code && !self.staged.contains_key(&declared) {
                     return None;
                 }
-                let site = self.with_library(site);
+                let site = self.with_library(file_index(db, self.documents[root.document]), site);
                 Staged { possible: true, ..Staged::at(&site, signature, usize::from(bound), cause) }
             }
             StagingFunction::Value(dialect, kind) => Staged {

@@ -62,7 +62,7 @@ impl Fixpoint {
         for document in self.documents.indices() {
             let index = file_index(db, self.documents[document]);
             for (position, site) in index.roots.iter_enumerated() {
-                let site = &self.with_library(site);
+                let site = &self.with_library(index, site);
                 if !self.is_selected(site.dialect) {
                     continue;
                 }
@@ -107,7 +107,7 @@ impl Fixpoint {
                 let scope = Scope { document, code: function.into() };
                 let declared = Scope { document, code: site.scope };
                 let location = self.index(db, scope).location(site.scope, site.range);
-                let site = self.with_library(&site);
+                let site = self.with_library(self.index(db, scope), &site);
                 self.stage_root(db, scope, &site, false, Cause { scope: declared, location });
             }
         }
@@ -203,9 +203,11 @@ impl Fixpoint {
         self.options.dialects.is_empty() || self.options.dialects.contains(&dialect)
     }
 
-    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts.
-    pub(super) fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
-        if site.dialect != Dialect::Keras || !self.has_keras2 {
+    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts. If the project
+    /// has code for both versions, its file decides.
+    pub(super) fn with_library<'s>(&self, index: &FileIndex, site: &'s RootSite) -> Cow<'s, RootSite> {
+        let is_keras2 = if self.has_keras3 { index.names_keras2 } else { self.has_keras2 };
+        if site.dialect != Dialect::Keras || !is_keras2 {
             return Cow::Borrowed(site);
         }
         Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
