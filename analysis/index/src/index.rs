@@ -1,6 +1,7 @@
 //! The index of one file, from syntax alone: its functions, imports, calls and roots. It is built in one walk
 //! over the tree, which is dropped afterwards. A file without roots needs no further work.
 
+mod compiled_modules;
 mod keras_version;
 mod operands;
 mod plain;
