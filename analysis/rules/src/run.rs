@@ -48,8 +48,9 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
         {
             diagnostic.severity = Severity::Info;
-        } else if test_certainty::depends_on_partly_unknown_test(&context, diagnostic) {
-            diagnostic.severity = diagnostic.severity.min(Severity::Warning);
+        } else {
+            let highest = test_certainty::highest_severity(&context, diagnostic);
+            diagnostic.severity = diagnostic.severity.min(highest);
         }
     }
     if let Some(root) = reached_from::step(db, stage) {
