@@ -215,3 +215,38 @@ step = jax.jit(step)
     let names = call.stage.parameters.iter().find(|parameter| parameter.name == "names");
     assert_ne!(names.expect("it is a parameter").source, Source::Assumption);
 }
+
+/// `fit` traces a model, and so does a call in staged code. A call in eager code does not.
+#[test]
+fn a_model_that_is_only_called_is_perhaps_not_traced() {
+    let model = "\
+import keras
+
+class Net(keras.Model):
+    def call(self, x):
+        return self.scaled(x)
+
+    def scaled(self, x):
+        return x
+";
+    let calls = "from model import Net\n\nnet = Net()\nprint(net([1.0]))\n";
+    let fits = "from model import Net\n\nnet = Net()\nnet.fit([1.0])\n";
+    let stages_call = "\
+import tensorflow as tf
+from model import Net
+
+net = Net()
+
+@tf.function
+def step(x):
+    return net(x)
+";
+    let uncertain = |files: &[(&str, &str)]| {
+        let functions = stages(files).into_iter().filter(|function| function.qualname.starts_with("Net."));
+        functions.map(|function| function.stage.uncertain).collect::<Vec<_>>()
+    };
+    assert_eq!(uncertain(&[("model.py", model), ("main.py", calls)]), [true, true]);
+    assert_eq!(uncertain(&[("model.py", model), ("main.py", fits)]), [false, false]);
+    assert_eq!(uncertain(&[("model.py", model), ("main.py", stages_call)]), [false, false]);
+    assert_eq!(uncertain(&[("model.py", model)]), [false, false]);
+}

@@ -10,6 +10,7 @@
 //! The result is a function of the project's texts and settings alone: every run starts from scratch.
 
 mod calls;
+mod eager_models;
 mod evidence;
 mod limits;
 mod parameters;
@@ -54,8 +55,9 @@ pub struct Staged {
     /// The kind of this root, or of the root that reaches the function.
     pub mode: RootKind,
     pub converts: bool,
-    /// Reached through a call of a base-class method on `self`, which this method overrides.
-    pub overriding: bool,
+    /// Perhaps not staged: reached through a call of a base-class method on `self`, which this method overrides; or a
+    /// method of a Keras model that the project only calls in eager code.
+    pub uncertain: bool,
     /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,
     /// Why it is not converted although its dialect converts.
@@ -112,6 +114,8 @@ pub struct Fixpoint {
     is_certain_complete: bool,
     has_keras2: bool,
     has_keras3: bool,
+    /// The project may trace Keras models by other means than a call in staged code.
+    traces_models: bool,
     /// The names whose callers were searched for. A call of any other name is not evidence.
     pub names: FxHashSet<Name>,
     /// The functions whose syntax was checked for conversion, with the enabled features, and whether AutoGraph
@@ -154,6 +158,7 @@ impl Fixpoint {
             is_certain_complete: false,
             has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
             has_keras3: documents.iter().any(|document| file_index(db, *document).names_keras3),
+            traces_models: false,
             documents,
             positions,
             limits,
@@ -174,6 +179,7 @@ impl Fixpoint {
             called_unconverted: BTreeMap::new(),
             rebound: BTreeMap::new(),
         };
+        fixpoint.find_tracing_of_models(db);
         fixpoint.find_roots(db);
         if !fixpoint.is_idle() {
             fixpoint.find_evidence(db);

@@ -42,7 +42,7 @@ impl Fixpoint {
                 };
                 for method in overriding {
                     if let Some(caller) = &caller {
-                        let caller = Staged { overriding: true, ..caller.clone() };
+                        let caller = Staged { uncertain: true, ..caller.clone() };
                         changed |= self.reach(db, scope, &caller, method, call);
                     }
                     self.contribute(db, scope, call, is_staged, target, method, &mut contributions);
@@ -84,7 +84,7 @@ impl Fixpoint {
             root: None,
             mode: lambda.kind,
             converts: lambda.converts,
-            overriding: false,
+            uncertain: false,
             possible: false,
             unconverted: None,
             cause,
@@ -154,7 +154,7 @@ impl Fixpoint {
             root: None,
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
-            overriding: caller.overriding,
+            uncertain: caller.uncertain,
             possible: caller.possible,
             unconverted,
             cause,

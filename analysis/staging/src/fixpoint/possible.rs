@@ -184,7 +184,7 @@ impl Fixpoint {
                 root: Some(kind),
                 mode: kind,
                 converts: dialect.converts(),
-                overriding: false,
+                uncertain: false,
                 possible: true,
                 unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                 cause,

@@ -45,7 +45,7 @@ impl Staged {
             root: Some(site.kind),
             mode: site.kind,
             converts: site.converts && !declines,
-            overriding: false,
+            uncertain: false,
             possible: false,
             unconverted,
             cause,
@@ -264,7 +264,7 @@ impl Fixpoint {
                     root: Some(RootKind::Configured),
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
-                    overriding: false,
+                    uncertain: false,
                     possible: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
@@ -312,7 +312,9 @@ impl Fixpoint {
         let possible =
             site.in_staged_code && self.staged.get(&cause.scope).is_some_and(|around| around.possible);
         let staged = Staged::at(site, index.signature(scope.code), given, cause);
-        self.stage(db, scope, Staged { possible, ..staged })
+        let uncertain = site.kind == RootKind::KerasMethod
+            && scope.code.function().is_some_and(|function| self.is_only_called_eagerly(db, index, function));
+        self.stage(db, scope, Staged { possible, uncertain, ..staged })
     }
 
     /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
@@ -337,6 +339,7 @@ impl Fixpoint {
             }
             Some(_) if staged.possible => false,
             Some(known) if known.root.is_none() && staged.root.is_some() => {
+                staged.uncertain &= known.uncertain;
                 *known = staged;
                 true
             }
@@ -349,8 +352,8 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            Some(known) if known.overriding && !staged.overriding => {
-                known.overriding = false;
+            Some(known) if known.uncertain && !staged.uncertain => {
+                known.uncertain = false;
                 true
             }
             Some(known)
