@@ -32,11 +32,10 @@ pub(super) fn highest_severity(ctx: &FunctionContext, diagnostic: &Diagnostic) -
         return Severity::Error;
     }
     let depends_on = |construct: &Construct| {
-        construct.kind != ConstructKind::For
-            && !construct.why.is_empty()
-            && construct.why == diagnostic.why
+        construct.kind != ConstructKind::For && !construct.why.is_empty() && construct.why == diagnostic.why
     };
-    let tests = ctx.staged().filter(|(construct, _)| depends_on(construct)).filter_map(|(_, node)| node.test());
+    let tests =
+        ctx.staged().filter(|(construct, _)| depends_on(construct)).filter_map(|(_, node)| node.test());
     let severities = tests.map(|test| match is_certain(ctx, test) {
         true => Severity::Error,
         false if is_flag(ctx, test) => Severity::Info,
@@ -51,7 +50,9 @@ fn is_flag(ctx: &FunctionContext, test: &Expr) -> bool {
         Expr::UnaryOp(operation) => is_flag(ctx, &operation.operand),
         Expr::Name(name) => ctx.def().parameters.iter().any(|parameter| {
             parameter.name().id == name.id
-                && parameter.default().is_some_and(|it| it.is_none_literal_expr() || it.is_boolean_literal_expr())
+                && parameter
+                    .default()
+                    .is_some_and(|it| it.is_none_literal_expr() || it.is_boolean_literal_expr())
         }),
         _ => false,
     }

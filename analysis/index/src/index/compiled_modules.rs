@@ -64,7 +64,7 @@ pub(super) fn remove_uncalled(index: &mut FileIndex, body: &[Stmt]) {
     compiled.visit_body(body);
     let mut uncalled = compiled.found;
     uncalled.retain(|(variable, call)| {
-        let mut uses = Uses { variable: *variable, call: *call, runs: false, has_other_methods: false };
+        let mut uses = Uses { variable: *variable, call, runs: false, has_other_methods: false };
         uses.visit_body(body);
         uses.has_other_methods && !uses.runs
     });

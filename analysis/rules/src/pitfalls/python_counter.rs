@@ -156,9 +156,10 @@ fn is_computed(ctx: &FunctionContext, target: &Expr) -> bool {
     };
     let Some(container) = QName::from_expr(container).filter(|name| !name.is_simple()) else { return false };
     let is_argument = |expression: &Expr| {
-        expression.as_name_expr().and_then(|name| ctx.parameter(&name.id)).is_some_and(|parameter| {
-            parameter.source != Source::Receiver
-        })
+        expression
+            .as_name_expr()
+            .and_then(|name| ctx.parameter(&name.id))
+            .is_some_and(|parameter| parameter.source != Source::Receiver)
     };
     ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt).any(|assign| {
         any_over_expr(&assign.value, &is_argument)

@@ -175,8 +175,8 @@ impl Fixpoint {
     /// ```
     fn is_module_of_other_framework(&self, db: &dyn Db, callee: Scope, dialect: Dialect) -> bool {
         let class = self.index(db, callee).class_around(callee.code);
-        let framework = class
-            .and_then(|class| self.hierarchy.framework(ClassId { document: callee.document, class }));
+        let framework =
+            class.and_then(|class| self.hierarchy.framework(ClassId { document: callee.document, class }));
         match dialect {
             Dialect::Tensorflow | Dialect::Keras => framework == Some(ModuleFramework::Torch),
             Dialect::Torch => framework == Some(ModuleFramework::Keras),

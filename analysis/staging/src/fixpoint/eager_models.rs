@@ -48,7 +48,8 @@ impl Fixpoint {
         if self.traces_models || index.short_name(function) != "call" {
             return false;
         }
-        let class = index.class_around(function.into()).filter(|class| keras_classes::is_model(index, *class));
+        let class =
+            index.class_around(function.into()).filter(|class| keras_classes::is_model(index, *class));
         let Some(class) = class.and_then(|class| index.definitions.classes.get(class)) else { return false };
         let name = class.qualname.rsplit('.').next().unwrap_or_default();
         self.names.insert(Name::new(name));
