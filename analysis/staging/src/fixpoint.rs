@@ -371,8 +371,10 @@ impl Fixpoint {
                     .iter_enumerated()
                     .zip(&signature.parameters)
                     .filter(|((_, parameter), syntax)| {
-                        let number = syntax.annotation.is_some_and(|annotation| annotation.number);
-                        number && parameter.source.is_some_and(|source| source != Source::Annotation)
+                        let one_type = syntax
+                            .annotation
+                            .is_some_and(|annotation| annotation.number || annotation.tensor);
+                        one_type && parameter.source.is_some_and(|source| source != Source::Annotation)
                     })
                     .map(|((position, _), _)| position)
                     .collect(),
