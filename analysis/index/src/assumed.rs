@@ -57,6 +57,15 @@ impl AssumedType {
             && self.alternatives.iter().all(|alternative| is_bool(alternative) || alternative.is_none())
     }
 
+    /// Whether all values are lists or tuples, and there is at least one.
+    pub fn is_sequence(&self) -> bool {
+        let is_sequence = |alternative: &TypeExpression| {
+            let TypeExpression::Generic(generic) = alternative else { return false };
+            matches!(&generic.0, TypeExpression::Builtin(class) if matches!(class.as_str(), "list" | "tuple"))
+        };
+        !self.unknown && !self.is_empty() && self.alternatives.iter().all(is_sequence)
+    }
+
     /// Whether there are no known alternatives.
     pub fn is_empty(&self) -> bool {
         self.alternatives.is_empty()

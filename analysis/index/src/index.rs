@@ -1,6 +1,8 @@
 //! The index of one file, from syntax alone: its functions, imports, calls and roots. It is built in one walk
 //! over the tree, which is dropped afterwards. A file without roots needs no further work.
 
+mod compiled_modules;
+mod keras_version;
 mod operands;
 mod plain;
 mod recent;
@@ -63,6 +65,8 @@ pub struct FileIndex {
     pub syntax_errors: Vec<(TextRange, String)>,
     /// The file uses an API that exists only in Keras 2, the version of Keras in TensorFlow before 2.16.
     pub names_keras2: bool,
+    /// The file uses an API that exists only in Keras 3.
+    pub names_keras3: bool,
     /// The file calls `keras.Input`, so it builds functional models.
     pub makes_keras_inputs: bool,
     /// The file has a class whose only base class is a layer, model or metric of Keras.

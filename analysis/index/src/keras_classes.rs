@@ -98,6 +98,12 @@ fn is_replaced(index: &FileIndex, class: ClassIndex, name: &str) -> bool {
         .any(|signature| signature.stores.iter().any(|stored| stored == name))
 }
 
+/// Whether a class derives from `keras.Model`, through classes of its file.
+pub fn is_model(index: &FileIndex, class: ClassIndex) -> bool {
+    keras_base(index, class, 0)
+        .is_some_and(|(_, methods)| methods.contains(&"call") && methods.contains(&"train_step"))
+}
+
 /// The Keras class that a file's class derives from.
 fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<KerasClass> {
     if depth > 8 {

@@ -7,6 +7,7 @@
 //! makers            the public functions that make their argument a root, and those that only wrap it
 //! aliases           the names that a file gives to makers
 //! roots             the decorators and calls that make a function a root
+//! expected          code whose exceptions are expected
 //! keras_classes     the methods that Keras calls while it traces
 //! reexports         frameworks that are imported through the project
 //! keras_functions   the functions that are passed to Keras
@@ -29,6 +30,7 @@ pub mod assumptions;
 pub mod callbacks;
 pub mod definitions;
 pub mod dialect;
+pub mod expected;
 pub mod facts;
 pub mod ids;
 pub mod index;

@@ -1,6 +1,7 @@
 //! Class hierarchies across files: Keras base classes of either Keras version, and overriding methods. Calls into the
 //! framework itself are not followed.
 
+use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_project::config::Settings;
 use ag_project::{Engine, Environment};
@@ -178,4 +179,74 @@ def keep(x: torch.Tensor, name: str):
     let mut names: Vec<_> = staged(&files).into_iter().map(|(name, _)| name).collect();
     names.sort();
     assert_eq!(names, ["double", "keep"]);
+}
+
+/// A project of this size has limits on the code around staged functions. The function around a root whose arguments
+/// `partial` gives is analyzed nevertheless.
+#[test]
+fn arguments_of_partial_are_known_in_a_large_project() {
+    let step = "\
+import jax
+from functools import partial
+
+def over(names):
+    def call(*args, names):
+        return {name: args[0] for name in names}
+
+    return partial(call, names=names)
+
+step = over([\"a\", \"b\"])
+step = jax.jit(step)
+";
+    let mut jitted = "import jax\n".to_owned();
+    let mut callers = String::new();
+    for function in 0..20 {
+        jitted.push_str(&format!("\n@jax.jit\ndef run_{function}(x):\n    return x\n"));
+        for caller in 0..20 {
+            callers.push_str(&format!("\ndef call_{function}_{caller}(x):\n    return run_{function}(x)\n"));
+        }
+    }
+    let others: Vec<String> = (0..70).map(|other| format!("a_{other}.py")).collect();
+    let mut files: Vec<(&str, &str)> = others.iter().map(|name| (name.as_str(), "")).collect();
+    let callers = format!("from b import *\n{callers}");
+    files.extend([("b.py", jitted.as_str()), ("c.py", callers.as_str()), ("step.py", step)]);
+    let functions = stages(&files);
+    let call = functions.iter().find(|function| function.qualname == "over.call").expect("it is staged");
+    let names = call.stage.parameters.iter().find(|parameter| parameter.name == "names");
+    assert_ne!(names.expect("it is a parameter").source, Source::Assumption);
+}
+
+/// `fit` traces a model, and so does a call in staged code. A call in eager code does not.
+#[test]
+fn a_model_that_is_only_called_is_perhaps_not_traced() {
+    let model = "\
+import keras
+
+class Net(keras.Model):
+    def call(self, x):
+        return self.scaled(x)
+
+    def scaled(self, x):
+        return x
+";
+    let calls = "from model import Net\n\nnet = Net()\nprint(net([1.0]))\n";
+    let fits = "from model import Net\n\nnet = Net()\nnet.fit([1.0])\n";
+    let stages_call = "\
+import tensorflow as tf
+from model import Net
+
+net = Net()
+
+@tf.function
+def step(x):
+    return net(x)
+";
+    let uncertain = |files: &[(&str, &str)]| {
+        let functions = stages(files).into_iter().filter(|function| function.qualname.starts_with("Net."));
+        functions.map(|function| function.stage.uncertain).collect::<Vec<_>>()
+    };
+    assert_eq!(uncertain(&[("model.py", model), ("main.py", calls)]), [true, true]);
+    assert_eq!(uncertain(&[("model.py", model), ("main.py", fits)]), [false, false]);
+    assert_eq!(uncertain(&[("model.py", model), ("main.py", stages_call)]), [false, false]);
+    assert_eq!(uncertain(&[("model.py", model)]), [false, false]);
 }

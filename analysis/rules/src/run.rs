@@ -9,6 +9,7 @@ use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, with_text};
 use ag_index::dialect::Dialect;
+use ag_index::expected;
 use ag_index::index::{FunctionId, file_index, function_ast, tree_of};
 use ag_staging::{decisions, queries, reached_from};
 
@@ -47,8 +48,12 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
         {
             diagnostic.severity = Severity::Info;
-        } else if stage.by_value || test_certainty::depends_on_partly_unknown_test(&context, diagnostic) {
-            diagnostic.severity = diagnostic.severity.min(Severity::Warning);
+        } else {
+            let highest = test_certainty::highest_severity(&context, diagnostic);
+            diagnostic.severity = diagnostic.severity.min(highest);
+            if stage.by_value {
+                diagnostic.severity = diagnostic.severity.min(Severity::Warning);
+            }
         }
     }
     if let Some(root) = reached_from::step(db, stage) {
@@ -84,7 +89,15 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
             program: OnceCell::new(),
         };
         checks.into_iter().for_each(|check| check(&context));
-        context.diagnostics.into_inner()
+        let mut diagnostics = context.diagnostics.into_inner();
+        if !diagnostics.is_empty() {
+            // What a test expects to raise is no fault.
+            let expecting = expected::expecting(parsed.suite());
+            diagnostics.retain(|diagnostic| {
+                !expecting.iter().any(|statement| statement.contains_range(diagnostic.span.range))
+            });
+        }
+        diagnostics
     })
 }
 

@@ -3,12 +3,12 @@
 use ruff_python_ast::Expr;
 
 use super::FunctionContext;
-use ag_db::diagnostic::Diagnostic;
+use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_index::dialect::Dialect;
-use ag_staging::construct::ConstructKind;
+use ag_staging::construct::{Construct, ConstructKind};
 
-/// Whether a diagnostic depends on a decision of converted code whose test is a Tensor on some paths and has an unknown
-/// type on others, where it may be a Python value:
+/// The highest severity of a diagnostic that depends on a decision of converted code. It is a warning if the test is a
+/// Tensor on some paths and has an unknown type on others, where it may be a Python value:
 ///
 /// ```python
 /// scale = helper(x)                     # of unknown type
@@ -17,17 +17,45 @@ use ag_staging::construct::ConstructKind;
 /// if scale > 0:                         # `Tensor | Unknown`
 /// ```
 ///
+/// It is info if the test is such a parameter itself, and its default is a Python value: it may be a flag whose annotation
+/// is wrong.
+///
+/// ```python
+/// def call(self, x, output_states: Optional[tf.Tensor] = None):
+///     output_states = output_states if output_states is not None else self.config.output_states
+///     if output_states:
+/// ```
+///
 /// The rules for JAX and PyTorch determine their severities themselves.
-pub(super) fn depends_on_partly_unknown_test(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+pub(super) fn highest_severity(ctx: &FunctionContext, diagnostic: &Diagnostic) -> Severity {
     if matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch) {
-        return false;
+        return Severity::Error;
     }
-    ctx.staged().any(|(construct, node)| {
-        construct.kind != ConstructKind::For
-            && !construct.why.is_empty()
-            && construct.why == diagnostic.why
-            && node.test().is_some_and(|test| !is_certain(ctx, test))
-    })
+    let depends_on = |construct: &Construct| {
+        construct.kind != ConstructKind::For && !construct.why.is_empty() && construct.why == diagnostic.why
+    };
+    let tests =
+        ctx.staged().filter(|(construct, _)| depends_on(construct)).filter_map(|(_, node)| node.test());
+    let severities = tests.map(|test| match is_certain(ctx, test) {
+        true => Severity::Error,
+        false if is_flag(ctx, test) => Severity::Info,
+        false => Severity::Warning,
+    });
+    severities.min().unwrap_or(Severity::Error)
+}
+
+/// Whether a test is a parameter whose default is `None` or a bool.
+fn is_flag(ctx: &FunctionContext, test: &Expr) -> bool {
+    match test {
+        Expr::UnaryOp(operation) => is_flag(ctx, &operation.operand),
+        Expr::Name(name) => ctx.def().parameters.iter().any(|parameter| {
+            parameter.name().id == name.id
+                && parameter
+                    .default()
+                    .is_some_and(|it| it.is_none_literal_expr() || it.is_boolean_literal_expr())
+        }),
+        _ => false,
+    }
 }
 
 /// Whether an operand of the test has a completely known type, is the result of a library function, or is an argument

@@ -11,6 +11,7 @@
 
 mod by_value;
 mod calls;
+mod eager_models;
 mod evidence;
 mod limits;
 mod parameters;
@@ -55,8 +56,9 @@ pub struct Staged {
     /// The kind of this root, or of the root that reaches the function.
     pub mode: RootKind,
     pub converts: bool,
-    /// Reached through a call of a base-class method on `self`, which this method overrides.
-    pub overriding: bool,
+    /// Perhaps not staged: reached through a call of a base-class method on `self`, which this method overrides; or a
+    /// method of a Keras model that the project only calls in eager code.
+    pub uncertain: bool,
     /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,
     /// If `possible`: each of these calls and roots gets only one function of the project
@@ -115,6 +117,9 @@ pub struct Fixpoint {
     /// All certain calls are known. From now on only possible calls are added.
     is_certain_complete: bool,
     has_keras2: bool,
+    has_keras3: bool,
+    /// The project may trace Keras models by other means than a call in staged code.
+    traces_models: bool,
     /// The names whose callers were searched for. A call of any other name is not evidence.
     pub names: FxHashSet<Name>,
     /// The functions whose syntax was checked for conversion, with the enabled features, and whether AutoGraph
@@ -160,6 +165,8 @@ impl Fixpoint {
             possible: Arc::default(),
             is_certain_complete: false,
             has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
+            has_keras3: documents.iter().any(|document| file_index(db, *document).names_keras3),
+            traces_models: false,
             documents,
             positions,
             limits,
@@ -182,6 +189,7 @@ impl Fixpoint {
             called_unconverted: BTreeMap::new(),
             rebound: BTreeMap::new(),
         };
+        fixpoint.find_tracing_of_models(db);
         fixpoint.find_roots(db);
         if !fixpoint.is_idle() {
             fixpoint.find_evidence(db);
@@ -378,8 +386,10 @@ impl Fixpoint {
                     .iter_enumerated()
                     .zip(&signature.parameters)
                     .filter(|((_, parameter), syntax)| {
-                        let number = syntax.annotation.is_some_and(|annotation| annotation.number);
-                        number && parameter.source.is_some_and(|source| source != Source::Annotation)
+                        let one_type = syntax
+                            .annotation
+                            .is_some_and(|annotation| annotation.number || annotation.tensor);
+                        one_type && parameter.source.is_some_and(|source| source != Source::Annotation)
                     })
                     .map(|((position, _), _)| position)
                     .collect(),

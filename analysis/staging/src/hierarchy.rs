@@ -36,6 +36,13 @@ pub struct ClassId {
     pub class: ClassIndex,
 }
 
+/// The framework of a class of modules or layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ModuleFramework {
+    Torch,
+    Keras,
+}
+
 /// The classes of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Hierarchy {
@@ -115,6 +122,17 @@ impl Hierarchy {
     pub(crate) fn has_library_base(&self, class: ClassId) -> bool {
         let known = self.bases.get(&class).map_or(0, Vec::len);
         self.libraries.get(&class).is_some_and(|libraries| libraries.len() > known)
+    }
+
+    /// Whether a class derives from modules of PyTorch, or from layers or models of Keras: the first of them in the order
+    /// in which attributes are looked up.
+    pub(crate) fn framework(&self, class: ClassId) -> Option<ModuleFramework> {
+        let libraries = |class: &ClassId| self.libraries.get(class).into_iter().flatten();
+        self.lookup_order(class).iter().flat_map(libraries).find_map(|base| match base.split('.').next()? {
+            "torch" | "lightning" | "pytorch_lightning" => Some(ModuleFramework::Torch),
+            "keras" | "tf_keras" | "tensorflow" => Some(ModuleFramework::Keras),
+            _ => None,
+        })
     }
 
     /// The Keras methods of classes whose Keras base is inherited through another file of the project.

@@ -1,7 +1,7 @@
 //! Notebooks that Jupyter opens although they violate details of the format.
 //!
-//! Tools that edit or merge notebooks leave fields behind, such as `outputs` in a Markdown cell, or omit `metadata`.
-//! Jupyter warns about them at most, so their code is checked, too.
+//! Tools that edit or merge notebooks leave fields behind, such as `outputs` in a Markdown cell, omit `metadata`, or write
+//! a list for it. Jupyter warns about them at most, so their code is checked, too.
 
 use ruff_notebook::{Notebook, NotebookError};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,8 @@ const TEXT_CELL_FIELDS: [&str; 5] = ["attachments", "cell_type", "id", "metadata
 /// The fields of a cell of code.
 const CODE_CELL_FIELDS: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
 
-/// Reads a notebook that the strict reader rejects with `error`. Unknown fields are left out, and missing ones are empty.
+/// Reads a notebook that the strict reader rejects with `error`. Unknown fields are left out, and missing ones and
+/// those of the wrong type are empty.
 pub(crate) fn read_leniently(text: &str, error: NotebookError) -> Result<Notebook, NotebookError> {
     let Ok(Value::Object(mut notebook)) = serde_json::from_str(text) else { return Err(error) };
     notebook.retain(|field, _| NOTEBOOK_FIELDS.contains(&field.as_str()));
@@ -33,7 +34,15 @@ pub(crate) fn read_leniently(text: &str, error: NotebookError) -> Result<Noteboo
 }
 
 fn or_empty(fields: &mut Map<String, Value>, field: &str, empty: Value) {
-    fields.entry(field).or_insert(empty);
+    let value = fields.entry(field).or_insert_with(|| empty.clone());
+    let has_right_type = match &empty {
+        Value::Object(_) => value.is_object(),
+        Value::Array(_) => value.is_array(),
+        _ => value.is_null() || value.is_u64(),
+    };
+    if !has_right_type {
+        *value = empty;
+    }
 }
 
 #[cfg(test)]
@@ -54,6 +63,21 @@ mod tests {
             "nbformat": 4, "nbformat_minor": 5, "comments": [],
         });
         assert_eq!(read(&text.to_string()).unwrap().source_code(), "x = 1\ny = 2\n");
+    }
+
+    #[test]
+    fn fields_of_the_wrong_type() {
+        let text = json!({
+            "cells": [
+                { "cell_type": "markdown", "metadata": [], "source": ["# x"] },
+                {
+                    "cell_type": "code", "metadata": [], "source": ["x = 1"], "outputs": {},
+                    "execution_count": "*",
+                },
+            ],
+            "metadata": null, "nbformat": 4, "nbformat_minor": 5,
+        });
+        assert_eq!(read(&text.to_string()).unwrap().source_code(), "x = 1\n");
     }
 
     #[test]

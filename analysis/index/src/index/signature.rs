@@ -67,6 +67,8 @@ pub struct Annotation {
     pub variable: bool,
     /// A Python number: `int`, `float`, `bool`, `complex`.
     pub number: bool,
+    /// A Tensor or array: `tf.Tensor`, `jax.Array`.
+    pub tensor: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +186,8 @@ impl Annotation {
             vague: variable || is_vague(annotation),
             variable,
             number: matches!(annotation, Expr::Name(name) if matches!(name.id.as_str(), "int" | "float" | "bool" | "complex")),
+            tensor: last_name(annotation)
+                .is_some_and(|name| matches!(name.as_str(), "Tensor" | "Array" | "ndarray")),
         }
     }
 }

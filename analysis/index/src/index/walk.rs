@@ -7,8 +7,11 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::aliases::Makers;
+use crate::expected::expects_exception;
 use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::OVERLOADED_BUILTINS;
+use crate::index::compiled_modules;
+use crate::index::keras_version::{self, Version};
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
 use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
 use crate::lambdas;
@@ -17,27 +20,6 @@ use crate::makers;
 use crate::roots;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::words::words;
-
-/// Names of Keras modules that version 3 removed, or that raise in it.
-const ONLY_KERAS2: [(&str, &str); 14] = [
-    ("keras.optimizers", "legacy"),
-    ("keras.backend", "function"),
-    ("keras.backend", "get_session"),
-    ("keras.backend", "in_test_phase"),
-    ("keras.backend", "in_train_phase"),
-    ("keras.backend", "learning_phase"),
-    ("keras.backend", "learning_phase_scope"),
-    ("keras.backend", "placeholder"),
-    ("keras.backend", "print_tensor"),
-    ("keras.backend", "set_learning_phase"),
-    ("keras.backend", "set_session"),
-    ("keras", "engine"),
-    ("keras.layers", "experimental"),
-    ("keras", "experimental"),
-];
-
-/// Packages and modules that cannot be imported with Keras 3.
-const REQUIRE_KERAS2: [&str; 3] = ["tensorflow_addons", "keras.engine", "tensorflow.keras.engine"];
 
 /// Fills an index that already contains the file's definitions and imports.
 pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
@@ -61,23 +43,10 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
     };
     walk.visit_body(body);
     let imports = &walk.index.imports;
-    let requires_keras2 = REQUIRE_KERAS2.iter().any(|package| imports.uses(package))
-        || imports.dotted_names().any(|name| ONLY_KERAS2.iter().any(|only| is_named(name, *only)));
-    walk.index.names_keras2 |= requires_keras2;
+    walk.index.names_keras2 |= keras_version::imports_need(Version::Two, imports, body);
+    walk.index.names_keras3 |= keras_version::imports_need(Version::Three, imports, body);
+    compiled_modules::remove_uncalled(&mut walk.index, body);
     walk.index
-}
-
-/// Whether a context manager expects an exception: `pytest.raises(TypeError)`, `self.assertRaisesRegex(…)`.
-pub(crate) fn expects_exception(manager: &Expr) -> bool {
-    manager
-        .as_call_expr()
-        .and_then(|call| last_name(&call.func))
-        .is_some_and(|name| name == "raises" || name.starts_with("assertRaises"))
-}
-
-/// Whether a dotted name is that of a module's member: `keras.optimizers.legacy`.
-fn is_named(dotted: &str, (module, name): (&str, &str)) -> bool {
-    dotted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(module)
 }
 
 struct Walk<'a> {
@@ -405,7 +374,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 }
                 self.assignment(statement, assign.target.is_name_expr());
             }
-            Stmt::With(node) if node.items.iter().any(|item| expects_exception(&item.context_expr)) => {
+            Stmt::With(node) if expects_exception(node) => {
                 self.expecting += 1;
                 source_order::walk_stmt(self, statement);
                 self.expecting -= 1;
@@ -475,12 +444,13 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             }
             Expr::If(conditional) => self.test(&conditional.test),
             Expr::Attribute(attribute) if !attribute.ctx.is_load() => self.stores(&attribute.attr.id),
-            Expr::Attribute(attribute)
-                if ONLY_KERAS2.iter().any(|(_, name)| *name == attribute.attr.as_str()) =>
-            {
+            Expr::Attribute(attribute) if keras_version::may_need_version(&attribute.attr) => {
                 let resolved = self.index.imports.resolve(expression);
-                self.index.names_keras2 |= resolved
-                    .is_some_and(|resolved| ONLY_KERAS2.iter().any(|only| is_named(&resolved, *only)));
+                match resolved.and_then(|name| keras_version::version_of(&name)) {
+                    Some(Version::Two) => self.index.names_keras2 = true,
+                    Some(Version::Three) => self.index.names_keras3 = true,
+                    None => {}
+                }
             }
             Expr::Compare(compare)
                 if compare.comparators.iter().any(|side| matches!(side, Expr::StringLiteral(_))) =>

@@ -3,11 +3,13 @@
 use ruff_text_size::Ranged;
 
 use super::carried::{StagedLoop, staged_loops};
+use super::distributed;
 use super::shapes::{self, Growth, Invariant, Shape};
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use ag_db::diagnostic::{Applicability, Edit, Severity};
 use ag_flow::{Def, DefKind};
+use ag_index::facts::TensorKind;
 use ag_syntax::edits;
 use ag_syntax::qname::QName;
 
@@ -17,7 +19,8 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// TensorFlow fixes the shape of every loop-carried variable before the first iteration, as far as it is
-    /// known. A Tensor that grows must be declared with an unknown size along the axis where it grows.
+    /// known. A Tensor that grows must be declared with an unknown size along the axis where it grows. A loop over a
+    /// `tf.data.Dataset` needs no declaration.
     ///
     /// ## Example
     /// ```python
@@ -70,11 +73,21 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    for staged in staged_loops(ctx) {
+    for staged in staged_loops(ctx).filter(|staged| !reduces_dataset(staged)) {
         for variable in staged.carried().filter(|variable| variable.modified_in_body) {
             check_variable(&staged, &variable.name);
         }
     }
+}
+
+/// Whether a loop iterates over a Dataset. AutoGraph converts it to `dataset.reduce`, or to `dataset.scan` if the loop has
+/// a `break`. Both give a variable the most specific shape that all iterations have in common. A loop over `iter(dataset)`
+/// is a `tf.while_loop`.
+fn reduces_dataset(staged: &StagedLoop) -> bool {
+    staged.iterable().is_some_and(|iterable| {
+        staged.ctx.python_fact(iterable).tensor_kind() == Some(TensorKind::Dataset)
+            && !distributed::iterates(staged)
+    })
 }
 
 fn check_variable(staged: &StagedLoop, name: &QName) {

@@ -173,10 +173,21 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
+    /// Whether another class of the file has this class and others as bases. Then `super()` may be one of the others:
+    ///
+    /// ```python
+    /// class Readout(Scaled, keras.layers.Dense):    # `super().__init__(units=4)` of `Scaled` calls that of `Dense`
+    /// ```
+    fn is_mixed_in(&self) -> bool {
+        let is_this = |base: &Expr| base.as_name_expr().is_some_and(|name| name.id == self.class.name.id);
+        let mut classes = self.ctx.program().classes.iter();
+        classes.any(|class| class.bases().len() > 1 && class.bases().iter().any(is_this))
+    }
+
     /// Reports `__init__` without `super().__init__()`.
     fn constructor(&self) {
         let Some(init) = self.method("__init__") else { return };
-        if self.base == Base::Layer {
+        if self.base == Base::Layer && !self.is_mixed_in() {
             self.options(init);
         }
         let is_abstract = matches!(init.body.last(), Some(Stmt::Raise(_)));

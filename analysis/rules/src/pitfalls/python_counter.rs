@@ -1,5 +1,6 @@
 //! Python state that a staged function updates and tests.
 
+use ruff_python_ast::helpers::any_over_expr;
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
@@ -128,7 +129,7 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
         _ => ctx.parameter(root).is_some() || !ctx.flow.scope().is_local(root),
     };
     let name = QName::from_expr(target).filter(|name| !name.is_simple());
-    if !outlives || name.is_some_and(|name| tested(ctx, &name).is_some()) {
+    if !outlives || is_computed(ctx, target) || name.is_some_and(|name| tested(ctx, &name).is_some()) {
         return;
     }
     let text = ctx.text(target);
@@ -136,6 +137,34 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
         "`{text}` is a Python number: it changes only while the function is traced, not in each call"
     );
     ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
+}
+
+/// Whether the function computes the object that contains the counter from its arguments. Then the counter belongs to the
+/// trace:
+///
+/// ```python
+/// if self.shape is None:
+///     self.shape = x.shape.as_list()
+/// else:
+///     self.shape[0] += x.shape[0]
+/// ```
+fn is_computed(ctx: &FunctionContext, target: &Expr) -> bool {
+    let container = match target {
+        Expr::Attribute(attribute) => &attribute.value,
+        Expr::Subscript(item) => &item.value,
+        _ => return false,
+    };
+    let Some(container) = QName::from_expr(container).filter(|name| !name.is_simple()) else { return false };
+    let is_argument = |expression: &Expr| {
+        expression
+            .as_name_expr()
+            .and_then(|name| ctx.parameter(&name.id))
+            .is_some_and(|parameter| parameter.source != Source::Receiver)
+    };
+    ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt).any(|assign| {
+        any_over_expr(&assign.value, &is_argument)
+            && assign.targets.iter().any(|target| QName::from_expr(target).as_ref() == Some(&container))
+    })
 }
 
 /// Whether the name shows that the counter counts traces, for which a Python number is correct.

@@ -1,6 +1,7 @@
 //! The calls of staged functions, and how they stage the functions that they call.
 
 use crate::fixpoint::{Cause, Fixpoint, Staged};
+use crate::hierarchy::{ClassId, ModuleFramework};
 use ag_db::{Db, Document};
 use ag_index::answers::{CallSite, ScopeTypes, Target};
 use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
@@ -41,7 +42,7 @@ impl Fixpoint {
                 };
                 for method in overriding {
                     if let Some(caller) = &caller {
-                        let caller = Staged { overriding: true, ..caller.clone() };
+                        let caller = Staged { uncertain: true, ..caller.clone() };
                         changed |= self.reach(db, scope, &caller, method, call);
                     }
                     self.contribute(db, scope, call, is_staged, target, method, &mut contributions);
@@ -86,7 +87,7 @@ impl Fixpoint {
             root: None,
             mode: lambda.kind,
             converts: lambda.converts,
-            overriding: false,
+            uncertain: false,
             possible: false,
             only: false,
             unconverted: None,
@@ -129,7 +130,10 @@ impl Fixpoint {
             return None;
         }
         let document = self.documents[callee.document];
-        if is_of_framework(db, document, caller.dialect) || is_foreign(index, caller.dialect) {
+        if is_of_framework(db, document, caller.dialect)
+            || is_foreign(index, caller.dialect)
+            || self.is_module_of_other_framework(db, callee, caller.dialect)
+        {
             return None;
         }
         let decorated =
@@ -154,7 +158,7 @@ impl Fixpoint {
             root: None,
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
-            overriding: caller.overriding,
+            uncertain: caller.uncertain,
             possible: caller.possible,
             only: caller.only,
             unconverted,
@@ -166,6 +170,23 @@ impl Fixpoint {
                 ..RootOptions::default()
             },
         })
+    }
+
+    /// Whether a function is a method of a module of PyTorch and the caller is staged by TensorFlow or Keras, or vice versa.
+    /// Such a call goes to a class that is selected at run time:
+    ///
+    /// ```python
+    /// self.mlp = {"pytorch": TorchMlp, "tensorflow": KerasMlp}[backend](channels)
+    /// ```
+    fn is_module_of_other_framework(&self, db: &dyn Db, callee: Scope, dialect: Dialect) -> bool {
+        let class = self.index(db, callee).class_around(callee.code);
+        let framework =
+            class.and_then(|class| self.hierarchy.framework(ClassId { document: callee.document, class }));
+        match dialect {
+            Dialect::Tensorflow | Dialect::Keras => framework == Some(ModuleFramework::Torch),
+            Dialect::Torch => framework == Some(ModuleFramework::Keras),
+            Dialect::Jax | Dialect::Autograph | Dialect::Pennylane => false,
+        }
     }
 }
 

@@ -226,17 +226,20 @@ impl Fixpoint {
                             && contributions.iter().all(|contribution| !contribution.assumed.unknown)
                     };
                     let is_variable = parameter.annotation.is_some_and(|annotation| annotation.variable);
-                    // `output_attentions: Optional[tf.Tensor]`, used as a flag and called with bools.
-                    let is_flag = || {
+                    // `output_attentions: Optional[tf.Tensor]`, used as a flag and called with bools;
+                    // `halves: tf.Tensor`, called with `tf.split(x, 2)`.
+                    let is_contradicted = || {
                         let mut received = AssumedType::default();
                         contributions.iter().for_each(|contribution| received.join(&contribution.assumed));
-                        parameter.may_be_flag() && received.is_flag()
+                        let tensor = parameter.annotation.is_some_and(|annotation| annotation.tensor);
+                        parameter.may_be_flag() && received.is_flag() || tensor && received.is_sequence()
                     };
                     let receives_tracer = || {
                         let number = parameter.annotation.is_some_and(|annotation| annotation.number);
                         number && self.receives_tracer(staged, position, &contributions)
                     };
-                    let is_replaced = is_variable || is_vague && is_known() || is_flag() || receives_tracer();
+                    let is_replaced =
+                        is_variable || is_vague && is_known() || is_contradicted() || receives_tracer();
                     if parameter.annotated && !is_replaced {
                         return ParameterAssumption {
                             source: Some(Source::Annotation),

@@ -215,7 +215,7 @@ impl Fixpoint {
                 if site.receiver.is_some() && !self.is_on_dataset(declared, position) {
                     return None;
                 }
-                let site = self.with_library(site);
+                let site = self.with_library(file_index(db, self.documents[root.document]), site);
                 let around = site.in_staged_code.then(|| self.staged.get(&declared)).flatten();
                 let only = root.is_only && around.is_none_or(|around| !around.possible || around.only);
                 Staged { possible: true, only, ..Staged::at(&site, signature, usize::from(bound), cause) }
@@ -226,7 +226,7 @@ impl Fixpoint {
                 root: Some(kind),
                 mode: kind,
                 converts: dialect.converts(),
-                overriding: false,
+                uncertain: false,
                 possible: true,
                 only: root.is_only,
                 unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),

@@ -45,7 +45,7 @@ impl Staged {
             root: Some(site.kind),
             mode: site.kind,
             converts: site.converts && !declines,
-            overriding: false,
+            uncertain: false,
             possible: false,
             only: false,
             unconverted,
@@ -63,7 +63,7 @@ impl Fixpoint {
         for document in self.documents.indices() {
             let index = file_index(db, self.documents[document]);
             for (position, site) in index.roots.iter_enumerated() {
-                let site = &self.with_library(site);
+                let site = &self.with_library(index, site);
                 if !self.is_selected(site.dialect) {
                     continue;
                 }
@@ -108,7 +108,7 @@ impl Fixpoint {
                 let scope = Scope { document, code: function.into() };
                 let declared = Scope { document, code: site.scope };
                 let location = self.index(db, scope).location(site.scope, site.range);
-                let site = self.with_library(&site);
+                let site = self.with_library(self.index(db, scope), &site);
                 self.stage_root(db, scope, &site, false, Cause { scope: declared, location });
             }
         }
@@ -126,9 +126,31 @@ impl Fixpoint {
                 continue;
             }
             let cause = Cause { scope, location: index.location(site.scope, site.range) };
-            changed |= self.stage_root(db, function, site, target.bound, cause);
+            if self.stage_root(db, function, site, target.bound, cause) {
+                self.add_function_around(db, function);
+                changed = true;
+            }
         }
         changed
+    }
+
+    /// Adds the function around a nested function to the evidence, whatever the limits are: it may give arguments that the
+    /// root does not replace.
+    ///
+    /// ```python
+    /// def make_step(scale):
+    ///     def step(x, *, scale): …
+    ///     return partial(step, scale=scale)
+    ///
+    /// step = jax.jit(make_step(0.1))
+    /// ```
+    fn add_function_around(&mut self, db: &dyn Db, nested: Scope) {
+        let entry = self.index(db, nested).function(nested.code);
+        let Some(parent) = entry.and_then(|entry| entry.parent) else { return };
+        let parent = Scope { document: nested.document, code: parent.into() };
+        if !self.is_certain_complete && !self.limits.selective && !self.staged.contains_key(&parent) {
+            self.evidence.entry(parent).or_insert(self.limits.evidence_distance);
+        }
     }
 
     /// Stages the bodies that staged functions pass to TensorFlow's control flow: [`RootSite::in_staged_code`]. Returns
@@ -182,9 +204,11 @@ impl Fixpoint {
         self.options.dialects.is_empty() || self.options.dialects.contains(&dialect)
     }
 
-    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts.
-    pub(super) fn with_library<'s>(&self, site: &'s RootSite) -> Cow<'s, RootSite> {
-        if site.dialect != Dialect::Keras || !self.has_keras2 {
+    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts. If the project
+    /// has code for both versions, its file decides.
+    pub(super) fn with_library<'s>(&self, index: &FileIndex, site: &'s RootSite) -> Cow<'s, RootSite> {
+        let is_keras2 = if self.has_keras3 { index.names_keras2 } else { self.has_keras2 };
+        if site.dialect != Dialect::Keras || !is_keras2 {
             return Cow::Borrowed(site);
         }
         Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
@@ -241,7 +265,7 @@ impl Fixpoint {
                     root: Some(RootKind::Configured),
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
-                    overriding: false,
+                    uncertain: false,
                     possible: false,
                     only: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
@@ -290,7 +314,9 @@ impl Fixpoint {
         let around = self.staged.get(&cause.scope).filter(|around| site.in_staged_code && around.possible);
         let (possible, only) = (around.is_some(), around.is_some_and(|around| around.only));
         let staged = Staged::at(site, index.signature(scope.code), given, cause);
-        self.stage(db, scope, Staged { possible, only, ..staged })
+        let uncertain = site.kind == RootKind::KerasMethod
+            && scope.code.function().is_some_and(|function| self.is_only_called_eagerly(db, index, function));
+        self.stage(db, scope, Staged { possible, only, uncertain, ..staged })
     }
 
     /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
@@ -319,6 +345,7 @@ impl Fixpoint {
             }
             Some(_) if staged.possible => false,
             Some(known) if known.root.is_none() && staged.root.is_some() => {
+                staged.uncertain &= known.uncertain;
                 *known = staged;
                 true
             }
@@ -331,8 +358,8 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            Some(known) if known.overriding && !staged.overriding => {
-                known.overriding = false;
+            Some(known) if known.uncertain && !staged.uncertain => {
+                known.uncertain = false;
                 true
             }
             Some(known)

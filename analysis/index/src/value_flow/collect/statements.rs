@@ -7,9 +7,9 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::{Collector, Frame, part_of};
+use crate::expected::expects_exception;
 use crate::ids::{Code, FunctionIndex};
 use crate::index::last_name;
-use crate::index::walk::expects_exception;
 use crate::value_flow::scopes::Bound;
 use crate::value_flow::{Call, Constraint, Node, Operation, Owner, Part};
 
@@ -89,7 +89,7 @@ impl<'a> Collector<'a> {
                         self.bind(target, entered);
                     }
                 }
-                let expects = node.items.iter().any(|item| expects_exception(&item.context_expr));
+                let expects = expects_exception(node);
                 self.expecting += usize::from(expects);
                 self.body(&node.body);
                 self.expecting -= usize::from(expects);

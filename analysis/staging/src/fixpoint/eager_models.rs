@@ -1,0 +1,63 @@
+//! Keras models that the project only calls:
+//!
+//! ```python
+//! model = Net()
+//! loss = criterion(model(x), y)
+//! ```
+//!
+//! Such a call traces nothing. `model.fit(…)`, a symbolic input or a `tf.function` around the call do.
+
+use crate::fixpoint::Fixpoint;
+use ag_db::Db;
+use ag_index::ids::FunctionIndex;
+use ag_index::index::{FileIndex, file_index};
+use ag_index::keras_classes;
+use ruff_python_ast::name::Name;
+
+/// Functions and methods that trace a model, or make its inputs symbolic.
+const TRACING: [&str; 13] = [
+    "Input",
+    "evaluate",
+    "evaluate_generator",
+    "export",
+    "fit",
+    "fit_generator",
+    "get_concrete_function",
+    "predict",
+    "predict_generator",
+    "predict_on_batch",
+    "save",
+    "test_on_batch",
+    "train_on_batch",
+];
+
+impl Fixpoint {
+    /// Finds out whether the project may trace models.
+    pub(super) fn find_tracing_of_models(&mut self, db: &dyn Db) {
+        self.names.extend(TRACING.map(Name::new_static));
+        self.traces_models = TRACING.iter().any(|name| self.calls(db, name));
+    }
+
+    /// Whether a function is the `call` of a Keras model, and the project creates the model but does not trace it.
+    pub(super) fn is_only_called_eagerly(
+        &mut self,
+        db: &dyn Db,
+        index: &FileIndex,
+        function: FunctionIndex,
+    ) -> bool {
+        if self.traces_models || index.short_name(function) != "call" {
+            return false;
+        }
+        let class =
+            index.class_around(function.into()).filter(|class| keras_classes::is_model(index, *class));
+        let Some(class) = class.and_then(|class| index.definitions.classes.get(class)) else { return false };
+        let name = class.qualname.rsplit('.').next().unwrap_or_default();
+        self.names.insert(Name::new(name));
+        self.calls(db, name)
+    }
+
+    /// Whether the project calls a function or class of this name.
+    fn calls(&self, db: &dyn Db, name: &str) -> bool {
+        self.documents.iter().any(|document| file_index(db, *document).calls.contains_key(name))
+    }
+}
