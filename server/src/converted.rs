@@ -28,7 +28,7 @@ pub(crate) struct Converted {
 }
 
 impl Converted {
-    /// The source map (version 3) as JSON.
+    /// Returns the source map (version 3) as JSON.
     pub(crate) fn source_map(&self) -> String {
         source_map::write(&self.file, &self.source, &self.text, &self.map)
     }

@@ -53,7 +53,7 @@ pub(crate) fn discover(
     (inputs, unreadable)
 }
 
-/// Whether a folder has more than a few Python files, or so many files that they cannot be counted quickly.
+/// Returns whether a folder has more than a few Python files, or so many files that they cannot be counted quickly.
 pub(crate) fn is_large(folder: &SystemPath, root: &SystemPath, settings: &Settings) -> bool {
     const FEW: usize = 64;
     const MAX_VISITED: usize = 1_024;
@@ -76,7 +76,7 @@ fn walk(folder: &SystemPath, root: &SystemPath, exclusion: Exclusion) -> ignore:
         .build()
 }
 
-/// Whether the file name has an extension of Python files.
+/// Returns whether the file name has an extension of Python files.
 pub(crate) fn is_python(path: &SystemPath) -> bool {
     path.extension().is_some_and(|extension| EXTENSIONS.contains(&extension))
 }

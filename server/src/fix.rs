@@ -150,7 +150,7 @@ pub(crate) fn write(changes: &Changes) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The changes as a unified diff.
+/// Returns the changes as a unified diff.
 pub(crate) fn diff(changes: &Changes, cwd: &SystemPath) -> String {
     let mut out = String::new();
     for (path, change) in changes {

@@ -15,9 +15,9 @@ from importlib.machinery import PathFinder
 runtime = spec and PathFinder.find_spec('autograph._runtime', spec.submodule_search_locations)
 sys.exit(3 if not runtime else 4 if not u.find_spec('torch') else 0)";
 
-/// The interpreter at a path, which may be a virtual environment. The default is the first of these that
-/// exists: the interpreter of the configuration, of the active environment, of a `.venv` in the folder or
-/// above it, and the first on the PATH.
+/// Returns the interpreter at a path, which may be a virtual environment. The default is the first of these that
+/// exists: the interpreter of the configuration, of the active environment, of a `.venv` in the folder or above it, and
+/// the first on the PATH.
 pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBuf> {
     let configured = if given.is_none() { configured(folder)? } else { None };
     if let Some(given) = given.or(configured.as_deref()) {
@@ -46,7 +46,7 @@ pub(crate) fn find(given: Option<&Path>, folder: &Path) -> anyhow::Result<PathBu
         .ok_or_else(|| anyhow::anyhow!("no Python found; activate an environment or pass `--python PATH`"))
 }
 
-/// The interpreter of the project's configuration: `python = ".venv"`.
+/// Returns the interpreter of the project's configuration: `python = ".venv"`.
 fn configured(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     // Configuration requires UTF-8 paths.
     let Some(folder) = SystemPath::from_std_path(folder) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use ag_rules::{FixAvailability, Rule};
 
-/// The documentation with its title.
+/// Returns the documentation with its title.
 pub(crate) fn page(rule: &Rule) -> String {
     let fix = match rule.fix {
         FixAvailability::None => "No fix is available.",
@@ -22,7 +22,7 @@ pub(crate) fn page(rule: &Rule) -> String {
     )
 }
 
-/// The rule's doc comment; each of its lines starts with a space.
+/// Returns the rule's doc comment; each of its lines starts with a space.
 pub(crate) fn body(rule: &Rule) -> String {
     let lines = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()

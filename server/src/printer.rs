@@ -7,7 +7,7 @@ use std::path::Path;
 use anstream::ColorChoice;
 use anyhow::Context;
 
-/// A printer without styles, to standard output or a file.
+/// Returns a printer without styles, to standard output or a file.
 pub(crate) fn unstyled(file: Option<&Path>) -> anyhow::Result<Printer> {
     let out: Box<dyn Write> = match file {
         Some(path) => Box::new(create(path)?),
@@ -56,7 +56,7 @@ impl Printer {
     }
 }
 
-/// Whether standard output is a terminal.
+/// Returns whether standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }

@@ -18,7 +18,7 @@ pub(crate) enum Program<'a> {
 }
 
 impl Program<'_> {
-    /// The command that runs the program with these arguments.
+    /// Returns the command that runs the program with these arguments.
     pub(crate) fn command(&self, python: Option<&Path>, arguments: &[OsString]) -> anyhow::Result<Command> {
         let folder = match self {
             Self::Script(path) => folder_of(path)?,
@@ -51,7 +51,7 @@ pub(crate) struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// The command that prints the graph.
+    /// Returns the command that prints the graph.
     pub(crate) fn command(&self) -> anyhow::Result<Command> {
         let mut command = python_of(self.python, &folder_of(self.file)?)?;
         command.args(["-m", "autograph.graph", "--format", self.format]);
@@ -74,7 +74,7 @@ pub(crate) fn with_progress(command: &mut Command) {
     command.env(PROGRESS, "1");
 }
 
-/// An option and its value as one argument, because a value may start with `-`.
+/// Returns an option and its value as one argument, because a value may start with `-`.
 fn joined(option: &str, value: &OsStr) -> OsString {
     let mut argument = OsString::from(option);
     argument.push(value);
@@ -87,7 +87,7 @@ fn python_of(given: Option<&Path>, folder: &Path) -> anyhow::Result<Command> {
     Ok(Command::new(python))
 }
 
-/// The folder of an existing file.
+/// Returns the folder of an existing file.
 fn folder_of(file: &Path) -> anyhow::Result<PathBuf> {
     anyhow::ensure!(file.is_file(), "no such file: `{}`", file.display());
     let absolute = std::path::absolute(file)?;

@@ -50,7 +50,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Whether it is text for people, which ends with a summary.
+    /// Returns whether it is text for people, which ends with a summary.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, Self::Full | Self::Concise | Self::Grouped)
     }
@@ -80,7 +80,7 @@ pub(crate) struct Remark {
 }
 
 impl Remark {
-    /// The message with its location: "`x` is a Tensor (model.py:3:7)".
+    /// Returns the message with its location: "`x` is a Tensor (model.py:3:7)".
     pub(crate) fn sentence(&self) -> String {
         match &self.location {
             Some(location) => format!("{} ({})", self.message, location.shown()),
@@ -111,7 +111,7 @@ pub(crate) fn render(report: &Report, format: Format) -> anyhow::Result<String> 
     })
 }
 
-/// The mark of a violation that has a fix, followed by a space.
+/// Returns the mark of a violation that has a fix, followed by a space.
 fn fixable(violation: &Violation) -> String {
     match violation.fix.as_ref().map(|fix| mark(fix.applicability)) {
         None | Some("") => String::new(),
@@ -119,7 +119,7 @@ fn fixable(violation: &Violation) -> String {
     }
 }
 
-/// The mark of a fix: `[*]` if `--fix` applies it, `[-]` if only `--unsafe-fixes` applies it.
+/// Returns the mark of a fix: `[*]` if `--fix` applies it, `[-]` if only `--unsafe-fixes` applies it.
 fn mark(applicability: Applicability) -> &'static str {
     match applicability {
         Applicability::Safe => "[*]",

@@ -206,7 +206,7 @@ impl Session {
         answers.into_iter().map(checked).collect()
     }
 
-    /// The input documents, sorted by path.
+    /// Returns the input documents, sorted by path.
     fn documents(&self) -> Vec<(SystemPathBuf, Document)> {
         let path = |document| self.engine.path(self.engine.file(document));
         let documents = self.engine.documents().into_iter();

@@ -62,7 +62,7 @@ pub(crate) fn watch(
     }
 }
 
-/// The Python and configuration files that an event refers to.
+/// Returns the Python and configuration files that an event refers to.
 fn relevant(event: notify::Result<notify::Event>) -> Vec<PathBuf> {
     let Ok(event) = event else {
         return Vec::new();

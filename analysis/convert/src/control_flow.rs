@@ -77,7 +77,7 @@ fn block_functions(
     }
 }
 
-/// Whether any part of a body becomes a function or thunk. If not, no name needs a declaration.
+/// Returns whether any part of a body becomes a function or thunk. If not, no name needs a declaration.
 fn needs_functions(body: &[Stmt]) -> bool {
     let mut search = FindFunctions { found: false };
     search.visit_body(body);
@@ -132,7 +132,7 @@ fn local_declaration(names: &[Name]) -> Stmt {
     build::if_(build::boolean(false, origin), [assign].into_iter().collect(), origin)
 }
 
-/// The `global` and `nonlocal` statements in blocks. They apply to the whole function.
+/// Returns the `global` and `nonlocal` statements in blocks. They apply to the whole function.
 fn nested_declarations(body: &mut ast::Suite, unreached: &[Stmt]) -> Vec<Stmt> {
     let mut found = Vec::new();
     for inner in body.iter_mut().flat_map(blocks) {
@@ -325,7 +325,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// The kinds of a statement's blocks, in the order of [`blocks`].
+/// Returns the kinds of a statement's blocks, in the order of [`blocks`].
 fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     use BlockKind::{Body, Case, Else, Finally, Handler};
     match statement {

@@ -62,7 +62,7 @@ fn element_type(ctx: &LoweringContext, call: &ast::ExprCall) {
     }
 }
 
-/// The call of the directive `name`, if the statement is one.
+/// Returns the call of the directive `name`, if the statement is one.
 fn directive<'a>(statement: &'a Stmt, name: &str) -> Option<&'a ast::ExprCall> {
     let Stmt::Expr(ast::StmtExpr { value, .. }) = statement else { return None };
     let Expr::Call(call) = &**value else { return None };

@@ -60,7 +60,7 @@ impl Node<'_> {
     }
 }
 
-/// All functions of a module, in order of their start.
+/// Returns all functions of a module, in order of their start.
 pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
     let mut collector = Collector { text, mentions_class: mentions_class(text), ..Collector::default() };
     collector.visit_body(body);
@@ -68,7 +68,7 @@ pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
     collector.entries
 }
 
-/// Whether a text may use the cell `__class__`, which `super()` reads implicitly.
+/// Returns whether a text may use the cell `__class__`, which `super()` reads implicitly.
 fn mentions_class(text: &str) -> bool {
     let names = [b"super".as_slice(), b"__class__"];
     names.iter().any(|name| memchr::memmem::find(text.as_bytes(), name).is_some())

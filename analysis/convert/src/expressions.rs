@@ -45,7 +45,7 @@ impl Walk<'_> {
         transformer::walk_parameters(self, parameters);
     }
 
-    /// A string literal that is valid at this position, if one exists.
+    /// Returns a string literal that is valid at this position, if one exists.
     pub(super) fn string(&self, value: &str, origin: TextRange) -> Option<Expr> {
         let quotes = self.strings.get();
         if !quotes.single && !quotes.double {
@@ -142,7 +142,7 @@ impl Transformer for Walk<'_> {
     }
 }
 
-/// Whether an expression can be moved into a `lambda`. One that awaits, yields or binds a name cannot.
+/// Returns whether an expression can be moved into a `lambda`. One that awaits, yields or binds a name cannot.
 pub(super) fn can_move_into_lambda(expression: &Expr) -> bool {
     let mut search = Immovable { found: false };
     search.visit_expr(expression);

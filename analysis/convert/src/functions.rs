@@ -46,7 +46,7 @@ pub(super) fn lambdas(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// The conversion options of a function, which apply to its callees too.
+/// Returns the conversion options of a function, which apply to its callees too.
 pub(super) fn conversion_options(ctx: &LoweringContext, origin: TextRange) -> Expr {
     if ctx.is_nested {
         return build::operator_name("STD", origin);

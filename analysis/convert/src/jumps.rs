@@ -39,7 +39,7 @@ impl Jump {
     }
 }
 
-/// Whether a block contains a jump of this kind that exits the block.
+/// Returns whether a block contains a jump of this kind that exits the block.
 pub(super) fn contains(block: &[Stmt], jump: Jump) -> bool {
     block.iter().any(|statement| {
         jump.is(statement)
@@ -69,7 +69,7 @@ pub(super) fn contains(block: &[Stmt], jump: Jump) -> bool {
     })
 }
 
-/// Whether control never reaches the end of a block.
+/// Returns whether control never reaches the end of a block.
 pub(super) fn exits(block: &[Stmt]) -> bool {
     match block.last() {
         Some(Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Raise(_)) => true,
@@ -88,7 +88,7 @@ pub(super) fn exits(block: &[Stmt]) -> bool {
     }
 }
 
-/// Whether a block ends with a jump, or with an `if` whose branches all exit, at least one by a jump.
+/// Returns whether a block ends with a jump, or with an `if` whose branches all exit, at least one by a jump.
 fn jumps(block: &[Stmt]) -> bool {
     match block.last() {
         Some(Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) => true,
@@ -125,7 +125,7 @@ pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     }
 }
 
-/// Whether exactly one branch of an `if` continues after it.
+/// Returns whether exactly one branch of an `if` continues after it.
 fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     let Stmt::If(node) = statement else { return false };
     if notes.is_kept(node) {
@@ -141,7 +141,7 @@ fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     }
 }
 
-/// Whether only one path reaches the end of a block, so that code can be appended there.
+/// Returns whether only one path reaches the end of a block, so that code can be appended there.
 fn falls_through_once(block: &[Stmt], notes: &Notes) -> bool {
     match block.last() {
         Some(last @ Stmt::If(node)) => {
@@ -330,7 +330,7 @@ fn nest_items(statement: &mut Stmt) {
     }
 }
 
-/// Whether leaving the statement runs user code: `__exit__` or a `finally` block.
+/// Returns whether leaving the statement runs user code: `__exit__` or a `finally` block.
 fn runs_code_on_exit(statement: &Stmt) -> bool {
     match statement {
         Stmt::With(_) => true,

@@ -87,12 +87,12 @@ impl<'a> Converter<'a> {
         Ok(Self { text, options, parsed, identifiers, source })
     }
 
-    /// The syntax errors of the source.
+    /// Returns the syntax errors of the source.
     pub fn errors(&self) -> impl Iterator<Item = (TextRange, String)> + '_ {
         self.parsed.errors().iter().map(|error| (error.range(), error.error.to_string()))
     }
 
-    /// The first syntax error that overlaps `range`.
+    /// Returns the first syntax error that overlaps `range`.
     fn error_in(&self, range: TextRange) -> Option<Reason> {
         let error = self.parsed.errors().iter().find(|error| range.intersect(error.range()).is_some())?;
         Some(Reason::Syntax(error.error.to_string()))

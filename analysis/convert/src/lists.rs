@@ -28,7 +28,7 @@ pub(super) fn run(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mu
     expressions::rewrite(body, &ListOperators { ctx });
 }
 
-/// The variables of a function: its parameters and the names that it assigns.
+/// Returns the variables of a function: its parameters and the names that it assigns.
 pub(super) fn own_variables(parameters: &ast::Parameters, body: &ast::Suite) -> FxHashSet<Name> {
     let mut own = Variables::of_statements(body).assigned();
     own.extend(parameters.iter().map(|parameter| parameter.name().id.clone()));
@@ -63,7 +63,7 @@ fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suit
     });
 }
 
-/// The list and the element of `list.append(element)`.
+/// Returns the list and the element of `list.append(element)`.
 fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
     let Expr::Call(call) = expression else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
@@ -169,7 +169,7 @@ fn is_name_or_attribute(expression: &Expr) -> bool {
     }
 }
 
-/// Whether the expression may hold a list and this function can assign to it.
+/// Returns whether the expression may hold a list and this function can assign to it.
 fn may_be_assignable_list(own: &FxHashSet<Name>, target: &Expr) -> bool {
     match target {
         Expr::Name(node) => own.contains(&node.id),

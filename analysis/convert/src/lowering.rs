@@ -49,7 +49,7 @@ pub(super) struct LoweringContext<'a> {
 pub(super) type LowerFunction = fn(&LoweringContext<'_>, &mut ast::StmtFunctionDef);
 
 impl<'a> LoweringContext<'a> {
-    /// The context of an outermost function. `scope` is the prefix of its scope's variable.
+    /// Returns the context of an outermost function. `scope` is the prefix of its scope's variable.
     pub(super) fn outermost(
         context: &Context<'a>,
         names: &'a Namer<'a>,

@@ -16,7 +16,7 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// The name in JSON.
+    /// Returns the name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Verbatim => "verbatim",
@@ -62,7 +62,7 @@ fn without_redundant(spans: Vec<Span>) -> Vec<Span> {
 }
 
 impl SourceMap {
-    /// The same map after a text of length `by` is inserted before the converted text.
+    /// Returns the same map after a text of length `by` is inserted before the converted text.
     #[must_use]
     pub fn shifted(mut self, by: TextSize) -> Self {
         for span in &mut self.spans {
@@ -95,8 +95,8 @@ impl SourceMap {
         &self.spans
     }
 
-    /// The source offset for the converted text at `offset`: exact for copied text, otherwise the start
-    /// of the original span.
+    /// Returns the source offset for the converted text at `offset`: exact for copied text, otherwise the start of the
+    /// original span.
     pub fn original(&self, offset: TextSize) -> Option<TextSize> {
         let before = self.spans.partition_point(|span| span.generated.start() <= offset);
         let containing =
@@ -108,8 +108,8 @@ impl SourceMap {
         })
     }
 
-    /// The offsets in converted text for the source at `offset`: its copies, then the innermost
-    /// synthesized span.
+    /// Returns the offsets in converted text for the source at `offset`: its copies, then the innermost synthesized
+    /// span.
     pub fn generated(&self, offset: TextSize) -> Vec<TextSize> {
         let containing = || self.spans.iter().filter(|span| span.original.contains(offset));
         let copied = containing()

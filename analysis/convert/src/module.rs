@@ -120,7 +120,7 @@ impl Converter<'_> {
         }
     }
 
-    /// The position of the import: after the docstring and `from __future__` imports.
+    /// Returns the position of the import: after the docstring and `from __future__` imports.
     fn import_position(&self) -> TextSize {
         let is_first = |(position, statement): (usize, &Stmt)| match statement {
             Stmt::Expr(node) => position == 0 && node.value.is_string_literal_expr(),

@@ -40,7 +40,7 @@ impl Options {
         self.until.is_none_or(|last| pass <= last)
     }
 
-    /// Whether functions get a `FunctionScope` and are marked as converted.
+    /// Returns whether functions get a `FunctionScope` and are marked as converted.
     pub(super) fn has_scopes(&self) -> bool {
         self.view == View::Full && self.dialect != Dialect::Snek && self.runs(Pass::Functions)
     }
@@ -99,7 +99,7 @@ impl Features {
         true
     }
 
-    /// The names of the enabled features, sorted.
+    /// Returns the names of the enabled features, sorted.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
         [
             (self.asserts, "ASSERT_STATEMENTS"),

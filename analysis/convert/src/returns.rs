@@ -58,7 +58,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// The initial value of `retval_`.
+/// Returns the initial value of `retval_`.
 fn default_return_value(ctx: &LoweringContext, origin: TextRange) -> Expr {
     match ctx.options.view {
         View::Full => build::operator("UndefinedReturnValue", Vec::new(), origin),

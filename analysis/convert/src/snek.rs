@@ -43,7 +43,7 @@ pub(super) fn returns(ctx: &LoweringContext, body: &mut ast::Suite) {
     replace_returns(body);
 }
 
-/// Whether a `return` is inside a loop, `with` or `try`.
+/// Returns whether a `return` is inside a loop, `with` or `try`.
 fn has_nested_return(body: &mut ast::Suite, nested: bool) -> bool {
     body.iter_mut().any(|statement| {
         let nested =

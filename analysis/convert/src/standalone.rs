@@ -29,7 +29,7 @@ pub struct Function {
 }
 
 impl Converter<'_> {
-    /// Every function, method and lambda of the source, converted separately, in order of their start.
+    /// Returns every function, method and lambda of the source, converted separately, in order of their start.
     pub fn functions(&self) -> Vec<Function> {
         let entries = entry::collect(self.text, self.parsed.suite());
         entries.iter().map(|entry| self.function(entry)).collect()

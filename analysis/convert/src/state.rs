@@ -35,7 +35,7 @@ pub(super) struct Facts {
     pub(super) bound: [Vec<Name>; 2],
 }
 
-/// The dataflow of a function's variables.
+/// Returns the dataflow of a function's variables.
 pub(super) fn flow(
     ctx: &LoweringContext,
     parameters: &ast::Parameters,
@@ -89,7 +89,7 @@ pub(super) fn names(set: &NameSet<'_>) -> Vec<Name> {
     set.iter().map(|name| name.root_name().clone()).collect()
 }
 
-/// The attributes and items that a statement assigns at any depth, in source order.
+/// Returns the attributes and items that a statement assigns at any depth, in source order.
 fn assigned_paths(statement: &Stmt) -> Vec<&Expr> {
     let mut found = Vec::new();
     for statement in blocks::statements(std::slice::from_ref(statement)) {
@@ -118,7 +118,7 @@ fn targets<'a>(target: &'a Expr, found: &mut Vec<&'a Expr>) {
     }
 }
 
-/// The variable at the root of an attribute or item: `self` in `self.a['k'].n`.
+/// Returns the variable at the root of an attribute or item: `self` in `self.a['k'].n`.
 fn root(mut path: &Expr) -> Option<&Name> {
     loop {
         match path {

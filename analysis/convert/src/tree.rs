@@ -15,7 +15,7 @@ pub(super) fn synthesized() -> AtomicNodeIndex {
     index(SYNTHESIZED)
 }
 
-/// The node index of a statement with a note.
+/// Returns the node index of a statement with a note.
 pub(super) fn with_note(note: u32) -> AtomicNodeIndex {
     index(note + 1)
 }
@@ -80,7 +80,7 @@ pub(super) fn mark_expression(expression: &mut Expr) -> bool {
     )
 }
 
-/// The blocks of a compound statement in source order; none for `def` and `class`.
+/// Returns the blocks of a compound statement in source order; none for `def` and `class`.
 pub(super) fn blocks(statement: &mut Stmt) -> Vec<&mut ast::Suite> {
     match statement {
         Stmt::If(node) => std::iter::once(&mut node.body)
@@ -111,12 +111,12 @@ pub(super) fn rewrite(block: &mut ast::Suite, mut rewrite: impl FnMut(Stmt, &mut
     }
 }
 
-/// The `else` block of an `if` after [`nest_elifs`](super::jumps::nest_elifs).
+/// Returns the `else` block of an `if` after [`nest_elifs`](super::jumps::nest_elifs).
 pub(super) fn else_block(node: &mut ast::StmtIf) -> Option<&mut ast::Suite> {
     node.elif_else_clauses.first_mut().map(|clause| &mut clause.body)
 }
 
-/// The number of statements that the docstring takes up: 0 or 1.
+/// Returns the number of statements that the docstring takes up: 0 or 1.
 pub(super) fn docstring(body: &[Stmt]) -> usize {
     match body.first() {
         Some(Stmt::Expr(first)) if matches!(*first.value, Expr::StringLiteral(_)) => 1,

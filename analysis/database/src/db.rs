@@ -39,7 +39,7 @@ impl Database {
         Self { storage: salsa::Storage::new(listener), files: Files::default(), system }
     }
 
-    /// The file system, to be shared with another database.
+    /// Returns the file system, to be shared with another database.
     pub fn shared_system(&self) -> SharedSystem {
         Arc::clone(&self.system)
     }

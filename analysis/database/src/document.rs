@@ -23,7 +23,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// A document that is not open in an editor. Its durability is high: queries that depend only on files on
+    /// Returns a document that is not open in an editor. Its durability is high: queries that depend only on files on
     /// disk are not validated again after an edit.
     pub fn of(db: &dyn Db, file: File) -> Self {
         Self::builder(file, false).durability(Durability::HIGH).new(db)
@@ -43,7 +43,7 @@ pub struct Project {
     pub documents: Arc<FxHashMap<File, Document>>,
 }
 
-/// The text of a document; for a notebook, its code cells joined.
+/// Returns the text of a document; for a notebook, its code cells joined.
 pub fn text(db: &dyn Db, document: Document) -> SourceText {
     source_text(db, document.file(db))
 }
@@ -62,7 +62,7 @@ pub fn with_text<T>(db: &dyn Db, document: Document, apply: impl FnOnce(&str) ->
     }
 }
 
-/// The kind of a document: module, stub or notebook.
+/// Returns the kind of a document: module, stub or notebook.
 pub fn source_type(db: &dyn Db, document: Document) -> PySourceType {
     document.file(db).source_type(db)
 }

@@ -51,7 +51,7 @@ pub enum DefKind {
 }
 
 impl DefKind {
-    /// Whether the name has a value after the definition.
+    /// Returns whether the name has a value after the definition.
     pub fn defines(self) -> bool {
         !matches!(self, Self::Undefined | Self::Delete)
     }

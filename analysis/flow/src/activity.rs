@@ -103,7 +103,7 @@ impl Activity {
         Some(activity)
     }
 
-    /// The activity of an opaque function: only its parameters are known.
+    /// Returns the activity of an opaque function: only its parameters are known.
     pub(super) fn opaque(parameters: &ast::Parameters, cfg: &Cfg) -> Self {
         let nothing = cfg.nodes().map(|_| Accesses::default()).collect();
         Self::new(parameters, cfg, nothing).unwrap_or_default()
@@ -115,7 +115,7 @@ impl Activity {
         id.and_then(|name| self.names.id(name)).or_else(|| self.tracked(&name.parent()?))
     }
 
-    /// The longer names that a binding of `bound` also redefines: `a.b` for `a`.
+    /// Returns the longer names that a binding of `bound` also redefines: `a.b` for `a`.
     pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         self.tracks_paths.then(|| self.names.dependents(bound)).into_iter().flatten()
     }
@@ -244,12 +244,12 @@ impl Activity {
         &self.scope
     }
 
-    /// The names that a node reads, except those that it has definitely bound before the read.
+    /// Returns the names that a node reads, except those that it has definitely bound before the read.
     pub fn reads(&self, node: NodeId) -> NameSet<'_> {
         NameSet::new(&self.names, self.reads.row(node.index()))
     }
 
-    /// The names that a node binds or may bind.
+    /// Returns the names that a node binds or may bind.
     pub fn modifies(&self, node: NodeId) -> NameSet<'_> {
         NameSet::new(&self.names, self.binds.row(node.index()))
     }
@@ -258,7 +258,7 @@ impl Activity {
         NameSet::new(&self.names, self.deletes.row(node.index()))
     }
 
-    /// The names that the statements of a block read, including names that the block binds first.
+    /// Returns the names that the statements of a block read, including names that the block binds first.
     pub fn reads_in(&self, cfg: &Cfg, block: Block) -> NameSet<'_> {
         self.gather(cfg, block, &self.reads)
     }
@@ -271,7 +271,7 @@ impl Activity {
         self.gather(cfg, block, &self.deletes)
     }
 
-    /// A statement and all statements within it, as a block.
+    /// Returns a statement and all statements within it, as a block.
     pub fn extent(cfg: &Cfg, stmt: StmtId) -> Block {
         let extent = cfg.extent(stmt);
         Block { kind: BlockKind::Body, start: extent.start, end: extent.end }

@@ -67,7 +67,7 @@ pub struct Exits {
 }
 
 impl Exits {
-    /// Whether every path through the block ends with a `return`.
+    /// Returns whether every path through the block ends with a `return`.
     pub fn always_returns(self) -> bool {
         self.returns && !self.completes && !self.raises && !self.breaks && !self.continues
     }
@@ -100,12 +100,12 @@ impl BlockVariables {
         self.with(Role::Input)
     }
 
-    /// The state of the functional operator: outputs, then variables that are only inputs.
+    /// Returns the state of the functional operator: outputs, then variables that are only inputs.
     pub fn state(&self) -> impl Iterator<Item = &BlockVariable> {
         self.outputs().chain(self.inputs_only())
     }
 
-    /// The variables that are undefined before the statement, including local variables of the blocks.
+    /// Returns the variables that are undefined before the statement, including local variables of the blocks.
     pub fn undefined(&self) -> impl Iterator<Item = &BlockVariable> {
         self.variables.iter().filter(|variable| variable.undefined)
     }
@@ -177,7 +177,7 @@ impl Flow {
         })
     }
 
-    /// Whether `name` has a value at the start of a statement; for a loop, before the first iteration.
+    /// Returns whether `name` has a value at the start of a statement; for a loop, before the first iteration.
     pub fn defined_before(&self, stmt: StmtId, name: &QName) -> Definedness {
         let Some(id) = self.activity.tracked(name) else { return Definedness::Never };
         definedness(self.reaching.among(&self.entering(stmt), id))
@@ -247,7 +247,7 @@ impl Flow {
         exits
     }
 
-    /// Whether the loop of a `break` or `continue` is within `block`.
+    /// Returns whether the loop of a `break` or `continue` is within `block`.
     fn in_loop_of(&self, block: Block, jump: StmtId) -> bool {
         let mut inner = jump;
         while let Some(outer) = self.cfg.statement(inner).and_then(|statement| statement.parent) {
@@ -271,8 +271,8 @@ struct Ends {
 }
 
 impl Ends {
-    /// The body and the `else` block of an `if` both continue to the join. The body of a loop continues to
-    /// the loop head.
+    /// Returns the body and the `else` block of an `if` both continue to the join. The body of a loop continues to the
+    /// loop head.
     fn new(cfg: &Cfg, stmt: StmtId, body: Block, is_loop: bool) -> Self {
         let mut ends = Self { body: Vec::new(), orelse: Vec::new() };
         let own = |node: NodeId| cfg.node(node).is_some_and(|node| node.stmt == Some(stmt));

@@ -331,7 +331,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether an exception of the current node leads to a handler or a `finally` of this function.
+    /// Returns whether an exception of the current node leads to a handler or a `finally` of this function.
     fn is_guarded(&self) -> bool {
         self.frames.iter().any(|frame| matches!(frame, Frame::Handlers { .. } | Frame::Finally { .. }))
     }
@@ -349,7 +349,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether a node within a `try` may raise.
+/// Returns whether a node within a `try` may raise.
 fn may_raise(syntax: Syntax<'_>) -> bool {
     !matches!(
         syntax,

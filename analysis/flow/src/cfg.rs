@@ -287,9 +287,9 @@ impl Cfg {
         (cfg, syntax)
     }
 
-    /// Whether the function exceeds a limit of the analyses: more than 100 levels of blocks (the limit of
-    /// CPython), 64 levels of scopes, or tens of thousands of bindings. The graph of an opaque function has
-    /// no statements.
+    /// Returns whether the function exceeds a limit of the analyses: more than 100 levels of blocks (the limit of
+    /// CPython), 64 levels of scopes, or tens of thousands of bindings. The graph of an opaque function has no
+    /// statements.
     pub fn is_opaque(&self) -> bool {
         self.opaque
     }
@@ -314,7 +314,7 @@ impl Cfg {
         self.predecessors.of(node)
     }
 
-    /// All nodes in reverse post-order from the entry, unreachable nodes last.
+    /// Returns all nodes in reverse post-order from the entry, unreachable nodes last.
     pub fn reverse_post_order(&self) -> &[NodeId] {
         &self.order
     }
@@ -327,13 +327,13 @@ impl Cfg {
         self.statements.get(stmt.index())
     }
 
-    /// The statement or `elif` clause that starts at `offset`.
+    /// Returns the statement or `elif` clause that starts at `offset`.
     pub fn statement_at(&self, offset: TextSize) -> Option<StmtId> {
         let index = self.statements.partition_point(|stmt| stmt.range.start() < offset);
         (self.statements.get(index)?.range.start() == offset).then_some(StmtId(index as u32))
     }
 
-    /// The innermost statement that contains `range`.
+    /// Returns the innermost statement that contains `range`.
     pub fn statement_around(&self, range: TextRange) -> Option<StmtId> {
         let after = self.statements.partition_point(|stmt| stmt.range.start() <= range.start());
         let mut candidate = after.checked_sub(1).map(|index| StmtId(index as u32));
@@ -347,7 +347,7 @@ impl Cfg {
         candidate
     }
 
-    /// The node that evaluates or binds the syntax at `range`: the `Test` for an expression in a test.
+    /// Returns the node that evaluates or binds the syntax at `range`: the `Test` for an expression in a test.
     pub fn node_at(&self, range: TextRange) -> Option<NodeId> {
         let stmt = self.statement_around(range)?;
         self.nodes_of(stmt)
@@ -358,12 +358,12 @@ impl Cfg {
             .min_by_key(|node| (self.nodes[node.index()].range.len(), *node))
     }
 
-    /// The nodes of a statement, without those of statements within it.
+    /// Returns the nodes of a statement, without those of statements within it.
     pub fn nodes_of(&self, stmt: StmtId) -> &[NodeId] {
         slice(&self.of_stmt, &self.of_stmt_start, stmt.index())
     }
 
-    /// The nodes of the statements of a block, at any depth.
+    /// Returns the nodes of the statements of a block, at any depth.
     pub fn nodes_in(&self, block: Block) -> &[NodeId] {
         let bound = |stmt: StmtId| self.of_stmt_start.get(stmt.index()).map(|&start| start as usize);
         match (bound(block.start), bound(block.end)) {
@@ -384,17 +384,17 @@ impl Cfg {
         self.statement(stmt)?.blocks.iter().copied().find(|block| block.kind == kind)
     }
 
-    /// The range of a statement and all statements within it.
+    /// Returns the range of a statement and all statements within it.
     pub fn extent(&self, stmt: StmtId) -> Range<StmtId> {
         stmt..self.statement(stmt).map_or(stmt, |statement| statement.end)
     }
 
-    /// The statements of the function. Empty if it is opaque.
+    /// Returns the statements of the function. Empty if it is opaque.
     pub fn body(&self) -> Block {
         Block { kind: BlockKind::Body, start: StmtId(0), end: self.body_end }
     }
 
-    /// The statements of [`Input::unreached`].
+    /// Returns the statements of [`Input::unreached`].
     pub fn unreached(&self) -> Block {
         Block { kind: BlockKind::Body, start: self.body_end, end: StmtId(self.statements.len() as u32) }
     }
@@ -405,7 +405,7 @@ impl Cfg {
 }
 
 impl Node {
-    /// Whether its range is the syntax of this step and not the range of the statement.
+    /// Returns whether its range is the syntax of this step and not the range of the statement.
     fn has_text(&self) -> bool {
         !matches!(
             self.kind,

@@ -88,14 +88,14 @@ impl Flow {
         self.reaching.leaving(&nodes)
     }
 
-    /// Whether a name is defined on every path to the blocks of a statement.
+    /// Returns whether a name is defined on every path to the blocks of a statement.
     pub fn is_defined_before_blocks(&self, stmt: StmtId, name: &QName) -> bool {
         let id = self.activity.tracked(name);
         let row = self.before_blocks(stmt);
         id.is_some_and(|id| self.is_certain(&row, id))
     }
 
-    /// Whether every definition is a binding in this function. A global may be undefined.
+    /// Returns whether every definition is a binding in this function. A global may be undefined.
     fn is_certain(&self, row: &[u64], id: NameId) -> bool {
         let mut definitions = self.reaching.among(row, id);
         definitions.all(|definition| definition.kind.defines() && definition.kind != DefKind::Outer)

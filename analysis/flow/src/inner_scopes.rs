@@ -31,7 +31,7 @@ impl InnerScopes {
         scopes
     }
 
-    /// Whether `name` at `range` is a variable of an enclosing comprehension or lambda.
+    /// Returns whether `name` at `range` is a variable of an enclosing comprehension or lambda.
     pub(super) fn bind(&self, range: TextRange, name: &str) -> bool {
         self.0.iter().any(|inner| {
             inner.range.contains_range(range)

@@ -30,13 +30,13 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// A function as written, with attributes and items tracked.
+    /// Returns a function as written, with attributes and items tracked.
     pub fn function(def: &'a ast::StmtFunctionDef) -> Self {
         let input = Self::variables(&def.parameters, &def.body);
         Self { tracks_paths: true, with_may_suppress: false, range: def.range, ..input }
     }
 
-    /// A function with only its variables tracked.
+    /// Returns a function with only its variables tracked.
     pub fn variables(parameters: &'a ast::Parameters, body: &'a [Stmt]) -> Self {
         Self {
             parameters,

@@ -73,7 +73,7 @@ impl Flow {
         Self { cfg, activity, reaching, liveness, inner_scopes: InnerScopes::default() }
     }
 
-    /// Whether the function is too large or too deeply nested to analyze: see [`Cfg::is_opaque`].
+    /// Returns whether the function is too large or too deeply nested to analyze: see [`Cfg::is_opaque`].
     pub fn is_opaque(&self) -> bool {
         self.cfg.is_opaque()
     }
@@ -82,22 +82,22 @@ impl Flow {
         self.activity.scope()
     }
 
-    /// The names live before `node`: those that may be read at or after it before they are rebound.
+    /// Returns the names live before `node`: those that may be read at or after it before they are rebound.
     pub fn live_in(&self, node: NodeId) -> NameSet<'_> {
         self.activity.set(self.liveness.before(node))
     }
 
-    /// The names live after `node`.
+    /// Returns the names live after `node`.
     pub fn live_out(&self, node: NodeId) -> NameSet<'_> {
         self.activity.set(self.liveness.after(&self.cfg, node))
     }
 
-    /// The names live before a statement.
+    /// Returns the names live before a statement.
     pub fn live_before(&self, stmt: StmtId) -> NameSet<'_> {
         self.live_at(self.cfg.points(stmt).map(|(entry, _)| self.live_in(entry)))
     }
 
-    /// The names live after a statement with all its blocks.
+    /// Returns the names live after a statement with all its blocks.
     pub fn live_after(&self, stmt: StmtId) -> NameSet<'_> {
         self.live_at(self.cfg.points(stmt).map(|(_, exit)| self.live_out(exit)))
     }
@@ -106,26 +106,26 @@ impl Flow {
         sets.reduce(|all, set| all.union(&set)).unwrap_or_else(|| self.activity.set(Vec::new()))
     }
 
-    /// The definitions of `name` that reach `node`. Empty if the node is unreachable. For an `a.b` that does
+    /// Returns the definitions of `name` that reach `node`. Empty if the node is unreachable. For an `a.b` that does
     /// not occur in the function, the definitions of `a`.
     pub fn definitions_at(&self, node: NodeId, name: &QName) -> Vec<&Def> {
         let id = self.activity.tracked(name);
         id.map(|id| self.reaching.before(node, id).collect()).unwrap_or_default()
     }
 
-    /// The definitions of `name` that reach the expression at `range`. Empty for a variable of a
-    /// comprehension or lambda.
+    /// Returns the definitions of `name` that reach the expression at `range`. Empty for a variable of a comprehension
+    /// or lambda.
     pub fn definitions_of(&self, range: TextRange, name: &QName) -> Vec<&Def> {
         let node = self.cfg.node_at(range).filter(|_| !self.inner_scopes.bind(range, name.root()));
         node.map(|node| self.definitions_at(node, name)).unwrap_or_default()
     }
 
-    /// Whether `name` has a value on every path to `node`. True if `node` is unreachable.
+    /// Returns whether `name` has a value on every path to `node`. True if `node` is unreachable.
     pub fn definitely_defined(&self, node: NodeId, name: &QName) -> bool {
         self.defined_at_node(node, name) == Definedness::Always
     }
 
-    /// Whether `name` has a value on some path to `node`.
+    /// Returns whether `name` has a value on some path to `node`.
     pub fn maybe_defined(&self, node: NodeId, name: &QName) -> bool {
         self.definitions_at(node, name).iter().any(|definition| definition.kind.defines())
     }

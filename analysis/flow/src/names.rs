@@ -66,13 +66,13 @@ impl Names {
         self.sorted.iter().enumerate().map(|(index, name)| (NameId(index as u32), name))
     }
 
-    /// An upper bound on the number of names that a binding of `bound` redefines, including itself, and on
-    /// the cost of listing them.
+    /// Returns an upper bound on the number of names that a binding of `bound` redefines, including itself, and on the
+    /// cost of listing them.
     pub(super) fn dependents_cost(&self, bound: NameId) -> usize {
         1 + self.keyed.len() + self.extensions(bound).count()
     }
 
-    /// The longer names that start with `bound`. They directly follow `bound`, because names are sorted.
+    /// Returns the longer names that start with `bound`. They directly follow `bound`, because names are sorted.
     fn extensions(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         let name = self.get(bound);
         (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {
@@ -80,7 +80,7 @@ impl Names {
         })
     }
 
-    /// The longer names that denote another object after `bound` is rebound: `a.b` and `d[a]` for `a`.
+    /// Returns the longer names that denote another object after `bound` is rebound: `a.b` and `d[a]` for `a`.
     pub(super) fn dependents(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         let name = self.get(bound);
         let keyed = self.keyed.iter().copied().filter(move |&id| {
@@ -137,19 +137,19 @@ impl<'a> NameSet<'a> {
         self.iter().cloned().collect()
     }
 
-    /// The names in both sets. Both must belong to the same function.
+    /// Returns the names in both sets. Both must belong to the same function.
     pub fn intersection(mut self, other: &NameSet<'_>) -> Self {
         self.members.to_mut().iter_mut().zip(&*other.members).for_each(|(word, other)| *word &= other);
         self
     }
 
-    /// The names that are not in `other`. Both must belong to the same function.
+    /// Returns the names that are not in `other`. Both must belong to the same function.
     pub fn difference(mut self, other: &NameSet<'_>) -> Self {
         self.members.to_mut().iter_mut().zip(&*other.members).for_each(|(word, other)| *word &= !other);
         self
     }
 
-    /// The names in either set. Both must belong to the same function.
+    /// Returns the names in either set. Both must belong to the same function.
     pub fn union(mut self, other: &NameSet<'_>) -> Self {
         self.add(other);
         self

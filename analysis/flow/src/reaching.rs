@@ -174,12 +174,12 @@ impl Reaching {
         }
     }
 
-    /// The definitions of `name` that reach `node`, in source order.
+    /// Returns the definitions of `name` that reach `node`, in source order.
     pub(super) fn before(&self, node: NodeId, name: NameId) -> impl Iterator<Item = &Def> {
         self.among(self.before.row(node.index()), name)
     }
 
-    /// The definitions after any of the nodes, as a row for [`Reaching::among`].
+    /// Returns the definitions after any of the nodes, as a row for [`Reaching::among`].
     pub(super) fn leaving(&self, nodes: &[NodeId]) -> Vec<u64> {
         let mut all = self.before.empty_row();
         let mut after = self.before.empty_row();
@@ -191,7 +191,7 @@ impl Reaching {
         all
     }
 
-    /// The definitions on any of the edges, as a row for [`Reaching::among`].
+    /// Returns the definitions on any of the edges, as a row for [`Reaching::among`].
     pub(super) fn along<'a>(&self, edges: impl Iterator<Item = &'a Edge>) -> Vec<u64> {
         let mut all = self.before.empty_row();
         for edge in edges {
@@ -203,7 +203,7 @@ impl Reaching {
         all
     }
 
-    /// The definitions of `name` in `row`.
+    /// Returns the definitions of `name` in `row`.
     pub(super) fn among<'a>(&'a self, row: &[u64], name: NameId) -> impl Iterator<Item = &'a Def> {
         self.slots_of(name).filter(|&slot| bits::contains(row, slot)).map(|slot| self.def(slot))
     }
@@ -212,12 +212,12 @@ impl Reaching {
         &self.defs[self.slots[slot as usize] as usize]
     }
 
-    /// Whether a definition of `name` at the node `at` reaches `node`.
+    /// Returns whether a definition of `name` at the node `at` reaches `node`.
     pub(super) fn reaches(&self, at: NodeId, name: NameId, node: NodeId) -> bool {
         self.before(node, name).any(|def| def.node == at)
     }
 
-    /// All definitions in the function, starting with those at its entry.
+    /// Returns all definitions in the function, starting with those at its entry.
     pub fn definitions(&self) -> &[Def] {
         &self.defs
     }

@@ -35,7 +35,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The part of the scope that parameters and declarations determine.
+    /// Returns the part of the scope that parameters and declarations determine.
     pub(super) fn declared(parameters: &ast::Parameters, accesses: &[Accesses]) -> Self {
         let parameters: Vec<Name> = self::parameters(parameters).cloned().collect();
         let globals: BTreeSet<Name> = accesses.iter().flat_map(|found| &found.globals).cloned().collect();
@@ -50,7 +50,7 @@ impl Scope {
         self.locals.contains(name)
     }
 
-    /// Whether the function declares `name` as `global` or `nonlocal`.
+    /// Returns whether the function declares `name` as `global` or `nonlocal`.
     pub fn is_declared_outer(&self, name: &str) -> bool {
         self.globals.contains(name) || self.nonlocals.contains(name)
     }
@@ -103,7 +103,7 @@ impl Variables {
         own
     }
 
-    /// All names assigned here, including those declared `global` or `nonlocal`.
+    /// Returns all names assigned here, including those declared `global` or `nonlocal`.
     pub fn assigned(self) -> FxHashSet<Name> {
         let Self { mut bound, globals, nonlocals, .. } = self;
         bound.extend(globals);

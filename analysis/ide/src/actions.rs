@@ -28,7 +28,7 @@ pub struct Action {
     pub preferred: bool,
 }
 
-/// The code actions for a finding, without the edits.
+/// Returns the code actions for a finding, without the edits.
 pub fn actions(finding: &Finding) -> Vec<Action> {
     let fix = finding.fix.as_ref().filter(|fix| fix.applicability > Applicability::Display);
     let mut actions: Vec<Action> = fix
@@ -48,7 +48,7 @@ pub fn actions(finding: &Finding) -> Vec<Action> {
     actions
 }
 
-/// The edits of an action, sorted and without overlap.
+/// Returns the edits of an action, sorted and without overlap.
 pub fn edits(db: &dyn Db, document: Document, finding: &Finding, kind: ActionKind) -> Vec<Edit> {
     let source = text(db, document);
     let source_type = source_type(db, document);

@@ -27,7 +27,7 @@ pub struct Calls {
     pub ranges: Vec<TextRange>,
 }
 
-/// The staged function around an offset.
+/// Returns the staged function around an offset.
 pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<Caller> {
     Some(caller(document, &FunctionAnalysis::at(db, document, offset)?))
 }
@@ -42,7 +42,7 @@ fn caller(document: Document, function: &FunctionAnalysis) -> Caller {
     }
 }
 
-/// The functions of the project that a staged function calls. These calls stage them.
+/// Returns the functions of the project that a staged function calls. These calls stage them.
 pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
     let mut calls: Vec<Calls> = Vec::new();
     for (document, path, range) in targets(db, from.document, &from.path) {
@@ -57,7 +57,7 @@ pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
     calls
 }
 
-/// The staged functions of the project that call a function.
+/// Returns the staged functions of the project that call a function.
 pub fn incoming(db: &dyn Db, to: &Caller) -> Vec<Calls> {
     let Some(project) = Project::try_get(db) else { return Vec::new() };
     let mut documents: Vec<Document> = project.documents(db).values().copied().collect();
@@ -84,7 +84,7 @@ fn staged<'db>(db: &'db dyn Db, document: Document, path: &FunctionPath) -> Opti
     (function.entry.path == *path).then_some(function)
 }
 
-/// The targets of the calls in a staged function, with the range of each call in the file.
+/// Returns the targets of the calls in a staged function, with the range of each call in the file.
 fn targets(db: &dyn Db, document: Document, path: &FunctionPath) -> Vec<(Document, FunctionPath, TextRange)> {
     let Some((_, entry)) = file_index(db, document).definitions.find(path) else { return Vec::new() };
     let types = queries::types(db, FunctionId::new(db, document, path.clone()));

@@ -62,8 +62,8 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
     })
 }
 
-/// The framework that traces the function, or all staged functions of the file, without conversion. Includes the verb:
-/// `JAX traces`.
+/// Returns the framework that traces the function, or all staged functions of the file, without conversion. Includes
+/// the verb: `JAX traces`.
 fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'static str> {
     let stages = stages_of(db, document);
     let shown =
@@ -79,7 +79,7 @@ fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'s
     }
 }
 
-/// The operators of the dialect that stages the function, or all functions of the file.
+/// Returns the operators of the dialect that stages the function, or all functions of the file.
 fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
     let own = |stage: &Stage| stage.dialect == Staging::Autograph;
     let stages = stages_of(db, document);
@@ -90,7 +90,7 @@ fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
     if is_own { Dialect::AutoGraph } else { Dialect::TensorFlow }
 }
 
-/// The qualified name of the innermost function around an offset.
+/// Returns the qualified name of the innermost function around an offset.
 pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<String> {
     let index = file_index(db, document);
     let function = index.definitions.function_at(offset)?;
@@ -106,7 +106,7 @@ pub struct Definition {
     pub is_class: bool,
 }
 
-/// The definitions of a converted text in source order.
+/// Returns the definitions of a converted text in source order.
 pub fn outline(text: &str) -> Vec<Definition> {
     let Some(parsed) = parse(text, ruff_python_ast::PySourceType::Python) else { return Vec::new() };
     let definitions = Definitions::collect(text, parsed.suite());

@@ -29,14 +29,14 @@ pub struct FunctionAnalysis<'db> {
 }
 
 impl<'db> FunctionAnalysis<'db> {
-    /// The innermost function around an offset, if it is staged.
+    /// Returns the innermost function around an offset, if it is staged.
     pub fn at(db: &'db dyn Db, document: Document, offset: TextSize) -> Option<Self> {
         let index = file_index(db, document);
         let function = index.definitions.function_at(offset)?;
         Self::new(db, document, index, function)
     }
 
-    /// The staged functions of a document in source order.
+    /// Returns the staged functions of a document in source order.
     pub fn all(db: &'db dyn Db, document: Document) -> impl Iterator<Item = Self> {
         let index = file_index(db, document);
         let functions = index.definitions.functions.indices();
@@ -61,7 +61,7 @@ impl<'db> FunctionAnalysis<'db> {
         })
     }
 
-    /// The offset in the file that ranges of the function are relative to.
+    /// Returns the offset in the file that ranges of the function are relative to.
     pub fn base(&self) -> TextSize {
         self.entry.range.start()
     }
@@ -74,7 +74,7 @@ impl<'db> FunctionAnalysis<'db> {
         queries::facts(self.db, self.function).get(expressions::id(expression)?)
     }
 
-    /// The expressions of the function's own code, outer ones first.
+    /// Returns the expressions of the function's own code, outer ones first.
     pub fn expressions(&self) -> Vec<&'db Expr> {
         function_ast(self.db, self.function)
             .as_ref()
@@ -82,13 +82,13 @@ impl<'db> FunctionAnalysis<'db> {
             .unwrap_or_default()
     }
 
-    /// The innermost expression at an offset relative to the `def`.
+    /// Returns the innermost expression at an offset relative to the `def`.
     pub fn expression_at(&self, offset: TextSize) -> Option<&'db Expr> {
         let around = self.expressions().into_iter().filter(|it| it.range().contains_inclusive(offset));
         around.min_by_key(|expression| expression.range().len())
     }
 
-    /// The source text of a range relative to the `def`.
+    /// Returns the source text of a range relative to the `def`.
     pub fn text(&self, range: TextRange) -> &'db str {
         let ast = function_ast(self.db, self.function).as_ref();
         ast.and_then(|ast| ast.text.get(std::ops::Range::<usize>::from(range))).unwrap_or_default()
@@ -118,7 +118,7 @@ impl<'db> FunctionAnalysis<'db> {
         ag_index::locate::notes(self.db, &steps)
     }
 
-    /// The location of the decorator or call that stages the function.
+    /// Returns the location of the decorator or call that stages the function.
     pub fn cause(&self) -> Option<ag_db::finding::Location> {
         ag_index::locate::locate(self.db, self.stage.cause.as_ref()?)
     }

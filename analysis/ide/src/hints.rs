@@ -34,7 +34,7 @@ pub struct Hint {
     pub why: Vec<Note>,
 }
 
-/// The hints of a range of a document, in source order.
+/// Returns the hints of a range of a document, in source order.
 pub fn hints(
     db: &dyn Db,
     document: Document,

@@ -73,7 +73,7 @@ pub fn hover(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover>
     Some(Hover { range: range? + function.base(), paragraphs })
 }
 
-/// The explanation of a whole function: how it is staged, and every decision with its why-chain.
+/// Returns the explanation of a whole function: how it is staged, and every decision with its why-chain.
 pub fn explanation(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
     let function = FunctionAnalysis::at(db, document, offset)?;
     let mut paragraphs = function_summary(&function);
@@ -128,7 +128,7 @@ fn function_summary(function: &FunctionAnalysis) -> Vec<Paragraph> {
     paragraphs
 }
 
-/// The simplified converted code of a function that is converted.
+/// Returns the simplified converted code of a function that is converted.
 fn code(db: &dyn Db, document: Document, function: &FunctionAnalysis) -> Option<Paragraph> {
     if !function.stage.converts {
         return None;
@@ -160,7 +160,7 @@ fn parameter(function: &FunctionAnalysis, offset: TextSize) -> Option<Hover> {
     })
 }
 
-/// The decision whose keyword or tested expression is at an offset; the innermost one if there are several.
+/// Returns the decision whose keyword or tested expression is at an offset; the innermost one if there are several.
 fn decision_at<'db>(function: &FunctionAnalysis<'db>, offset: TextSize) -> Option<&'db Construct> {
     let is_there = |construct: &&Construct| {
         let keyword = match construct.kind {
@@ -175,7 +175,7 @@ fn decision_at<'db>(function: &FunctionAnalysis<'db>, offset: TextSize) -> Optio
     function.constructs().iter().filter(is_there).min_by_key(|construct| construct.test_range.len())
 }
 
-/// The facts about a value; for a called function, the meaning of the call.
+/// Returns the facts about a value; for a called function, the meaning of the call.
 fn value(function: &FunctionAnalysis, expression: &Expr, offset: TextSize) -> Option<Vec<Paragraph>> {
     let code = one_line(function.text(expression.range()));
     let called = function.expressions().into_iter().find_map(|outer| match outer {
@@ -211,7 +211,7 @@ fn value(function: &FunctionAnalysis, expression: &Expr, offset: TextSize) -> Op
     Some(vec![Paragraph::Text(summary), Paragraph::Why(function.why(expression))])
 }
 
-/// The rules that a suppression comment names.
+/// Returns the rules that a suppression comment names.
 fn suppression(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hover> {
     if !file_index(db, document).may_have_directives {
         return None;
@@ -231,7 +231,7 @@ fn suppression(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hove
     Some(Hover { range, paragraphs })
 }
 
-/// A doc comment; every line starts with a space.
+/// Returns a doc comment; every line starts with a space.
 fn docs(rule: &Rule) -> String {
     let lines = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()

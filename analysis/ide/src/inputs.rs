@@ -98,7 +98,7 @@ impl<'a> Calls<'a> {
         calls
     }
 
-    /// The argument for a parameter in the first call whose argument is known.
+    /// Returns the argument for a parameter in the first call whose argument is known.
     fn argument(&self, function: &str, position: usize, parameter: &str) -> Option<String> {
         let calls = self.calls.iter().filter(|call| last_name(&call.func).is_some_and(|it| it == function));
         calls
@@ -106,7 +106,7 @@ impl<'a> Calls<'a> {
             .next()
     }
 
-    /// The input that an argument suggests: `torch.zeros(32, 10)` -> `f32[32,10]`, `(1, 2)` -> `(1, 2)`.
+    /// Returns the input that an argument suggests: `torch.zeros(32, 10)` -> `f32[32,10]`, `(1, 2)` -> `(1, 2)`.
     fn described(&self, expression: &Expr, depth: usize) -> Option<String> {
         match expression {
             Expr::Call(call) => self.tensor(call, depth),
@@ -119,7 +119,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// A tensor created by a torch function.
+    /// Returns a tensor created by a torch function.
     fn tensor(&self, call: &ast::ExprCall, depth: usize) -> Option<String> {
         let constructor = self.imports.resolve(&call.func)?;
         let arguments = &call.arguments.args;
@@ -146,7 +146,7 @@ impl<'a> Calls<'a> {
         Some(format!("{dtype}[{}]", sizes.join(",")))
     }
 
-    /// The sizes in the arguments `(32, 10)` or `((32, 10),)`.
+    /// Returns the sizes in the arguments `(32, 10)` or `((32, 10),)`.
     fn sizes(&self, arguments: &[Expr], depth: usize) -> Option<Vec<u64>> {
         let arguments = match arguments {
             [Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. })] => elts,
@@ -196,7 +196,7 @@ fn is_literal(expression: &Expr) -> bool {
     }
 }
 
-/// The sizes and the element type of `[[1.0, 2.0]]`.
+/// Returns the sizes and the element type of `[[1.0, 2.0]]`.
 fn nested(data: &Expr) -> Option<(Vec<u64>, &'static str)> {
     let (Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) = data else {
         return Some((Vec::new(), kind(data)?));
@@ -209,7 +209,7 @@ fn nested(data: &Expr) -> Option<(Vec<u64>, &'static str)> {
     Some((sizes, kind))
 }
 
-/// The element type of a tensor that contains this number.
+/// Returns the element type of a tensor that contains this number.
 fn kind(expression: &Expr) -> Option<&'static str> {
     match expression {
         Expr::BooleanLiteral(_) => Some("bool"),

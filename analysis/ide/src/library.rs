@@ -4,7 +4,7 @@
 use ag_index::assumptions::Stage;
 use ag_index::dialect::Dialect;
 
-/// The meaning of a call of a builtin.
+/// Returns the meaning of a call of a builtin.
 pub(super) fn builtin(name: &str, stage: &Stage) -> Option<&'static str> {
     if stage.converts {
         return converted(name);
@@ -43,7 +43,7 @@ fn converted(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The meaning of a call of a library function, by its module and qualified name.
+/// Returns the meaning of a call of a library function, by its module and qualified name.
 pub(super) fn function(module: &str, qualname: &str) -> Option<&'static str> {
     let package = module.split('.').next().unwrap_or_default();
     Some(match (package, qualname) {

@@ -17,7 +17,7 @@ use ag_syntax::imports::Imports;
 
 const RUNTIME: &str = "autograph";
 
-/// The entry point of a program of the runtime; `None` in other documents.
+/// Returns the entry point of a program of the runtime; `None` in other documents.
 pub fn start(db: &dyn Db, document: Document) -> Option<TextRange> {
     let parsed = tree(db, document)?;
     let guard = parsed.suite().iter().find_map(|statement| match statement {
@@ -33,7 +33,7 @@ pub fn start(db: &dyn Db, document: Document) -> Option<TextRange> {
     guard.or_else(main).filter(|_| uses_runtime(db, document))
 }
 
-/// Whether a test is `__name__ == "__main__"`, in either order.
+/// Returns whether a test is `__name__ == "__main__"`, in either order.
 fn tests_main(test: &Expr) -> bool {
     let Expr::Compare(ast::ExprCompare { left, ops, comparators, .. }) = test else { return false };
     let ([CmpOp::Eq], [right]) = (&ops[..], &comparators[..]) else { return false };
@@ -44,7 +44,7 @@ fn tests_main(test: &Expr) -> bool {
     (is_name(left) && is_main(right)) || (is_main(left) && is_name(right))
 }
 
-/// Whether the document, or a module of the project that it imports, imports the runtime.
+/// Returns whether the document, or a module of the project that it imports, imports the runtime.
 fn uses_runtime(db: &dyn Db, document: Document) -> bool {
     let imports = &file_index(db, document).imports;
     imports.uses(RUNTIME)
@@ -53,7 +53,7 @@ fn uses_runtime(db: &dyn Db, document: Document) -> bool {
             .any(|other| file_index(db, other).imports.uses(RUNTIME))
 }
 
-/// The project documents that the imports name, in the same folder or below the root.
+/// Returns the project documents that the imports name, in the same folder or below the root.
 fn imported(db: &dyn Db, document: Document, imports: &Imports) -> Vec<Document> {
     let Some(project) = Project::try_get(db) else { return Vec::new() };
     let beside = document.file(db).path(db).as_system_path().and_then(SystemPath::parent);

@@ -21,7 +21,7 @@ pub struct Symbol {
     pub has_graph: bool,
 }
 
-/// The roots of a document and the functions reachable from roots, in source order.
+/// Returns the roots of a document and the functions reachable from roots, in source order.
 pub fn symbols(db: &dyn Db, document: Document) -> Vec<Symbol> {
     let symbol = |function: FunctionAnalysis| Symbol {
         qualname: function.entry.path.qualname.to_string(),
@@ -37,7 +37,7 @@ pub fn symbols(db: &dyn Db, document: Document) -> Vec<Symbol> {
     FunctionAnalysis::all(db, document).map(symbol).collect()
 }
 
-/// The staged function around an offset.
+/// Returns the staged function around an offset.
 pub fn symbol_at(db: &dyn Db, document: Document, offset: ruff_text_size::TextSize) -> Option<Symbol> {
     let around = symbols(db, document).into_iter().filter(|symbol| symbol.range.contains_inclusive(offset));
     around.min_by_key(|symbol| symbol.range.len())

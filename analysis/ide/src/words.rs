@@ -42,7 +42,8 @@ fn unconverted(reason: Unconverted) -> &'static str {
     }
 }
 
-/// The name of a binding time in the dialect: *staged* where AutoGraph converts, *traced* in libraries that only trace.
+/// Returns the name of a binding time in the dialect: *staged* where AutoGraph converts, *traced* in libraries that
+/// only trace.
 pub(super) fn binding(binding: Binding, stage: &Stage) -> &'static str {
     match binding {
         Binding::Staged if !stage.dialect.converts() => "traced",

@@ -27,7 +27,7 @@ impl Facts {
         self.table.get(*self.index.get(id.0 as usize)? as usize)
     }
 
-    /// A copy in which `fact` replaces the facts of `expressions`.
+    /// Returns a copy in which `fact` replaces the facts of `expressions`.
     pub fn with(&self, expressions: &FxHashSet<ExprId>, fact: Fact) -> Self {
         let mut facts = self.clone();
         let position = facts.table.len() as u32;
@@ -50,7 +50,7 @@ impl ScopeTypes {
         }
     }
 
-    /// A copy in which Tensors of other libraries are host values; `None` if there are no such Tensors.
+    /// Returns a copy in which Tensors of other libraries are host values; `None` if there are no such Tensors.
     pub fn in_dialect(&self, dialect: Dialect) -> Option<Self> {
         let facts = self.facts.table.iter().chain(&self.parameters);
         if !facts.into_iter().any(|fact| fact.is_foreign_to(dialect)) {
@@ -132,7 +132,7 @@ pub struct ScopeTypes {
 }
 
 impl CallSite {
-    /// Whether both are equal except for locations and expression ids.
+    /// Returns whether both are equal except for locations and expression ids.
     pub fn is_same_but_for_positions(&self, other: &Self) -> bool {
         let Self {
             targets,
@@ -159,7 +159,7 @@ impl CallSite {
             && *on_self == other.on_self
     }
 
-    /// A call without arguments.
+    /// Returns a call without arguments.
     pub fn of(targets: Vec<Target>, expression: Option<ExprId>) -> Self {
         Self {
             targets,

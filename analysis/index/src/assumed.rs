@@ -49,7 +49,7 @@ impl AssumedType {
         }
     }
 
-    /// Whether all values are `True`, `False` or `None`, and at least one is a `bool`.
+    /// Returns whether all values are `True`, `False` or `None`, and at least one is a `bool`.
     pub fn is_flag(&self) -> bool {
         let is_bool = |alternative: &TypeExpression| *alternative == TypeExpression::builtin("bool");
         !self.unknown
@@ -57,7 +57,7 @@ impl AssumedType {
             && self.alternatives.iter().all(|alternative| is_bool(alternative) || alternative.is_none())
     }
 
-    /// Whether all values are lists or tuples, and there is at least one.
+    /// Returns whether all values are lists or tuples, and there is at least one.
     pub fn is_sequence(&self) -> bool {
         let is_sequence = |alternative: &TypeExpression| {
             let TypeExpression::Generic(generic) = alternative else { return false };
@@ -66,7 +66,7 @@ impl AssumedType {
         !self.unknown && !self.is_empty() && self.alternatives.iter().all(is_sequence)
     }
 
-    /// Whether there are no known alternatives.
+    /// Returns whether there are no known alternatives.
     pub fn is_empty(&self) -> bool {
         self.alternatives.is_empty()
     }
@@ -75,14 +75,15 @@ impl AssumedType {
         &self.alternatives
     }
 
-    /// The union of the alternatives, and of `Any` if some values have an unknown type; `None` if there are neither.
+    /// Returns the union of the alternatives, and of `Any` if some values have an unknown type; `None` if there are
+    /// neither.
     pub fn union(&self) -> Option<TypeExpression> {
         let any = self.unknown.then(TypeExpression::any);
         let is_empty = self.alternatives.is_empty() && any.is_none();
         (!is_empty).then(|| TypeExpression::union(self.alternatives.iter().cloned().chain(any)))
     }
 
-    /// The type for display: `Tensor | None`; `None` without known alternatives.
+    /// Returns the type for display: `Tensor | None`; `None` without known alternatives.
     pub fn shown(&self) -> Option<String> {
         let shown: Vec<String> = self.alternatives.iter().map(TypeExpression::shown).collect();
         (!shown.is_empty()).then(|| shown.join(" | "))

@@ -85,7 +85,7 @@ pub struct StaticParameters {
 }
 
 impl StaticParameters {
-    /// Whether a parameter is certainly static.
+    /// Returns whether a parameter is certainly static.
     pub fn contains(&self, parameter: ParameterIndex) -> bool {
         self.known.contains(&parameter)
     }

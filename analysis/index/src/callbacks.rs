@@ -97,7 +97,8 @@ const fn always(caller: Caller) -> Caller {
     Caller { tracing: Tracing::Always, ..caller }
 }
 
-/// A function that returns an argument of `Dataset.apply`: `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`.
+/// Returns a function that returns an argument of `Dataset.apply`:
+/// `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`.
 const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]) -> Caller {
     always(Caller { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) })
 }
@@ -206,7 +207,7 @@ pub static CALLERS: &[Caller] = &[
     inline(torch("torch.jit.trace", &[(0, "func")], &[Spread(1, "example_inputs")])),
 ];
 
-/// The caller of a public name.
+/// Returns the caller of a public name.
 pub fn caller(name: &str) -> Option<&'static Caller> {
     static BY_NAME: LazyLock<FxHashMap<&str, &Caller>> =
         LazyLock::new(|| CALLERS.iter().map(|caller| (caller.name, caller)).collect());
@@ -214,7 +215,7 @@ pub fn caller(name: &str) -> Option<&'static Caller> {
 }
 
 impl Caller {
-    /// The function arguments of a call of this library function.
+    /// Returns the function arguments of a call of this library function.
     pub fn functions_of<'a>(&self, call: &'a ast::ExprCall) -> Vec<&'a Expr> {
         self.functions
             .iter()
@@ -229,7 +230,7 @@ impl Caller {
     }
 }
 
-/// The function that a host callback runs, if it is a lambda or a `partial`:
+/// Returns the function that a host callback runs, if it is a lambda or a `partial`:
 /// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these callbacks, so only the last name is matched.
 pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
     let keyword = match last_name(&call.func)?.as_str() {
@@ -244,7 +245,7 @@ pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
     })
 }
 
-/// The argument at a position or keyword; `None` if `*args` makes the position ambiguous.
+/// Returns the argument at a position or keyword; `None` if `*args` makes the position ambiguous.
 pub fn argument<'a>(call: &'a ast::ExprCall, position: usize, keyword: &str) -> Option<&'a Expr> {
     let before = call.arguments.args.get(..=position);
     if let Some(before) = before
@@ -261,7 +262,7 @@ pub struct DatasetMethod<'a> {
     pub function: &'a Expr,
 }
 
-/// The methods of `tf.data.Dataset` that convert and call a function.
+/// Returns the methods of `tf.data.Dataset` that convert and call a function.
 pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
     let attribute = call.func.as_attribute_expr()?;
     let (position, keyword) = match attribute.attr.as_str() {

@@ -43,12 +43,12 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == name)
     }
 
-    /// Whether Python control flow on a Tensor is converted (AutoGraph) or an error.
+    /// Returns whether Python control flow on a Tensor is converted (AutoGraph) or an error.
     pub fn converts(self) -> bool {
         matches!(self, Self::Tensorflow | Self::Autograph | Self::Pennylane)
     }
 
-    /// The term of its libraries for a value in traced code: "a Tensor", "a tracer".
+    /// Returns the term of its libraries for a value in traced code: "a Tensor", "a tracer".
     pub fn traced_value(self) -> &'static str {
         match self {
             Self::Jax => "a tracer",
@@ -56,7 +56,7 @@ impl Dialect {
         }
     }
 
-    /// The Tensor class of the dialect, the type of a parameter without other evidence: (module, name).
+    /// Returns the Tensor class of the dialect, the type of a parameter without other evidence: (module, name).
     pub fn tensor_class(self) -> (&'static str, &'static str) {
         match self {
             Self::Tensorflow | Self::Keras => ("tensorflow", "Tensor"),
@@ -67,7 +67,7 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// The assumed type of an argument of staged code: a Tensor, or a structure of Tensors.
+    /// Returns the assumed type of an argument of staged code: a Tensor, or a structure of Tensors.
     pub fn assumed_argument(self) -> AssumedType {
         match self {
             Self::Tensorflow | Self::Keras => {

@@ -6,7 +6,8 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::index::last_name;
 
-/// Whether a statement expects an exception: `with pytest.raises(TypeError):`, `with self.assertRaisesRegex(…):`.
+/// Returns whether a statement expects an exception: `with pytest.raises(TypeError):`,
+/// `with self.assertRaisesRegex(…):`.
 pub fn expects_exception(with: &ast::StmtWith) -> bool {
     let expects = |manager: &Expr| {
         manager
@@ -17,7 +18,7 @@ pub fn expects_exception(with: &ast::StmtWith) -> bool {
     with.items.iter().any(|item| expects(&item.context_expr))
 }
 
-/// The statements of a file that expect an exception, outer ones only.
+/// Returns the statements of a file that expect an exception, outer ones only.
 pub fn expecting(body: &[Stmt]) -> Vec<TextRange> {
     let mut finder = Finder { found: Vec::new() };
     finder.visit_body(body);

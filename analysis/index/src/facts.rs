@@ -27,7 +27,7 @@ impl Binding {
         }
     }
 
-    /// The binding time of a value that has one of two binding times.
+    /// Returns the binding time of a value that has one of two binding times.
     pub fn join(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
@@ -53,12 +53,12 @@ pub enum TensorKind {
 }
 
 impl TensorKind {
-    /// Whether a condition on it is staged.
+    /// Returns whether a condition on it is staged.
     pub fn is_tensor(self) -> bool {
         matches!(self, Self::Tensor | Self::Variable | Self::Ragged | Self::Sparse)
     }
 
-    /// Whether a `for` over it is staged.
+    /// Returns whether a `for` over it is staged.
     pub fn stages_iteration(self) -> bool {
         self.is_tensor() && self != Self::Sparse || matches!(self, Self::Dataset | Self::Iterator)
     }
@@ -84,7 +84,7 @@ impl Library {
         }
     }
 
-    /// Whether the library's Tensors are staged in a dialect. Otherwise they are host values, computed while
+    /// Returns whether the library's Tensors are staged in a dialect. Otherwise they are host values, computed while
     /// tracing.
     fn is_staged_in(self, dialect: Dialect) -> bool {
         match dialect {
@@ -228,13 +228,13 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Whether an alternative is a Tensor of a library that is not staged in `dialect`.
+    /// Returns whether an alternative is a Tensor of a library that is not staged in `dialect`.
     pub fn is_foreign_to(&self, dialect: Dialect) -> bool {
         let foreign = |alternative: &Alternative| matches!(alternative, Alternative::Tensor { library, .. } if !library.is_staged_in(dialect));
         self.alternatives.iter().any(foreign)
     }
 
-    /// A copy in which Tensors of libraries that are not staged in `dialect` are host values.
+    /// Returns a copy in which Tensors of libraries that are not staged in `dialect` are host values.
     pub fn in_dialect(&self, dialect: Dialect) -> Self {
         let seen = |alternative: &Alternative| match alternative {
             Alternative::Tensor { library, .. } if !library.is_staged_in(dialect) => {
@@ -249,12 +249,12 @@ impl Fact {
         Self { unknown: true, shown: Name::new_static("Unknown"), ..Self::default() }
     }
 
-    /// The binding time of a *test* of this value. A test of a Dataset is Python.
+    /// Returns the binding time of a *test* of this value. A test of a Dataset is Python.
     pub fn binding(&self) -> Binding {
         self.binding_where(|kind| kind.is_tensor())
     }
 
-    /// The binding time of a `for` over this value.
+    /// Returns the binding time of a `for` over this value.
     pub fn iteration_binding(&self) -> Binding {
         match self.binding_where(TensorKind::stages_iteration) {
             // `Tensor | Unknown` may also be a list of Tensors.
@@ -281,17 +281,17 @@ impl Fact {
         }
     }
 
-    /// Whether the value is certainly a Tensor.
+    /// Returns whether the value is certainly a Tensor.
     pub fn is_tensor(&self) -> bool {
         !self.unknown && self.binding() == Binding::Staged
     }
 
-    /// Whether the value may be a Tensor.
+    /// Returns whether the value may be a Tensor.
     pub fn may_be_tensor(&self) -> bool {
         matches!(self.binding(), Binding::Staged | Binding::Mixed)
     }
 
-    /// The element type, if all Tensor alternatives have the same.
+    /// Returns the element type, if all Tensor alternatives have the same.
     pub fn dtype(&self) -> Option<DType> {
         let mut dtypes = self.alternatives.iter().filter_map(|alternative| match alternative {
             Alternative::Tensor { kind, dtype, .. } if kind.is_tensor() => Some(*dtype),
@@ -309,7 +309,7 @@ impl Fact {
         self.alternatives.contains(&Alternative::None)
     }
 
-    /// The kind of Tensor-like object, if it is the only alternative.
+    /// Returns the kind of Tensor-like object, if it is the only alternative.
     pub fn tensor_kind(&self) -> Option<TensorKind> {
         match self.alternatives.as_slice() {
             [Alternative::Tensor { kind, .. }] if !self.unknown => Some(*kind),
@@ -317,7 +317,7 @@ impl Fact {
         }
     }
 
-    /// The definition of this callable, if it is the only alternative.
+    /// Returns the definition of this callable, if it is the only alternative.
     pub fn callee(&self) -> Option<&Callee> {
         match self.alternatives.as_slice() {
             [Alternative::Callable(callee)] => Some(callee),

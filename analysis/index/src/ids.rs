@@ -36,7 +36,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The function, unless this is the module's own code.
+    /// Returns the function, unless this is the module's own code.
     pub fn function(self) -> Option<FunctionIndex> {
         match self {
             Self::Function(function) => Some(function),

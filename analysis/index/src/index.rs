@@ -99,7 +99,7 @@ pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
     })
 }
 
-/// The tree of a document; `None` if it is too deep to walk. Trees of open documents are cached.
+/// Returns the tree of a document; `None` if it is too deep to walk. Trees of open documents are cached.
 pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     with_text(db, document, |text| tree_of(db, document, text))
 }
@@ -137,7 +137,7 @@ pub struct FunctionId<'db> {
     pub path: FunctionPath,
 }
 
-/// The text of one function, from `def` to its end. It is the firewall of the per-function queries: it does not
+/// Returns the text of one function, from `def` to its end. It is the firewall of the per-function queries: it does not
 /// depend on positions elsewhere in the file.
 #[salsa::tracked(returns(ref))]
 pub fn function_slice<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Arc<str>> {
@@ -206,17 +206,17 @@ impl FileIndex {
         }
     }
 
-    /// A function by its position; `None` for the module's own code.
+    /// Returns a function by its position; `None` for the module's own code.
     pub fn function(&self, code: Code) -> Option<&FunctionEntry> {
         self.definitions.functions.get(code.function()?)
     }
 
-    /// The signature of a function; `None` for the module's own code.
+    /// Returns the signature of a function; `None` for the module's own code.
     pub fn signature(&self, code: Code) -> Option<&Signature> {
         self.signatures.get(code.function()?)
     }
 
-    /// The function or method of this file that a reference in `scope` refers to.
+    /// Returns the function or method of this file that a reference in `scope` refers to.
     pub fn lookup(&self, reference: &Reference, scope: Code) -> Option<FunctionIndex> {
         match reference {
             Reference::Name(name) => self.lookup_name(name, scope),
@@ -229,7 +229,7 @@ impl FileIndex {
         }
     }
 
-    /// The nested function that a function returns by name; `None` if it returns several.
+    /// Returns the nested function that a function returns by name; `None` if it returns several.
     fn returned_function(&self, factory: FunctionIndex) -> Option<FunctionIndex> {
         let is_name = |text: &&Name| text.chars().all(|c| c.is_alphanumeric() || c == '_');
         let mut names = self.signatures.get(factory)?.returned.iter().filter(is_name);
@@ -263,7 +263,7 @@ impl FileIndex {
         }
     }
 
-    /// The class of which `scope` is a method. For code nested in a method, the class of that method.
+    /// Returns the class of which `scope` is a method. For code nested in a method, the class of that method.
     pub fn class_around(&self, scope: Code) -> Option<ClassIndex> {
         let mut current = scope.function();
         while let Some(entry) = self.definitions.functions.get(current?) {
@@ -275,13 +275,13 @@ impl FileIndex {
         None
     }
 
-    /// The last part of a function's qualified name.
+    /// Returns the last part of a function's qualified name.
     pub fn short_name(&self, function: FunctionIndex) -> &str {
         self.definitions.functions[function].path.name()
     }
 }
 
-/// The last name of a callee: `a.b.c` -> `c`; `f` -> `f`; `tf.function(f)(x)` -> nothing.
+/// Returns the last name of a callee: `a.b.c` -> `c`; `f` -> `f`; `tf.function(f)(x)` -> nothing.
 pub fn last_name(callee: &Expr) -> Option<&Name> {
     match callee {
         Expr::Name(name) => Some(&name.id),

@@ -42,7 +42,7 @@ pub fn add_methods(index: &mut FileIndex) {
 /// A Keras class: its library, and the methods that Keras calls while tracing.
 pub type KerasClass = (&'static str, &'static [&'static str]);
 
-/// The root sites of a Keras class's methods.
+/// Returns the root sites of a Keras class's methods.
 pub fn keras_methods(
     index: &FileIndex,
     class: ClassIndex,
@@ -72,7 +72,8 @@ pub fn keras_methods(
     })
 }
 
-/// Whether Keras 2 calls a layer without tracing: `def __init__(self, dynamic=True)`. Keras 3 has no such layers.
+/// Returns whether Keras 2 calls a layer without tracing: `def __init__(self, dynamic=True)`. Keras 3 has no such
+/// layers.
 fn runs_eagerly(index: &FileIndex, class: ClassIndex) -> bool {
     let methods = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
     methods
@@ -82,7 +83,7 @@ fn runs_eagerly(index: &FileIndex, class: ClassIndex) -> bool {
         .any(|parameter| parameter.name == "dynamic" && parameter.default == DefaultValue::Bool(true))
 }
 
-/// Whether `__new__` replaces a method in each instance, so that Keras calls the replacement:
+/// Returns whether `__new__` replaces a method in each instance, so that Keras calls the replacement:
 ///
 /// ```python
 /// def __new__(cls):
@@ -98,13 +99,13 @@ fn is_replaced(index: &FileIndex, class: ClassIndex, name: &str) -> bool {
         .any(|signature| signature.stores.iter().any(|stored| stored == name))
 }
 
-/// Whether a class derives from `keras.Model`, through classes of its file.
+/// Returns whether a class derives from `keras.Model`, through classes of its file.
 pub fn is_model(index: &FileIndex, class: ClassIndex) -> bool {
     keras_base(index, class, 0)
         .is_some_and(|(_, methods)| methods.contains(&"call") && methods.contains(&"train_step"))
 }
 
-/// The Keras class that a file's class derives from.
+/// Returns the Keras class that a file's class derives from.
 fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<KerasClass> {
     if depth > 8 {
         return None;
@@ -127,7 +128,7 @@ fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<Kera
     })
 }
 
-/// The Keras class of a dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
+/// Returns the Keras class of a dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
 pub fn keras_class(dotted: &str) -> Option<KerasClass> {
     let dotted = dotted.replace("tensorflow.keras", "keras");
     let library = match dotted.split('.').next()? {

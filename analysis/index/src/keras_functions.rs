@@ -37,7 +37,7 @@ const LAYER_KEYWORDS: [&str; 6] = [
     "kernel_constraint",
 ];
 
-/// The functions that a call passes to Keras.
+/// Returns the functions that a call passes to Keras.
 pub(crate) fn passed_functions<'a>(
     imports: &Imports,
     call: &'a ast::ExprCall,
@@ -61,8 +61,8 @@ pub(crate) fn passed_functions<'a>(
     found
 }
 
-/// Whether a call is `model.compile(…)` of a Keras model, and `run_eagerly` is not true. Files that import torch are
-/// excluded: a backend other than TensorFlow may run losses without tracing.
+/// Returns whether a call is `model.compile(…)` of a Keras model, and `run_eagerly` is not true. Files that import
+/// torch are excluded: a backend other than TensorFlow may run losses without tracing.
 fn is_compile(imports: &Imports, call: &ast::ExprCall) -> bool {
     let is_method = call.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "compile");
     let keyword = |name: &str| call.arguments.find_keyword(name).map(|keyword| &keyword.value);

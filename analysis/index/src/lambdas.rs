@@ -120,7 +120,7 @@ fn holds_lambda(argument: &Expr) -> bool {
     }
 }
 
-/// The parameters that receive positional arguments.
+/// Returns the parameters that receive positional arguments.
 pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
     let parameters = lambda.parameters.iter().flat_map(|list| list.posonlyargs.iter().chain(&list.args));
     parameters
@@ -128,7 +128,7 @@ pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
         .map(|parameter| &parameter.parameter.name.id)
 }
 
-/// The uses of a lambda's parameters in its body: (parameter, range).
+/// Returns the uses of a lambda's parameters in its body: (parameter, range).
 pub fn uses(lambda: &ast::ExprLambda) -> Vec<(ParameterIndex, TextRange)> {
     let mut uses = Uses { names: parameters(lambda).collect(), found: Vec::new() };
     uses.visit_expr(&lambda.body);

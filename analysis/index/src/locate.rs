@@ -7,7 +7,7 @@ use ruff_text_size::TextSize;
 
 use crate::index::file_index;
 
-/// The steps of a why-chain with their locations.
+/// Returns the steps of a why-chain with their locations.
 pub fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
     why.iter()
         .map(|step| Note {
@@ -17,7 +17,7 @@ pub fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
         .collect()
 }
 
-/// The current location of a span in its file.
+/// Returns the current location of a span in its file.
 pub fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
     let file = span.document.file(db);
     let index = file_index(db, span.document);

@@ -28,7 +28,7 @@ pub(crate) fn named(name: &str) -> Option<&'static RootMaker> {
     BY_NAME.get(name).copied()
 }
 
-/// Whether a file imports a package that has a [`RootMaker`].
+/// Returns whether a file imports a package that has a [`RootMaker`].
 pub(crate) fn are_imported(imports: &Imports) -> bool {
     static PACKAGES: LazyLock<FxHashSet<&str>> =
         LazyLock::new(|| MAKERS.iter().filter_map(|maker| maker.name.split('.').next()).collect());
@@ -42,13 +42,13 @@ pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootMa
     named(&imports.resolve(expression)?)
 }
 
-/// Whether a maker takes only options, and returns the decorator: `torch._dynamo.optimize(backend)(f)`. The backend is a
-/// function that compiles graphs, and is not compiled itself.
+/// Returns whether a maker takes only options, and returns the decorator: `torch._dynamo.optimize(backend)(f)`. The
+/// backend is a function that compiles graphs, and is not compiled itself.
 pub(crate) fn takes_options(name: &str) -> bool {
     matches!(name, "torch._dynamo.optimize" | "torch._dynamo.optimize_assert")
 }
 
-/// Whether a function returns a wrapper that calls its first argument without staging it: `jax.grad`.
+/// Returns whether a function returns a wrapper that calls its first argument without staging it: `jax.grad`.
 pub(crate) fn is_transparent(name: &str) -> bool {
     TRANSPARENT.contains(&name)
 }
@@ -61,7 +61,7 @@ pub(crate) fn resolves_to(imports: &Imports, callee: &Expr, names: &[&str]) -> b
     }
 }
 
-/// The keywords by which libraries take the function: `jax.jit(fun=f)`.
+/// Returns the keywords by which libraries take the function: `jax.jit(fun=f)`.
 pub(crate) fn function_keyword(arguments: &ast::Arguments) -> Option<&Expr> {
     const KEYWORDS: [&str; 8] = ["func", "fun", "f", "fn", "obj", "mod", "model", "nnx_fn"];
     KEYWORDS.iter().find_map(|keyword| Some(&arguments.find_keyword(keyword)?.value))
@@ -268,9 +268,9 @@ pub(crate) static TRANSPARENT: &[&str] = &[
     "numpyro.handlers.uncondition",
 ];
 
-/// Whether a maker traces the function, but does not replace all arguments of the function by tracers. Not replaced are
-/// the references of Pallas, the data of a NumPyro model, and in Equinox the arguments that are not arrays. `checkify`
-/// passes all arguments unchanged and traces operations on arrays.
+/// Returns whether a maker traces the function, but does not replace all arguments of the function by tracers. Not
+/// replaced are the references of Pallas, the data of a NumPyro model, and in Equinox the arguments that are not
+/// arrays. `checkify` passes all arguments unchanged and traces operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
         "equinox.filter_",
@@ -283,8 +283,8 @@ pub(crate) fn traces_some_arguments(name: &str) -> bool {
     .any(|start| name.starts_with(start))
 }
 
-/// Whether a maker replaces all arguments of the function that are not static by tracers, also Python numbers. A flag
-/// that `flax.linen.scan` broadcasts, for example, stays a flag.
+/// Returns whether a maker replaces all arguments of the function that are not static by tracers, also Python numbers.
+/// A flag that `flax.linen.scan` broadcasts, for example, stays a flag.
 pub(crate) fn traces_all_arguments(name: &str) -> bool {
     matches!(
         name,

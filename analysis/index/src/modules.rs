@@ -5,7 +5,7 @@ use ruff_db::system::SystemPath;
 use ruff_python_ast::name::Name;
 use ruff_python_stdlib::identifiers::is_identifier;
 
-/// The dotted name of a document; `None` for a file outside all import roots, and for one whose path is not a
+/// Returns the dotted name of a document; `None` for a file outside all import roots, and for one whose path is not a
 /// module name (`train-model.py`, a notebook).
 #[salsa::tracked(returns(ref))]
 pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
@@ -17,7 +17,7 @@ pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
         .and_then(name_of)
 }
 
-/// All names of a document: relative to every import root that contains it, [`module_name`] first. The file
+/// Returns all names of a document: relative to every import root that contains it, [`module_name`] first. The file
 /// `tests/helpers.py` is `helpers` for the other tests, and `tests.helpers` from the project's root.
 pub fn module_names(db: &dyn Db, document: Document) -> Vec<Name> {
     let file = document.file(db);

@@ -38,7 +38,7 @@ const FRAMEWORKS: &[&str] =
     &["jax", "numpy", "flax", "equinox", "haiku", "tensorflow", "keras", "tf_keras", "torch", "pennylane"];
 const MAX_STEPS: usize = 4;
 
-/// The imports of a module of the project, as written.
+/// Returns the imports of a module of the project, as written.
 #[salsa::tracked(returns(ref))]
 fn written_imports(db: &dyn Db, document: Document) -> Imports {
     tree(db, document).map(|parsed| Imports::collect(parsed.suite())).unwrap_or_default()
@@ -87,7 +87,7 @@ fn find(db: &dyn Db, module: &str) -> Option<Document> {
     by_module(db, Project::try_get(db)?).get(module).copied()
 }
 
-/// The documents of a project by the names of their modules.
+/// Returns the documents of a project by the names of their modules.
 #[salsa::tracked(returns(ref))]
 fn by_module(db: &dyn Db, project: Project) -> FxHashMap<Name, Document> {
     let mut documents: FxHashMap<Name, Document> = FxHashMap::default();

@@ -67,8 +67,8 @@ pub struct Found {
     is_lambda: bool,
 }
 
-/// The dialect of a function that wraps another one, and the kind of root that the wrapped function becomes; `None` for
-/// a transparent wrapper, which does not stage.
+/// Returns the dialect of a function that wraps another one, and the kind of root that the wrapped function becomes;
+/// `None` for a transparent wrapper, which does not stage.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match makers::named(name) {
         Some(maker) if maker.dialect != Dialect::Torch || maker.kind == RootKind::TorchVmap => {
@@ -79,7 +79,8 @@ pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     }
 }
 
-/// The dialect of any wrapper, including those of torch, and the kind of root that the wrapped function becomes.
+/// Returns the dialect of any wrapper, including those of torch, and the kind of root that the wrapped function
+/// becomes.
 pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match makers::named(name) {
         Some(maker) if makers::takes_options(maker.name) => None,
@@ -88,7 +89,7 @@ pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     }
 }
 
-/// The root that a decorator declares: `@tf.function`, `@tf.function(jit_compile=True)`,
+/// Returns the root that a decorator declares: `@tf.function`, `@tf.function(jit_compile=True)`,
 /// `@partial(jax.jit, static_argnums=0)`.
 pub fn of_decorator<'a>(
     (imports, makers): (&Imports, &Makers<'a>),
@@ -100,8 +101,8 @@ pub fn of_decorator<'a>(
     site(resolved.maker, &resolved.arguments, RootTarget::Own(function), decorator.range(), scope)
 }
 
-/// The roots that a call declares: `tf.function(f)`, `jax.jit(partial(f, …))`, `tf.function(jit_compile=True)(f)`,
-/// `lax.scan(f, …)`, `dataset.map(f)`.
+/// Returns the roots that a call declares: `tf.function(f)`, `jax.jit(partial(f, …))`,
+/// `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`, `dataset.map(f)`.
 ///
 /// Lambdas are not roots; their decisions belong to the enclosing function.
 pub fn of_call<'a>(makers: (&Imports, &Makers<'a>), call: &'a ast::ExprCall, scope: Code) -> Vec<Found> {
@@ -204,7 +205,7 @@ fn all_of_call<'a>(
     Vec::new()
 }
 
-/// The function that wrappers wrap: `functools.partial(f, …)`, `jax.grad(f)` -> `f`.
+/// Returns the function that wrappers wrap: `functools.partial(f, …)`, `jax.grad(f)` -> `f`.
 pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
     loop {
         expression = match expression {
@@ -229,7 +230,7 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
     }
 }
 
-/// Whether a call of `callee` returns a function that calls the first argument.
+/// Returns whether a call of `callee` returns a function that calls the first argument.
 pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
     makers::is_partial(imports, callee)
         || imports.resolve(callee).is_some_and(|name| {
@@ -244,7 +245,7 @@ pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
                 && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
 }
 
-/// The functions that an argument may be: `f if fast else g`, `[f, g]`.
+/// Returns the functions that an argument may be: `f if fast else g`, `[f, g]`.
 fn functions_in<'a>(imports: &Imports, expression: &'a Expr, depth: u8) -> Vec<&'a Expr> {
     let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
     let within = |expressions: &[&'a Expr]| {
@@ -360,7 +361,7 @@ fn boolean(value: &Expr) -> Option<bool> {
     value.as_boolean_literal_expr().map(|literal| literal.value)
 }
 
-/// The last names of `Feature.ALL` or `[Feature.LISTS, Feature.ASSERT_STATEMENTS]`. [`name_features`] resolves
+/// Returns the last names of `Feature.ALL` or `[Feature.LISTS, Feature.ASSERT_STATEMENTS]`. [`name_features`] resolves
 /// variables.
 fn attribute_names(value: &Expr) -> Vec<Name> {
     let name = |element: &Expr| match element {
@@ -400,7 +401,7 @@ pub fn resolve_static_arguments(index: &mut FileIndex, body: &[ast::Stmt]) {
     }
 }
 
-/// The last value that the module assigns to a name.
+/// Returns the last value that the module assigns to a name.
 fn assigned<'a>(body: &'a [ast::Stmt], name: &Name) -> Option<&'a Expr> {
     let mut assignments = body.iter().rev().filter_map(ast::Stmt::as_assign_stmt);
     assignments.find_map(|assign| match assign.targets.as_slice() {

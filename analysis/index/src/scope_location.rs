@@ -15,7 +15,7 @@ pub struct ScopeLocation {
 }
 
 impl ScopeLocation {
-    /// A location in a function, relative to its `def`.
+    /// Returns a location in a function, relative to its `def`.
     pub fn in_function(range: TextRange) -> Self {
         Self { statement: 0, range }
     }

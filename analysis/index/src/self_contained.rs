@@ -20,7 +20,7 @@ use crate::index::FileIndex;
 use ag_syntax::functions::FunctionPath;
 
 impl FileIndex {
-    /// A function and all functions nested in it.
+    /// Returns a function and all functions nested in it.
     pub fn with_nested(&self, function: FunctionIndex) -> impl Iterator<Item = FunctionIndex> + '_ {
         let functions = &self.definitions.functions;
         let range = functions.get(function).map_or(TextRange::default(), |entry| entry.range);
@@ -28,32 +28,33 @@ impl FileIndex {
         after.take_while(move |(_, entry)| range.contains_range(entry.range)).map(|(nested, _)| nested)
     }
 
-    /// Whether an outermost function is self-contained: the only property of its body that other code depends on is
-    /// whether it is a generator.
+    /// Returns whether an outermost function is self-contained: the only property of its body that other code depends
+    /// on is whether it is a generator.
     pub fn is_self_contained(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .all(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.binds_outside()))
     }
 
-    /// Whether a function, or one nested in it, returns functions that are nested in it. Other code may call them.
+    /// Returns whether a function, or one nested in it, returns functions that are nested in it. Other code may call
+    /// them.
     pub fn returns_functions(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .any(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.returned.is_empty()))
     }
 
-    /// Whether an outermost function contains `global`. Names that it declares `nonlocal` are its own.
+    /// Returns whether an outermost function contains `global`. Names that it declares `nonlocal` are its own.
     pub fn declares_global(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .any(|nested| self.signatures.get(nested).is_none_or(|signature| signature.declares_global))
     }
 
-    /// The outermost function that contains a function, or the function itself.
+    /// Returns the outermost function that contains a function, or the function itself.
     pub fn outermost(&self, function: FunctionIndex) -> FunctionIndex {
         let parent = self.definitions.functions.get(function).and_then(|entry| entry.parent);
         parent.map_or(function, |parent| self.outermost(parent))
     }
 
-    /// The bodies that annotated source may omit: bodies of outermost functions that are not `needed`, if they
+    /// Returns the bodies that annotated source may omit: bodies of outermost functions that are not `needed`, if they
     /// have no syntax errors, no `yield`, and a unique name.
     pub fn omittable_bodies(&self, needed: &dyn Fn(FunctionIndex) -> bool) -> Vec<TextRange> {
         let outermost =

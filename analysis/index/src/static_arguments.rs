@@ -16,7 +16,7 @@ pub enum StaticArgument {
 }
 
 impl StaticArgument {
-    /// The argument that a literal names, `0` or `"mode"`; `None` for any other expression.
+    /// Returns the argument that a literal names, `0` or `"mode"`; `None` for any other expression.
     pub fn of(literal: &Expr) -> Option<Self> {
         match literal {
             Expr::StringLiteral(literal) => Some(Self::Name(Name::new(literal.value.to_str()))),
@@ -28,7 +28,7 @@ impl StaticArgument {
         }
     }
 
-    /// Whether this is the argument for a parameter. A keyword-only parameter has no position.
+    /// Returns whether this is the argument for a parameter. A keyword-only parameter has no position.
     pub fn is_for(&self, position: Option<ParameterIndex>, parameter: &str) -> bool {
         match self {
             Self::Position(listed) => Some(*listed) == position,
@@ -101,7 +101,8 @@ impl StaticArguments {
         }
     }
 
-    /// The static parameters of a function; `bound` of its first parameters are already given: `self` of `self.f`.
+    /// Returns the static parameters of a function; `bound` of its first parameters are already given: `self` of
+    /// `self.f`.
     pub fn parameters(&self, signature: &Signature, bound: usize) -> StaticParameters {
         let is_static = |position: ParameterIndex, name: &Name| {
             let position = position.index().checked_sub(bound).map(ParameterIndex::from);
@@ -113,7 +114,7 @@ impl StaticArguments {
     }
 }
 
-/// The names and positions in a constant; `None` if the value does not consist of literals.
+/// Returns the names and positions in a constant; `None` if the value does not consist of literals.
 fn literals(value: &Expr) -> Option<Vec<StaticArgument>> {
     match value {
         Expr::BinOp(_) | Expr::Set(_) | Expr::Call(_) => {
@@ -123,8 +124,8 @@ fn literals(value: &Expr) -> Option<Vec<StaticArgument>> {
     }
 }
 
-/// The elements of a computed sequence of literals: `(0,) * 3 + (None,) * 11`. `None` for other computations, such as
-/// `tuple(range(1, 4))`.
+/// Returns the elements of a computed sequence of literals: `(0,) * 3 + (None,) * 11`. `None` for other computations,
+/// such as `tuple(range(1, 4))`.
 fn sequence(value: &Expr) -> Option<Vec<&Expr>> {
     const LONGEST: usize = 256;
     let elements = match value {

@@ -55,7 +55,7 @@ impl Placeholder {
     /// The module of the classes.
     pub const MODULE: &'static str = "__builtins__";
 
-    /// The name of the class in annotated source.
+    /// Returns the name of the class in annotated source.
     pub fn class(self) -> &'static str {
         match self {
             Self::Tensor => "ag_tensor_",
@@ -64,7 +64,7 @@ impl Placeholder {
         }
     }
 
-    /// The name for display.
+    /// Returns the name for display.
     pub fn shown(self) -> &'static str {
         match self {
             Self::Tensor | Self::Argument => "Tensor",
@@ -82,7 +82,7 @@ impl QualifiedName {
         self.module == module && self.qualname == qualname
     }
 
-    /// The notation of [`TypeExpression`]'s `Display`, without the opening brace.
+    /// Returns the notation of [`TypeExpression`]'s `Display`, without the opening brace.
     fn notation(&self) -> impl Iterator<Item = u8> {
         self.module.bytes().chain([b':']).chain(self.qualname.bytes()).chain([b'}'])
     }
@@ -114,7 +114,7 @@ impl TypeExpression {
         Self::generic(Self::class("typing", "Callable"), vec![Self::Ellipsis, result])
     }
 
-    /// The union of at least one part. Equal parts are kept.
+    /// Returns the union of at least one part. Equal parts are kept.
     pub fn union(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut flat = Vec::new();
         for part in parts {
@@ -146,7 +146,7 @@ impl TypeExpression {
         }
     }
 
-    /// The arguments of `class[…]`, where `class` is a builtin.
+    /// Returns the arguments of `class[…]`, where `class` is a builtin.
     pub fn arguments_of(&self, class: &str) -> Option<&[Self]> {
         match self {
             Self::Generic(generic) if matches!(&generic.0, Self::Builtin(name) if name == class) => {
@@ -156,7 +156,7 @@ impl TypeExpression {
         }
     }
 
-    /// The parts one level down.
+    /// Returns the parts one level down.
     fn parts(&self) -> (Option<&Self>, &[Self]) {
         match self {
             Self::Generic(generic) => (Some(&generic.0), &generic.1),
@@ -196,7 +196,7 @@ impl TypeExpression {
         }
     }
 
-    /// The length of the notation.
+    /// Returns the length of the notation.
     pub fn length(&self) -> usize {
         let qualified = |module: &str, qualname: &str| module.len() + qualname.len() + "{:}".len();
         let separated = |parts: &[Self], separator: &str| {

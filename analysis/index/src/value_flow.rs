@@ -213,7 +213,7 @@ pub struct FileFlow {
     pub ranges: IndexVec<SiteIndex, TextRange>,
 }
 
-/// The flow of functions through a file. Only projects whose files are all analyzed need it.
+/// Returns the flow of functions through a file. Only projects whose files are all analyzed need it.
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn file_flow(db: &dyn Db, document: Document) -> Arc<FileFlow> {
     let flow = tree(db, document).map(|tree| collect::collect(file_index(db, document), tree.suite()));
@@ -226,12 +226,12 @@ impl FlowCode {
         Node::from_u32(self.nodes - 1)
     }
 
-    /// The first site in each code.
+    /// Returns the first site in each code.
     pub fn first_sites(&self) -> FxHashMap<Owner, SiteIndex> {
         self.owners.iter_enumerated().rev().map(|(site, owner)| (*owner, site)).collect()
     }
 
-    /// The code that a lambda is in.
+    /// Returns the code that a lambda is in.
     pub fn code_around(&self, mut owner: Owner) -> Code {
         loop {
             match owner {

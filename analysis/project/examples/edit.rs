@@ -40,14 +40,14 @@ fn open(path: &SystemPath) -> Result<Engine, EngineError> {
     Ok(engine)
 }
 
-/// The messages of the file's findings.
+/// Returns the messages of the file's findings.
 fn analyze(engine: &mut Engine, path: &SystemPath) -> Vec<String> {
     engine.analyze(&|_, _| {});
     let findings = engine.document(path).map(|document| engine.findings(document));
     findings.into_iter().flatten().map(|finding| finding.message.replace('\n', " ")).collect()
 }
 
-/// The time that this thread has spent on a processor.
+/// Returns the time that this thread has spent on a processor.
 fn cpu() -> Duration {
     let spent = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(spent.tv_sec.unsigned_abs(), u32::try_from(spent.tv_nsec).unwrap_or_default())

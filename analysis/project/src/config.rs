@@ -97,7 +97,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The options of the staging analysis.
+    /// Returns the options of the staging analysis.
     pub fn staging(&self) -> StagingOptions {
         StagingOptions {
             dialects: self.dialects.clone(),
@@ -143,7 +143,7 @@ impl Settings {
         settings
     }
 
-    /// The rules for one file, given by its path relative to the project's root.
+    /// Returns the rules for one file, given by its path relative to the project's root.
     pub fn rules_for(&self, relative: &SystemPath) -> Cow<'_, RuleTable> {
         let mut rules = Cow::Borrowed(&self.rules);
         for (glob, ignored) in &self.per_file_ignores {
@@ -168,7 +168,7 @@ impl Exclusion {
         Self(globs.build().unwrap_or_else(|_| GlobSet::empty()))
     }
 
-    /// Whether a file or folder is excluded, given by its path relative to the project's root.
+    /// Returns whether a file or folder is excluded, given by its path relative to the project's root.
     pub fn covers(&self, relative: &SystemPath) -> bool {
         self.0.is_match(relative.as_std_path())
             || relative.file_name().is_some_and(|name| self.0.is_match(name))

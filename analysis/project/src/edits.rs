@@ -88,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Whether a file is known to exist, without access to the disk.
+    /// Returns whether a file is known to exist, without access to the disk.
     fn exists(&self, path: &SystemPath) -> bool {
         self.db.files().try_system(&self.db, path).is_some_and(|file| file.exists(&self.db))
     }

@@ -56,7 +56,7 @@ pub(crate) struct RunState {
 }
 
 impl Engine {
-    /// An engine without files. Relative settings and module names are relative to `root`.
+    /// Returns an engine without files. Relative settings and module names are relative to `root`.
     pub fn open(
         system: impl System + Clone + RefUnwindSafe + 'static,
         root: &SystemPath,
@@ -103,8 +103,8 @@ impl Engine {
         self.publish(outcome);
     }
 
-    /// A snapshot for [`Self::run`] on another thread. The next edit of this engine cancels the run, and waits until the
-    /// snapshot is dropped.
+    /// Returns a snapshot for [`Self::run`] on another thread. The next edit of this engine cancels the run, and waits
+    /// until the snapshot is dropped.
     pub fn prepare_run(&mut self) -> Self {
         self.cancellation = Cancellation::default();
         self.clone()
@@ -136,12 +136,13 @@ impl Engine {
         self.edited.clear();
     }
 
-    /// Whether the results equal those of a run from scratch. False after a quick run that may have missed changes.
+    /// Returns whether the results equal those of a run from scratch. False after a quick run that may have missed
+    /// changes.
     pub fn is_complete(&self) -> bool {
         self.lock().cache.is_complete()
     }
 
-    /// The number of steps in which the value flow was solved.
+    /// Returns the number of steps in which the value flow was solved.
     pub fn value_flow_steps(&self) -> usize {
         self.lock().cache.value_flow_steps()
     }
@@ -183,7 +184,7 @@ impl Engine {
         self.set_source(document, before.with_text(text, &ruff_diagnostics::SourceMap::default()));
     }
 
-    /// A source without a read error. A source derived from one with a read error would keep the error.
+    /// Returns a source without a read error. A source derived from one with a read error would keep the error.
     pub(crate) fn blank(&self) -> Option<SourceText> {
         let model = system_path_to_file(&self.db, stubs::builtins()).ok()?;
         Some(source_text(&self.db, model))
@@ -210,7 +211,7 @@ impl Engine {
         self.edited.entry(document).or_insert_with(|| Version::current(db, document));
     }
 
-    /// A document that is not on disk.
+    /// Returns a document that is not on disk.
     pub(crate) fn add_virtual(&mut self, path: &SystemPath) -> Document {
         let virtual_path = ruff_db::system::SystemVirtualPath::new(path.as_str());
         let file = self.db.files().virtual_file(&self.db, virtual_path).file();
@@ -235,7 +236,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The documents, ordered by path.
+    /// Returns the documents, ordered by path.
     pub fn documents(&self) -> Vec<Document> {
         self.documents.to_vec()
     }
@@ -254,22 +255,22 @@ impl Engine {
         document.file(&self.db)
     }
 
-    /// The path of a file for display; for library code, the path of the bundled model.
+    /// Returns the path of a file for display; for library code, the path of the bundled model.
     pub fn path(&self, file: File) -> SystemPathBuf {
         SystemPathBuf::from(file.path(&self.db).as_str())
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     pub fn text(&self, file: File) -> SourceText {
         source_text(&self.db, file)
     }
 
-    /// The annotated source of a document, for debugging assumptions.
+    /// Returns the annotated source of a document, for debugging assumptions.
     pub fn annotated(&self, document: Document) -> SourceText {
         self.lock().oracle.annotated(document).unwrap_or_else(|| text(&self.db, document))
     }
 
-    /// The findings of a document under the settings, in source order.
+    /// Returns the findings of a document under the settings, in source order.
     pub fn findings(&self, document: Document) -> Vec<Finding> {
         let file = self.path(document.file(&self.db));
         let path = file.strip_prefix(self.project.root(&self.db)).unwrap_or(&file);
@@ -285,12 +286,12 @@ impl Engine {
         });
     }
 
-    /// The staged functions of a document with their decisions.
+    /// Returns the staged functions of a document with their decisions.
     pub fn stages(&self, document: Document) -> Vec<StagedFunction> {
         staged::stages(&self.db, document)
     }
 
-    /// The number of roots in the project.
+    /// Returns the number of roots in the project.
     pub fn root_count(&self) -> usize {
         self.documents()
             .iter()
@@ -303,12 +304,12 @@ impl Engine {
         &self.settings
     }
 
-    /// The database, for queries that this facade does not offer.
+    /// Returns the database, for queries that this facade does not offer.
     pub fn db(&self) -> &Database {
         &self.db
     }
 
-    /// The number of functions in all files, for progress and statistics.
+    /// Returns the number of functions in all files, for progress and statistics.
     pub fn function_count(&self) -> usize {
         self.documents()
             .iter()
@@ -317,7 +318,8 @@ impl Engine {
     }
 }
 
-/// A sort key for paths. Comparing keys gives the same order as comparing paths part by part, in a tenth of the time.
+/// Returns a sort key for paths. Comparing keys gives the same order as comparing paths part by part, in a tenth of the
+/// time.
 pub fn path_order(path: &SystemPath) -> String {
     path.as_str().replace(std::path::is_separator, "\0")
 }

@@ -17,7 +17,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The folders of the workspace's crates, by the name of the crate.
+/// Returns the folders of the workspace's crates, by the name of the crate.
 fn crates() -> BTreeMap<String, PathBuf> {
     let mut folders = vec![root().join("server")];
     for group in ["analysis", "runtime"] {
@@ -33,7 +33,7 @@ fn crates() -> BTreeMap<String, PathBuf> {
     crates.collect()
 }
 
-/// The packages that a crate is built from, dependencies of dependencies included.
+/// Returns the packages that a crate is built from, dependencies of dependencies included.
 fn tree(package: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--all-features", "--edges", "normal,build"])
@@ -96,7 +96,7 @@ fn import_cycles_between_files_are_small() {
 
 type Module = Vec<String>;
 
-/// The text of every file by its module path; a crate's root has none.
+/// Returns the text of every file by its module path; a crate's root has none.
 fn modules(source: &Path) -> BTreeMap<Module, String> {
     let mut modules = BTreeMap::new();
     let mut folders = vec![source.to_path_buf()];
@@ -119,7 +119,7 @@ fn modules(source: &Path) -> BTreeMap<Module, String> {
     modules
 }
 
-/// The files that each file refers to in paths. `mod` declarations do not count.
+/// Returns the files that each file refers to in paths. `mod` declarations do not count.
 fn imports(files: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"//.*").unwrap());
     static USE: LazyLock<Regex> =
@@ -169,7 +169,7 @@ fn leaves(prefix: &[String], tree: &str, paths: &mut Vec<Module>) {
     }
 }
 
-/// The file that defines the item at a path.
+/// Returns the file that defines the item at a path.
 fn file_of(path: &[String], module: &Module, files: &BTreeMap<Module, String>) -> Option<Module> {
     let ups = path.iter().take_while(|part| *part == "super").count();
     let mut absolute: Module = match path.first()?.as_str() {
@@ -186,7 +186,7 @@ fn file_of(path: &[String], module: &Module, files: &BTreeMap<Module, String>) -
     Some(absolute)
 }
 
-/// The strongly connected components of more than one file, after Kosaraju.
+/// Returns the strongly connected components of more than one file, after Kosaraju.
 fn cycles(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     fn visit<'a>(
         node: &'a Module,

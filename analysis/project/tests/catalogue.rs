@@ -30,7 +30,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether the entry names this rule. It may name several rules, `AG503, AG509`, for an error with several causes.
+    /// Returns whether the entry names this rule. It may name several rules, `AG503, AG509`, for an error with several
+    /// causes.
     fn is_found_by(&self, code: &str) -> bool {
         self.rule.as_deref().is_some_and(|rules| rules.split(", ").any(|rule| rule == code))
     }
@@ -167,7 +168,7 @@ fn disagreements(entries: &[Entry], modules: &[Module]) -> Vec<String> {
     wrong
 }
 
-/// The errors and warnings in functions that the framework accepts.
+/// Returns the errors and warnings in functions that the framework accepts.
 fn false_alarms(module: &Module) -> Vec<String> {
     let accepted = module.programs.iter().filter(|program| !program.raises);
     accepted
@@ -178,7 +179,7 @@ fn false_alarms(module: &Module) -> Vec<String> {
         .collect()
 }
 
-/// The errors and warnings in the function or class of a program, with their lines.
+/// Returns the errors and warnings in the function or class of a program, with their lines.
 fn codes(module: &Module, program: &Program) -> Vec<(usize, &'static str)> {
     let starts = starts(&module.checked.text);
     let found = module.checked.findings.iter().filter(|(line, finding)| {
@@ -188,7 +189,7 @@ fn codes(module: &Module, program: &Program) -> Vec<(usize, &'static str)> {
     found.map(|(line, finding)| (*line, finding.code)).collect()
 }
 
-/// The lines on which the functions and classes at the top of a module start, decorators included.
+/// Returns the lines on which the functions and classes at the top of a module start, decorators included.
 fn starts(text: &str) -> BTreeMap<usize, String> {
     let mut starts = BTreeMap::new();
     let mut decorated = None;
@@ -206,8 +207,8 @@ fn starts(text: &str) -> BTreeMap<usize, String> {
     starts
 }
 
-/// Whether a recorded message, which may be truncated, contains the longest literal part of `pattern`. The pattern is a
-/// message with placeholders in braces.
+/// Returns whether a recorded message, which may be truncated, contains the longest literal part of `pattern`. The
+/// pattern is a message with placeholders in braces.
 fn matches(recorded: &str, pattern: &str) -> bool {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut literals = Vec::new();

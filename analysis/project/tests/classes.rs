@@ -8,7 +8,7 @@ use ag_project::{Engine, Environment};
 use ag_staging::staged::StagedFunction;
 use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
 
-/// The staged functions of a project with these files.
+/// Returns the staged functions of a project with these files.
 fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     let root = SystemPath::new("/project");
     let memory = MemoryFileSystem::with_current_directory(root);
@@ -23,7 +23,7 @@ fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
 }
 
-/// The names of the staged functions, with the root kind of those that are roots.
+/// Returns the names of the staged functions, with the root kind of those that are roots.
 fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
     let functions = stages(files).into_iter();
     functions.map(|function| (function.qualname.to_string(), function.stage.root)).collect()

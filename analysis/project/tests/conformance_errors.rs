@@ -72,7 +72,7 @@ fn recorded_faults_have_findings_and_correct_functions_have_none() {
     assert!(share <= MAX_MISSED, "{:.0} % of {faults} recorded faults are missed:\n{missed}", share * 100.0);
 }
 
-/// The results of all `errors_*` recordings, each with its module.
+/// Returns the results of all `errors_*` recordings, each with its module.
 fn recordings(folder: &SystemPathBuf) -> Vec<(String, Value)> {
     let mut all = Vec::new();
     for module in modules(folder) {

@@ -128,7 +128,7 @@ fn modules(folder: &SystemPathBuf) -> BTreeMap<String, Module> {
     modules
 }
 
-/// The rules that a module assigns: `RULES = {"function": "rule-name", "other": None, …}`.
+/// Returns the rules that a module assigns: `RULES = {"function": "rule-name", "other": None, …}`.
 fn rules(text: &str) -> BTreeMap<String, Option<String>> {
     let parsed = ruff_python_parser::parse_module(text).expect("a module is Python");
     let table = parsed.suite().iter().find_map(|statement| match statement {

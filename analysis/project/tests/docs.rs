@@ -66,7 +66,7 @@ fn replacements_have_no_errors() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The checked code blocks of a section, over all rules.
+/// Returns the checked code blocks of a section, over all rules.
 fn blocks(section: &str) -> Vec<(&'static str, support::Checked)> {
     let mut files = Vec::new();
     let mut codes = Vec::new();

@@ -260,7 +260,7 @@ fn analyze(engine: &mut Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedF
     results(engine)
 }
 
-/// All results of the last run, by path.
+/// Returns all results of the last run, by path.
 fn results(engine: &Engine) -> Vec<(SystemPathBuf, Vec<Finding>, Vec<StagedFunction>)> {
     let documents = engine.documents().into_iter();
     let findings =
@@ -272,7 +272,7 @@ fn no_queries() -> BTreeSet<String> {
     BTreeSet::new()
 }
 
-/// The executed queries about a function.
+/// Returns the executed queries about a function.
 fn queries_of(function: &str, executed: &BTreeSet<String>) -> Vec<String> {
     executed.iter().filter(|query| query.ends_with(&format!("({function})"))).cloned().collect()
 }

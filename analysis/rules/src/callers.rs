@@ -29,13 +29,13 @@ impl Call<'_> {
     }
 }
 
-/// The calls that lead to a function, from the call of the function itself back towards the root.
+/// Returns the calls that lead to a function, from the call of the function itself back towards the root.
 pub(super) fn of<'a>(ctx: &FunctionContext<'a>) -> impl Iterator<Item = Call<'a>> {
     let db = ctx.db;
     std::iter::successors(of_stage(db, ctx.stage), move |call| of_stage(db, call.stage?)).take(MAX_CALLERS)
 }
 
-/// The call by which the analysis reached a function with this stage.
+/// Returns the call by which the analysis reached a function with this stage.
 pub(super) fn of_stage<'a>(db: &'a dyn Db, stage: &Stage) -> Option<Call<'a>> {
     let Span { document, anchor: Anchor::Function(path), range } = stage.cause.clone()? else { return None };
     let function = FunctionId::new(db, document, path);

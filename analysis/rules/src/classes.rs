@@ -6,8 +6,8 @@ use ag_db::Db;
 use ag_db::{Document, text};
 use ag_index::index::file_index;
 
-/// The classes of a file whose instances are certainly neither Tensors nor structures of Tensors: classes without
-/// decorators whose base classes, if any, are `object` or other classes in this list.
+/// Returns the classes of a file whose instances are certainly neither Tensors nor structures of Tensors: classes
+/// without decorators whose base classes, if any, are `object` or other classes in this list.
 #[salsa::tracked(returns(ref))]
 pub fn plain_classes(db: &dyn Db, document: Document) -> Vec<Name> {
     let source = text(db, document);
@@ -23,7 +23,7 @@ pub fn plain_classes(db: &dyn Db, document: Document) -> Vec<Name> {
     plain
 }
 
-/// Whether a file sets an attribute of this name on any object, or names it in a string, as in
+/// Returns whether a file sets an attribute of this name on any object, or names it in a string, as in
 /// `self.register_buffer("mask", mask)`.
 #[salsa::tracked]
 pub fn declares_attribute(db: &dyn Db, document: Document, name: Name) -> bool {

@@ -57,7 +57,7 @@ impl<'a> FunctionContext<'a> {
         self.ast.def()
     }
 
-    /// The source text of a node.
+    /// Returns the source text of a node.
     pub fn text(&self, node: impl Ranged) -> &'a str {
         &self.ast.text[node.range()]
     }
@@ -66,17 +66,17 @@ impl<'a> FunctionContext<'a> {
         self.stage.dialect
     }
 
-    /// The kind of root, or `None` if the function is only reachable from a root.
+    /// Returns the kind of root, or `None` if the function is only reachable from a root.
     pub fn root(&self) -> Option<RootKind> {
         self.stage.root
     }
 
-    /// Whether AutoGraph converts this function: staged `if`, `while`, `for` become graph operations.
+    /// Returns whether AutoGraph converts this function: staged `if`, `while`, `for` become graph operations.
     pub fn converts(&self) -> bool {
         self.stage.converts
     }
 
-    /// Whether it runs once to create objects: `__init__`, `build`, or a function called from one of them.
+    /// Returns whether it runs once to create objects: `__init__`, `build`, or a function called from one of them.
     pub fn creates_objects(&self) -> bool {
         let is_constructor = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
         let caller = self.stage.cause.as_ref().and_then(|cause| match &cause.anchor {
@@ -90,18 +90,18 @@ impl<'a> FunctionContext<'a> {
         self.stage.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// The fact about an expression of this function (not of a nested `def`).
+    /// Returns the fact about an expression of this function (not of a nested `def`).
     pub fn fact(&self, expression: &Expr) -> &'a Fact {
         expressions::id(expression).and_then(|id| self.facts.get(id)).unwrap_or(&UNKNOWN)
     }
 
-    /// The fact before the transfer functions of staging: `count += 1` is an `int` even in a staged loop.
+    /// Returns the fact before the transfer functions of staging: `count += 1` is an `int` even in a staged loop.
     pub fn python_fact(&self, expression: &Expr) -> &'a Fact {
         expressions::id(expression).and_then(|id| self.types.facts.get(id)).unwrap_or(&UNKNOWN)
     }
 
-    /// The fact about the value that a definition binds, before the transfer functions of staging. It is unknown for
-    /// `x += e`.
+    /// Returns the fact about the value that a definition binds, before the transfer functions of staging. It is
+    /// unknown for `x += e`.
     pub fn fact_of(&self, definition: &Def) -> &'a Fact {
         let fact = match definition.kind {
             DefKind::Parameter(position) => self.types.parameters.get(position.into()),
@@ -111,20 +111,20 @@ impl<'a> FunctionContext<'a> {
         fact.unwrap_or(&UNKNOWN)
     }
 
-    /// The right side of an assignment.
+    /// Returns the right side of an assignment.
     pub fn value_of(&self, definition: &Def) -> Option<&'a Expr> {
         let assigns = matches!(definition.kind, DefKind::Assign | DefKind::AugAssign | DefKind::Walrus);
         expressions::at(self.def(), definition.value.filter(|_| assigns)?)
     }
 
-    /// Whether instances of a class are certainly neither Tensors nor structures of Tensors: a class of this
+    /// Returns whether instances of a class are certainly neither Tensors nor structures of Tensors: a class of this
     /// file without other base classes.
     pub fn is_plain_class(&self, module: Option<&str>, class: &str) -> bool {
         classes::plain_classes(self.db, self.document).iter().any(|plain| plain == class)
             && module_name(self.db, self.document).as_deref().is_none_or(|own| Some(own) == module)
     }
 
-    /// The function of the project that a call resolves to, if there is exactly one.
+    /// Returns the function of the project that a call resolves to, if there is exactly one.
     pub fn callee(&self, call: &ast::ExprCall) -> Option<&'a FunctionAst> {
         let site =
             self.types.calls.iter().find(|site| site.location.range == call.range() && !site.implicit)?;
@@ -133,8 +133,8 @@ impl<'a> FunctionContext<'a> {
         function_ast(self.db, function).as_ref()
     }
 
-    /// The function that a call resolves to, as [`Self::callee`], and whether the call passes a receiver for its first
-    /// parameter.
+    /// Returns the function that a call resolves to, as [`Self::callee`], and whether the call passes a receiver for
+    /// its first parameter.
     pub fn callee_and_receiver(&self, call: &ast::ExprCall) -> Option<(&'a FunctionAst, bool)> {
         let mut sites = self.types.calls.iter();
         let site =
@@ -144,7 +144,7 @@ impl<'a> FunctionContext<'a> {
         Some((function_ast(self.db, function).as_ref()?, target.bound))
     }
 
-    /// The binding time of an expression; for `not`, `and`, `or` and comparisons, the binding time of their
+    /// Returns the binding time of an expression; for `not`, `and`, `or` and comparisons, the binding time of their
     /// operands, as in AutoGraph.
     pub fn binding(&self, expression: &Expr) -> Binding {
         ag_staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
@@ -163,8 +163,8 @@ impl<'a> FunctionContext<'a> {
         reasons.of_expression(expression)
     }
 
-    /// The qualified name of an imported name: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`. A parameter or
-    /// variable of this function hides an import of the same name.
+    /// Returns the qualified name of an imported name: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`. A
+    /// parameter or variable of this function hides an import of the same name.
     pub fn resolve(&self, expression: &Expr) -> Option<Name> {
         let mut root = expression;
         while let Expr::Attribute(attribute) = root {
@@ -174,7 +174,7 @@ impl<'a> FunctionContext<'a> {
         (!self.hides_import(name)).then(|| self.imports.resolve(expression))?
     }
 
-    /// Whether this function binds `name` other than by an import.
+    /// Returns whether this function binds `name` other than by an import.
     fn hides_import(&self, name: &str) -> bool {
         let binds = |alias: &ast::Alias| {
             let bound = alias.asname.as_ref().unwrap_or(&alias.name);
@@ -193,7 +193,7 @@ impl<'a> FunctionContext<'a> {
         self.resolve(&expression.as_call_expr()?.func)
     }
 
-    /// The builtin function or class that a name refers to: `bool`, `range`.
+    /// Returns the builtin function or class that a name refers to: `bool`, `range`.
     pub fn builtin(&self, expression: &'a Expr) -> Option<&'a str> {
         let name = expression.as_name_expr()?;
         let shadowed = self.flow.scope().is_local(&name.id) || self.imports.get(&name.id).is_some();
@@ -202,27 +202,27 @@ impl<'a> FunctionContext<'a> {
         (!shadowed && !elsewhere).then_some(name.id.as_str())
     }
 
-    /// Every expression of this function, including those in lambdas and comprehensions.
+    /// Returns every expression of this function, including those in lambdas and comprehensions.
     pub fn expressions(&self) -> Vec<&'a Expr> {
         expressions::of_function(self.def())
     }
 
-    /// Every statement, including those in compound statements but not those of nested functions.
+    /// Returns every statement, including those in compound statements but not those of nested functions.
     pub fn statements(&self) -> Vec<&'a ast::Stmt> {
         statements::of_function(self.def())
     }
 
-    /// The outermost expression of exactly this range.
+    /// Returns the outermost expression of exactly this range.
     pub fn expression_at(&self, range: TextRange) -> Option<&'a Expr> {
         expressions::at(self.def(), range)
     }
 
-    /// All decisions with their syntax nodes.
+    /// Returns all decisions with their syntax nodes.
     pub fn decisions(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
         self.constructs.iter().zip(self.nodes.iter().copied())
     }
 
-    /// The decisions that are certainly staged.
+    /// Returns the decisions that are certainly staged.
     pub fn staged(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
         self.decisions().filter(|(construct, _)| construct.binding == Binding::Staged)
     }
@@ -240,19 +240,19 @@ impl<'a> FunctionContext<'a> {
         self.staged().filter(|(construct, _)| construct.kind.is_loop())
     }
 
-    /// The innermost staged `if`, `while` or `for` whose *body* contains `range`.
+    /// Returns the innermost staged `if`, `while` or `for` whose *body* contains `range`.
     pub fn staged_region(&self, range: TextRange) -> Option<&'a Construct> {
         self.enclosing(range).find(|construct| construct.binding == Binding::Staged)
     }
 
-    /// The innermost staged loop whose body contains `range`.
+    /// Returns the innermost staged loop whose body contains `range`.
     pub fn staged_loop(&self, range: TextRange) -> Option<&'a Construct> {
         self.enclosing(range)
             .find(|construct| construct.binding == Binding::Staged && construct.kind.is_loop())
     }
 
-    /// The statement constructs (`if`, `while`, `for`) around `range`, innermost first; a test
-    /// is not inside its own construct.
+    /// Returns the statement constructs (`if`, `while`, `for`) around `range`, innermost first; a test is not inside
+    /// its own construct.
     pub fn enclosing(&self, range: TextRange) -> impl Iterator<Item = &'a Construct> + '_ {
         self.constructs.iter().rev().filter(move |construct| {
             matches!(construct.kind, ConstructKind::If | ConstructKind::While | ConstructKind::For)
@@ -263,12 +263,12 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
-    /// The variables of an `if` or a loop.
+    /// Returns the variables of an `if` or a loop.
     pub fn variables(&self, construct: &Construct) -> Option<BlockVariables> {
         self.flow.block_variables(self.flow.cfg.statement_at(construct.range.start())?)
     }
 
-    /// A span in this function.
+    /// Returns a span in this function.
     pub fn span(&self, range: TextRange) -> Span {
         Span { document: self.document, anchor: Anchor::Function(self.path.clone()), range }
     }
@@ -294,12 +294,12 @@ pub struct FileContext<'a> {
 }
 
 impl<'a> FileContext<'a> {
-    /// The scopes and calls of the file, for the rules that look up what names are bound to.
+    /// Returns the scopes and calls of the file, for the rules that look up what names are bound to.
     pub(crate) fn program(&self) -> &Program<'a> {
         self.program.get_or_init(|| Program::of(self))
     }
 
-    /// The code of the module, and the bodies of all functions.
+    /// Returns the code of the module, and the bodies of all functions.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = &'a [ast::Stmt]> {
         let functions = self.program().functions.iter().map(|(def, _)| def.body.as_slice());
         std::iter::once(self.parsed.suite().as_slice()).chain(functions)
@@ -354,7 +354,7 @@ impl Report<'_> {
         self
     }
 
-    /// The chain of causes; usually `construct.why.clone()`.
+    /// Returns the chain of causes; usually `construct.why.clone()`.
     pub fn why(self, why: Why) -> Self {
         self.with(|diagnostic| diagnostic.why = why)
     }
@@ -366,12 +366,12 @@ impl Report<'_> {
         })
     }
 
-    /// A secondary location: "`y` is bound here only".
+    /// Returns a secondary location: "`y` is bound here only".
     pub fn label(self, span: Span, message: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.labels.push(Label { message: message.into(), span }))
     }
 
-    /// The remedy.
+    /// Returns the remedy.
     pub fn help(self, help: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.help = Some(help.into()))
     }

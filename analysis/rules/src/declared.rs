@@ -16,7 +16,7 @@ pub(super) struct Declared<'a> {
     pub(super) has_signature: bool,
 }
 
-/// Whether a file seems to have a `tf.function`: a root of that kind, or a call of something with this name.
+/// Returns whether a file seems to have a `tf.function`: a root of that kind, or a call of something with this name.
 pub(super) fn is_likely(index: &FileIndex) -> bool {
     let is_function =
         |root: &RootSite| root.kind == RootKind::Function && root.dialect == Dialect::Tensorflow;
@@ -66,7 +66,7 @@ fn declared<'a>(
     Some(Declared { def, class, has_signature })
 }
 
-/// The `@tf.function` decorator of a definition, if any.
+/// Returns the `@tf.function` decorator of a definition, if any.
 pub(super) fn staging_decorator<'a>(
     ctx: &FileContext,
     def: &'a ast::StmtFunctionDef,

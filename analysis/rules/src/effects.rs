@@ -41,7 +41,7 @@ pub(super) struct Mutation<'a> {
     pub(super) range: TextRange,
 }
 
-/// The mutations in a block; nested functions and lambdas are not visited.
+/// Returns the mutations in a block; nested functions and lambdas are not visited.
 ///
 /// Assignments to attributes, and to items with a constant key, are excluded: AutoGraph handles them.
 pub(super) fn mutations(block: &[Stmt]) -> Vec<Mutation<'_>> {
@@ -98,7 +98,7 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
     }
 }
 
-/// The first side effect of a function outside itself: a mutation of an outer object, a `+=` on an attribute,
+/// Returns the first side effect of a function outside itself: a mutation of an outer object, a `+=` on an attribute,
 /// an assignment to a `global` or `nonlocal` variable.
 pub(super) fn outer_side_effect(def: &ast::StmtFunctionDef) -> Option<TextRange> {
     let statements = blocks::statements(&def.body);

@@ -24,7 +24,7 @@ pub struct FileRules<'a> {
     pub file: &'a RuleTable,
 }
 
-/// All findings of a document in source order: those of the engine and of the enabled rules, with suppressions
+/// Returns all findings of a document in source order: those of the engine and of the enabled rules, with suppressions
 /// applied.
 pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<Finding> {
     let file = document.file(db);
@@ -88,7 +88,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
     found
 }
 
-/// The first syntax error of the file, or of each cell of a notebook: the others are often consequences of it.
+/// Returns the first syntax error of the file, or of each cell of a notebook: the others are often consequences of it.
 fn first_of_cells<'e>(
     source: &SourceText,
     errors: &'e [(TextRange, String)],
@@ -103,8 +103,8 @@ fn first_of_cells<'e>(
     first
 }
 
-/// The range without trailing line breaks, so that every output format can show it. An error at the end of the text is
-/// moved to the end of the last line.
+/// Returns the range without trailing line breaks, so that every output format can show it. An error at the end of the
+/// text is moved to the end of the last line.
 fn within_lines(text: &str, range: TextRange) -> TextRange {
     let before = text.get(..range.end().to_usize()).unwrap_or(text);
     let end = TextSize::of(before.trim_end_matches(['\r', '\n']));
@@ -114,7 +114,8 @@ fn within_lines(text: &str, range: TextRange) -> TextRange {
     TextRange::new(range.start(), end.max(range.start()))
 }
 
-/// The parser's message in the style of the other messages: "Expected `)`" becomes "expected `)`". "IPython" stays.
+/// Returns the parser's message in the style of the other messages: "Expected `)`" becomes "expected `)`". "IPython"
+/// stays.
 fn uncapitalised(message: &str) -> String {
     let mut letters = message.chars();
     match (letters.next(), letters.next()) {
@@ -125,7 +126,7 @@ fn uncapitalised(message: &str) -> String {
     }
 }
 
-/// A configured severity wins; otherwise a rule may lower the severity when the finding is uncertain.
+/// Returns a configured severity wins; otherwise a rule may lower the severity when the finding is uncertain.
 fn severity(rules: &RuleTable, diagnostic: &Diagnostic) -> Option<Severity> {
     let configured = rules.enabled(diagnostic.code)?;
     let own = registry::find(diagnostic.code)?.severity;

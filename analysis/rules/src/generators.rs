@@ -11,7 +11,7 @@ use ag_syntax::qname::QName;
 /// Methods of random number generators that draw no number.
 const NOT_DRAWING: [&str; 5] = ["spawn", "seed", "getstate", "setstate", "bit_generator"];
 
-/// Whether a call draws from a generator of NumPy or Python: `self.rng.normal()`, where `self.rng` is a
+/// Returns whether a call draws from a generator of NumPy or Python: `self.rng.normal()`, where `self.rng` is a
 /// `numpy.random.Generator`. A generator that the function itself creates from a seed gives the same numbers in each
 /// call, so that a constant of the graph changes nothing: `np.random.RandomState(0).normal()`.
 pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
@@ -33,8 +33,8 @@ pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) 
     drawing && !is_seeded(ctx, &method.value)
 }
 
-/// Whether a generator is created in this function from a seed: `np.random.default_rng(0)`, or a variable that is
-/// bound to such a generator.
+/// Returns whether a generator is created in this function from a seed: `np.random.default_rng(0)`, or a variable that
+/// is bound to such a generator.
 fn is_seeded(ctx: &FunctionContext, generator: &Expr) -> bool {
     match generator {
         Expr::Call(call) => {
@@ -54,7 +54,7 @@ fn is_seeded(ctx: &FunctionContext, generator: &Expr) -> bool {
     }
 }
 
-/// Whether a function seeds the global generator from which a call draws: `np.random.seed(0)` before
+/// Returns whether a function seeds the global generator from which a call draws: `np.random.seed(0)` before
 /// `np.random.normal()`. Then each call draws the same numbers.
 pub(super) fn seeds_global_generator(ctx: &FunctionContext, drawing: &ast::ExprCall) -> bool {
     let Some(name) = ctx.resolve(&drawing.func) else { return false };
@@ -70,7 +70,7 @@ pub(super) fn seeds_global_generator(ctx: &FunctionContext, drawing: &ast::ExprC
 /// The classes and functions that create a generator.
 const GENERATORS: [&str; 3] = ["numpy.random.RandomState", "numpy.random.default_rng", "random.Random"];
 
-/// The seed that a call passes; without a seed or with `None`, the system provides one.
+/// Returns the seed that a call passes; without a seed or with `None`, the system provides one.
 fn seed_of(call: &ast::ExprCall) -> Option<&Expr> {
     let keyword = call.arguments.keywords.first().map(|keyword| &keyword.value);
     call.arguments.args.first().or(keyword).filter(|seed| !seed.is_none_literal_expr())

@@ -24,8 +24,8 @@ const EAGER_TESTS: [&str; 9] = [
     "ndarray",
 ];
 
-/// Whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`, or in the
-/// body of a `try`. True also if the whole function is called from such code.
+/// Returns whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`,
+/// or in the body of a `try`. True also if the whole function is called from such code.
 pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
         || is_under(&ctx.def().body, range, &|_| false, &|test| tests_for_value(ctx.text(test)))
@@ -33,13 +33,13 @@ pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
         || is_called_eagerly(ctx)
 }
 
-/// Whether `range` is under a test of eager execution itself.
+/// Returns whether `range` is under a test of eager execution itself.
 pub(super) fn tests_eager_execution(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
 }
 
-/// Whether a test excludes symbolic Tensors: after `if not hasattr(x, "numpy"): return placeholder` all Tensors are
-/// eager.
+/// Returns whether a test excludes symbolic Tensors: after `if not hasattr(x, "numpy"): return placeholder` all Tensors
+/// are eager.
 fn tests_for_value(test: &str) -> bool {
     test.contains("hasattr") && test.contains("numpy") || test.contains("executing_eagerly")
 }
@@ -48,21 +48,22 @@ fn mentions(test: &str) -> bool {
     EAGER_TESTS.iter().any(|word| test.contains(word)) || tests_backend(test)
 }
 
-/// Whether a test is like `keras.backend.backend() == "torch"`: the Tensors in its body belong to another library.
+/// Returns whether a test is like `keras.backend.backend() == "torch"`: the Tensors in its body belong to another
+/// library.
 fn tests_backend(test: &str) -> bool {
     test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
 }
 
-/// Whether a caller between the root and this function tests for eager execution before the call:
-/// `eager(x)` after `if in_graph(): return staged(x)`.
+/// Returns whether a caller between the root and this function tests for eager execution before the call: `eager(x)`
+/// after `if in_graph(): return staged(x)`.
 pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
     is_called_under(ctx, &|call, test| {
         mentions(&call.ast.text[test.range()]) || callee_tests(ctx.db, call.function, test.range())
     })
 }
 
-/// Whether a call between the root and this function is under an `if` whose test satisfies `tests`, or after such an
-/// `if` that returns.
+/// Returns whether a call between the root and this function is under an `if` whose test satisfies `tests`, or after
+/// such an `if` that returns.
 pub(super) fn is_called_under(ctx: &FunctionContext, tests: &dyn Fn(&Call, &Expr) -> bool) -> bool {
     if ctx.root().is_some() {
         return false;
@@ -79,7 +80,7 @@ pub(super) fn is_called_under(ctx: &FunctionContext, tests: &dyn Fn(&Call, &Expr
     false
 }
 
-/// Whether the test calls a function of the project that tests for eager execution: `if self.uses_graph():`.
+/// Returns whether the test calls a function of the project that tests for eager execution: `if self.uses_graph():`.
 fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
     let calls = &queries::types(db, function).calls;
     let targets =
@@ -91,8 +92,8 @@ fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange
         .any(|called| mentions(&called.text))
 }
 
-/// Whether `range` is under an `if` whose test satisfies `over`, or after an `if` that returns and whose test satisfies
-/// `before`.
+/// Returns whether `range` is under an `if` whose test satisfies `over`, or after an `if` that returns and whose test
+/// satisfies `before`.
 pub(super) fn is_under(
     body: &[Stmt],
     range: TextRange,
@@ -127,7 +128,7 @@ pub(super) fn is_under(
     false
 }
 
-/// Whether `range` is in an operand that is evaluated only after a test: `x.size and int(x.min()) < 0`,
+/// Returns whether `range` is in an operand that is evaluated only after a test: `x.size and int(x.min()) < 0`,
 /// `int(x) if known else 0`.
 pub(super) fn is_operand(expression: &Expr, range: TextRange) -> bool {
     let contains = |operand: &Expr| operand.range().contains_range(range);

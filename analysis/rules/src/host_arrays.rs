@@ -22,7 +22,8 @@ pub(super) struct Stored<'a> {
     pub(super) value: &'a Expr,
 }
 
-/// The statements `out[i] = value` and `out[i] += value` where every definition of `out` creates an array of numbers.
+/// Returns the statements `out[i] = value` and `out[i] += value` where every definition of `out` creates an array of
+/// numbers.
 pub(super) fn stored<'a>(ctx: &FunctionContext<'a>) -> impl Iterator<Item = (&'a Stmt, Stored<'a>)> {
     ctx.statements().into_iter().filter_map(|statement| {
         let (target, value) = match statement {

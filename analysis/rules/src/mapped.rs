@@ -35,7 +35,7 @@ const MAX_STEPS: usize = 24;
 const OF_SHAPE: [&str; 10] =
     ["shape", "ndim", "size", "dtype", "device", "dim", "numel", "nbytes", "itemsize", "sharding"];
 
-/// Whether a value of this function certainly depends on a mapped argument.
+/// Returns whether a value of this function certainly depends on a mapped argument.
 pub(super) fn is_mapped(ctx: &FunctionContext, value: &Expr) -> bool {
     let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
     let code = Code { db: ctx.db, function, ast: ctx.ast, flow: ctx.flow, stage: Some(ctx.stage) };
@@ -123,7 +123,7 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The right side of `a, b = f(x)`, which binds the name at `range`.
+    /// Returns the right side of `a, b = f(x)`, which binds the name at `range`.
     fn unpacked(&self, range: ruff_text_size::TextRange) -> Option<&'a Expr> {
         statements::of_function(self.ast.def()).into_iter().find_map(|statement| match statement {
             Stmt::Assign(assign) => assign
@@ -159,7 +159,7 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The argument of a call that gets the function as a value: `kernel(a, b)`.
+    /// Returns the argument of a call that gets the function as a value: `kernel(a, b)`.
     fn passed_by_value(
         &self,
         stage: &Stage,
@@ -178,7 +178,7 @@ impl<'a> Code<'a> {
         Some((function, call.arguments.args.get(position).filter(|_| !spread)?))
     }
 
-    /// Whether a variable of an enclosing staged function is mapped.
+    /// Returns whether a variable of an enclosing staged function is mapped.
     fn is_mapped_outside(&self, name: &ast::ExprName, steps: usize) -> bool {
         let path = self.function.path(self.db);
         let Some((around, _)) = path.qualname.rsplit_once('.') else { return false };
@@ -196,7 +196,7 @@ impl<'a> Code<'a> {
             && outer.is_mapped_parameter(&name.id, steps)
     }
 
-    /// The lambda whose parameter a name is.
+    /// Returns the lambda whose parameter a name is.
     fn lambda_of(&self, name: &ast::ExprName) -> Option<&'a ast::ExprLambda> {
         let all = expressions::of_function(self.ast.def());
         let takes = |lambda: &&ast::ExprLambda| {
@@ -208,7 +208,7 @@ impl<'a> Code<'a> {
         lambdas.filter(takes).min_by_key(|lambda| lambda.range().len())
     }
 
-    /// Whether all arguments of a lambda are mapped: `jax.vmap(lambda a: …)`.
+    /// Returns whether all arguments of a lambda are mapped: `jax.vmap(lambda a: …)`.
     fn is_mapped_by_call(&self, lambda: &ast::ExprLambda) -> bool {
         let imports = queries::imports(self.db, self.function.document(self.db));
         let all = expressions::of_function(self.ast.def());

@@ -76,9 +76,9 @@ const TENSOR_ATTRIBUTES: [&str; 33] = [
 /// Methods that only containers have: `x.items()`.
 const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"];
 
-/// Whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not use as a
-/// Tensor: `if decay > 0:` in a function that may just as well be called with a number. So may a layer, except for the
-/// first argument: `def call(self, x, width)`.
+/// Returns whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not
+/// use as a Tensor: `if decay > 0:` in a function that may just as well be called with a number. So may a layer, except
+/// for the first argument: `def call(self, x, width)`.
 pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     // `jax.jit` traces numbers, TorchScript requires annotations for them, and libraries call the other roots
     // with Tensors.
@@ -105,8 +105,8 @@ pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &
     unconfirmed || depends_on_flag(ctx, diagnostic) || depends_on_annotated_flag(ctx, diagnostic)
 }
 
-/// Whether a diagnostic depends on a parameter that is used as a flag although it is annotated as a Tensor: the second
-/// or a later argument of a Keras method, or a parameter whose default is a `bool`.
+/// Returns whether a diagnostic depends on a parameter that is used as a flag although it is annotated as a Tensor: the
+/// second or a later argument of a Keras method, or a parameter whose default is a `bool`.
 ///
 /// ```python
 /// def call(self, x: tf.Tensor, mask: tf.Tensor, return_weights: tf.Tensor = False):
@@ -125,14 +125,14 @@ fn depends_on_annotated_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> 
     })
 }
 
-/// Whether a parameter may receive an option of a layer: the second or a later one of `call(self, x, width)`. Keras
-/// itself passes two Tensors to a loss, `call(self, y_true, y_pred)`, and to `update_state` of a metric.
+/// Returns whether a parameter may receive an option of a layer: the second or a later one of `call(self, x, width)`.
+/// Keras itself passes two Tensors to a loss, `call(self, y_true, y_pred)`, and to `update_state` of a metric.
 fn may_be_option(ctx: &FunctionContext, position: usize) -> bool {
     let of_loss = ctx.stage.parameters.iter().any(|parameter| parameter.name == "y_true");
     is_later(ctx, position) && ctx.def().name.as_str() == "call" && !of_loss
 }
 
-/// Whether a parameter is the second or a later one of a Keras method, after `self`.
+/// Returns whether a parameter is the second or a later one of a Keras method, after `self`.
 fn is_later(ctx: &FunctionContext, position: usize) -> bool {
     position >= 2 && ctx.stage.root == Some(RootKind::KerasMethod)
 }
@@ -142,7 +142,7 @@ fn has_bool_default(ctx: &FunctionContext, parameter: &Name) -> bool {
     declared.and_then(|declared| declared.default()).is_some_and(Expr::is_boolean_literal_expr)
 }
 
-/// Whether the body compares the parameter, or a value computed from it, with another value: `if step > 0:`.
+/// Returns whether the body compares the parameter, or a value computed from it, with another value: `if step > 0:`.
 fn is_compared(ctx: &FunctionContext, parameter: &Name) -> bool {
     ctx.expressions().into_iter().any(|expression| {
         let Expr::Compare(compare) = expression else { return false };
@@ -151,7 +151,7 @@ fn is_compared(ctx: &FunctionContext, parameter: &Name) -> bool {
     })
 }
 
-/// Whether a diagnostic depends on a parameter that is tested as a flag and that receives the second or a later
+/// Returns whether a diagnostic depends on a parameter that is tested as a flag and that receives the second or a later
 /// argument of a Keras method, which may be a `bool`:
 ///
 /// ```python
@@ -168,7 +168,7 @@ fn depends_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
         .any(|parameter| !is_used_as_tensor(ctx, &parameter.name) && is_flag_of_keras(ctx, &parameter.name))
 }
 
-/// Whether the calls that lead here pass the second or a later argument of a Keras method, unchanged.
+/// Returns whether the calls that lead here pass the second or a later argument of a Keras method, unchanged.
 fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let (mut stage, mut name) = (ctx.stage, parameter.clone());
@@ -193,8 +193,8 @@ fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
     false
 }
 
-/// Whether an expression of the body treats the parameter as a Tensor: `torch.sin(x)`, `x.shape`, `x @ w`, `x[:, 0]`,
-/// `self.layer(x)`.
+/// Returns whether an expression of the body treats the parameter as a Tensor: `torch.sin(x)`, `x.shape`, `x @ w`,
+/// `x[:, 0]`, `self.layer(x)`.
 fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool {
     ctx.expressions().into_iter().any(|expression| match expression {
         Expr::Call(call) => {
@@ -224,7 +224,7 @@ fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool {
     })
 }
 
-/// Whether the body treats the parameter as a container of values: `f(*x)`, `x.items()`, `x["key"]`,
+/// Returns whether the body treats the parameter as a container of values: `f(*x)`, `x.items()`, `x["key"]`,
 /// `{k: x[k] for k in x}`.
 pub(super) fn is_container(ctx: &FunctionContext, parameter: &Name) -> bool {
     ctx.expressions().into_iter().any(|expression| match expression {
@@ -247,7 +247,7 @@ pub(super) fn is_container(ctx: &FunctionContext, parameter: &Name) -> bool {
     })
 }
 
-/// Whether the loop variable of a comprehension is its key.
+/// Returns whether the loop variable of a comprehension is its key.
 fn is_key(target: &Expr, key: Option<&Expr>) -> bool {
     target.as_name_expr().is_some_and(|name| key.is_some_and(|key| is(key, &name.id)))
 }
@@ -256,7 +256,7 @@ fn is(expression: &Expr, parameter: &Name) -> bool {
     expression.as_name_expr().is_some_and(|name| name.id == *parameter)
 }
 
-/// Whether an expression is the parameter, or arithmetic on it.
+/// Returns whether an expression is the parameter, or arithmetic on it.
 fn computes(expression: &Expr, parameter: &Name) -> bool {
     match expression {
         Expr::BinOp(operation) => {
@@ -277,7 +277,7 @@ fn is_of_framework(name: &str) -> bool {
         && function.is_some_and(|function| !ACCEPT_NUMBERS.contains(&function))
 }
 
-/// Whether a callee may be a layer, which takes Tensors: `self.layer`, `self.layers[0]`, `layer`.
+/// Returns whether a callee may be a layer, which takes Tensors: `self.layer`, `self.layers[0]`, `layer`.
 fn is_layer(function: &Expr) -> bool {
     match function {
         Expr::Attribute(attribute) => is_layer(&attribute.value),

@@ -18,10 +18,10 @@ use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::functions::FunctionAst;
 
-/// Whether no `if` guards `range`, neither in this function nor at the calls that lead to it from a root. A condition
-/// such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a
-/// finding under one of them applies to the callers that satisfy it. In TorchScript both branches are always
-/// compiled; in AutoGraph both branches of a staged `if` are traced.
+/// Returns whether no `if` guards `range`, neither in this function nor at the calls that lead to it from a root. A
+/// condition such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a
+/// finding under one of them applies to the callers that satisfy it. In TorchScript both branches are always compiled;
+/// in AutoGraph both branches of a staged `if` are traced.
 pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> bool {
     if ctx.stage.mode == RootKind::TorchScript {
         return !is_called_uncompiled(ctx);
@@ -40,8 +40,8 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
         })
 }
 
-/// Whether `range` is under an `if` that Python decides while the graph is built, which may be false in every call:
-/// `if seed is None: seed = random.randint(0, 9)`.
+/// Returns whether `range` is under an `if` that Python decides while the graph is built, which may be false in every
+/// call: `if seed is None: seed = random.randint(0, 9)`.
 fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range: TextRange) -> bool {
     let is_python = |test: &Expr| {
         let construct = constructs.iter().find(|construct| construct.test_range == test.range());
@@ -51,7 +51,7 @@ fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range:
     guards::is_under(&function.def().body, range, &is_python, &|_| false)
 }
 
-/// Whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
+/// Returns whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
 /// `if not torch.jit.is_scripting():`, or after such an `if` that returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     guards::is_called_under(ctx, &|call, test| {
@@ -62,13 +62,13 @@ fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     })
 }
 
-/// Whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.
+/// Returns whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.
 fn is_called_by_users(stage: &Stage) -> bool {
     stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
-/// Whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some calls
-/// do not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not
+/// Returns whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some
+/// calls do not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not
 /// traced.
 pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
@@ -95,7 +95,8 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
-/// Whether the call that leads here passes an expression for `parameter` that `accepts`, given the calling function.
+/// Returns whether the call that leads here passes an expression for `parameter` that `accepts`, given the calling
+/// function.
 pub(super) fn receives<'a>(
     ctx: &FunctionContext<'a>,
     parameter: &str,
@@ -107,7 +108,7 @@ pub(super) fn receives<'a>(
             .is_some_and(|(caller, value)| accepts(caller, value))
 }
 
-/// The argument that the call of `callee` passes for the parameter `name`, and the calling function.
+/// Returns the argument that the call of `callee` passes for the parameter `name`, and the calling function.
 pub(super) fn argument<'db>(
     db: &'db dyn Db,
     stage: &Stage,
@@ -131,16 +132,16 @@ pub(super) fn argument<'db>(
     (!spread && !site.partial).then_some((caller, value))
 }
 
-/// Whether `range` is under an `if`, in an operand that a test precedes, or after an `if` that compares with a string
-/// and returns: `if like == "numpy": return …`.
+/// Returns whether `range` is under an `if`, in an operand that a test precedes, or after an `if` that compares with a
+/// string and returns: `if like == "numpy": return …`.
 fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     guards::is_under(&function.def().body, range, &|test| !is_filled(function, test, range), &compares_string)
         || expressions::of_function(function.def()).into_iter().any(|outer| guards::is_operand(outer, range))
 }
 
-/// Whether the code at `range` assigns what a test finds missing, which happens in the first trace: `if key not in
-/// self.cache: self.cache[key] = …`, `if self.table is None: self.table = …`.
+/// Returns whether the code at `range` assigns what a test finds missing, which happens in the first trace:
+/// `if key not in self.cache: self.cache[key] = …`, `if self.table is None: self.table = …`.
 fn is_filled(function: &FunctionAst, test: &Expr, range: TextRange) -> bool {
     let Expr::Compare(compare) = test else { return false };
     let place = match (&*compare.ops, &*compare.comparators) {

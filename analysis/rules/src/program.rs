@@ -95,7 +95,7 @@ impl<'a> Program<'a> {
         MODULE
     }
 
-    /// The scope of a function or lambda.
+    /// Returns the scope of a function or lambda.
     pub(crate) fn scope_of(&self, range: TextRange) -> Option<ScopeId> {
         self.scopes.iter().position(|scope| scope.range == range).map(ScopeId)
     }
@@ -104,7 +104,7 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].range
     }
 
-    /// The scope that a name belongs to when code of `scope` reads it.
+    /// Returns the scope that a name belongs to when code of `scope` reads it.
     pub(crate) fn owner(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
         let mut current = Some(scope);
         while let Some(id) = current {
@@ -127,12 +127,12 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The value that a name is certainly bound to where it is read, and the scope that binds it.
+    /// Returns the value that a name is certainly bound to where it is read, and the scope that binds it.
     pub(crate) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
         self.binding(scope, name, at).map(|(binding, owner)| (binding.bound, owner))
     }
 
-    /// The binding that certainly reaches a use.
+    /// Returns the binding that certainly reaches a use.
     pub(crate) fn binding(
         &self,
         scope: ScopeId,
@@ -157,7 +157,7 @@ impl<'a> Program<'a> {
         found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
     }
 
-    /// The method that `self.name` refers to, in a method of the same class. No code assigns to the attribute.
+    /// Returns the method that `self.name` refers to, in a method of the same class. No code assigns to the attribute.
     pub(crate) fn method(
         &self,
         scope: ScopeId,
@@ -171,8 +171,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The value that the constructor assigns to `self.name`, read in a method of the same class, and the scope of the
-    /// constructor. No other code assigns to an attribute with this name.
+    /// Returns the value that the constructor assigns to `self.name`, read in a method of the same class, and the scope
+    /// of the constructor. No other code assigns to an attribute with this name.
     pub(crate) fn attribute_value(
         &self,
         scope: ScopeId,
@@ -197,7 +197,7 @@ impl<'a> Program<'a> {
         Some((value, store.scope))
     }
 
-    /// The class in whose method `self.name` is read or assigned.
+    /// Returns the class in whose method `self.name` is read or assigned.
     fn class_of_receiver(&self, scope: ScopeId, attribute: &ast::ExprAttribute) -> Option<ScopeId> {
         let receiver = attribute.value.as_name_expr()?;
         let owner = self.owner(scope, &receiver.id)?;
@@ -210,7 +210,7 @@ impl<'a> Program<'a> {
         is_receiver.then_some(*around)
     }
 
-    /// The value of an expression. A name is replaced by the value that it is bound to.
+    /// Returns the value of an expression. A name is replaced by the value that it is bound to.
     pub(crate) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
         let (mut value, mut scope) = (expression, scope);
         for _ in 0..4 {
@@ -436,12 +436,12 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
     }
 }
 
-/// Whether a decorator is `staticmethod` or `classmethod`.
+/// Returns whether a decorator is `staticmethod` or `classmethod`.
 fn is_static(decorator: &Expr) -> bool {
     decorator.as_name_expr().is_some_and(|name| matches!(name.id.as_str(), "staticmethod" | "classmethod"))
 }
 
-/// Whether an iterable is `range(n)`.
+/// Returns whether an iterable is `range(n)`.
 fn is_range(iterable: &Expr) -> bool {
     let function = iterable.as_call_expr().and_then(|call| call.func.as_name_expr());
     function.is_some_and(|name| name.id.as_str() == "range")

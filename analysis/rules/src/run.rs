@@ -13,7 +13,7 @@ use ag_index::expected;
 use ag_index::index::{FunctionId, file_index, function_ast, tree_of};
 use ag_staging::{decisions, queries, reached_from};
 
-/// The findings of one staged function, relative to its `def`.
+/// Returns the findings of one staged function, relative to its `def`.
 #[salsa::tracked(returns(ref))]
 pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Vec<Diagnostic> {
     let (Some(ast), Some(stage), Some(flow)) =
@@ -64,7 +64,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     diagnostics
 }
 
-/// The findings about a file as a whole, reported by the rules whose condition the file's index satisfies.
+/// Returns the findings about a file as a whole, reported by the rules whose condition the file's index satisfies.
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let index = file_index(db, document);

@@ -31,7 +31,7 @@ impl Selector {
         }
     }
 
-    /// The more specific of two conflicting selectors wins.
+    /// Returns the more specific of two conflicting selectors wins.
     fn specificity(&self) -> usize {
         match self {
             Self::All => 0,
@@ -117,7 +117,7 @@ pub struct SelectorError {
     similar: Option<&'static str>,
 }
 
-/// The candidate most similar to `text`.
+/// Returns the candidate most similar to `text`.
 pub fn similar<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
@@ -166,14 +166,14 @@ pub struct RuleTable {
 }
 
 impl Default for RuleTable {
-    /// The rules enabled by default.
+    /// Returns the rules enabled by default.
     fn default() -> Self {
         Self::resolve(&[])
     }
 }
 
 impl RuleTable {
-    /// All rules, with their default severities.
+    /// Returns all rules, with their default severities.
     pub fn all() -> Self {
         Self { severities: registry::RULES.iter().map(|rule| Some(rule.severity)).collect() }
     }
@@ -187,7 +187,7 @@ impl RuleTable {
         Self { severities: registry::RULES.iter().map(|rule| resolve_rule(rule, selections)).collect() }
     }
 
-    /// The severity of an enabled rule.
+    /// Returns the severity of an enabled rule.
     pub fn enabled(&self, code: &str) -> Option<Severity> {
         let index = registry::RULES.binary_search_by_key(&code, |rule| rule.code).ok()?;
         *self.severities.get(index)?

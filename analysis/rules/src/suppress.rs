@@ -71,7 +71,7 @@ pub fn apply(
     kept
 }
 
-/// The edits that add a suppression comment for each of the findings in one text.
+/// Returns the edits that add a suppression comment for each of the findings in one text.
 pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) -> Vec<Edit> {
     if nesting::is_too_deep(text) {
         return Vec::new();
@@ -106,12 +106,12 @@ pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) ->
     codes.into_iter().map(comment).collect()
 }
 
-/// Whether a comment can suppress findings of this code.
+/// Returns whether a comment can suppress findings of this code.
 pub fn is_suppressible(code: &str) -> bool {
     !is_engine(code)
 }
 
-/// The suppression comment at an offset and the rules that it names there; no rules if it applies to all.
+/// Returns the suppression comment at an offset and the rules that it names there; no rules if it applies to all.
 pub fn directive_at(
     text: &str,
     source_type: PySourceType,

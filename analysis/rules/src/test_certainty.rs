@@ -7,8 +7,8 @@ use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_index::dialect::Dialect;
 use ag_staging::construct::{Construct, ConstructKind};
 
-/// The highest severity of a diagnostic that depends on a decision of converted code. It is a warning if the test is a
-/// Tensor on some paths and has an unknown type on others, where it may be a Python value:
+/// Returns the highest severity of a diagnostic that depends on a decision of converted code. It is a warning if the
+/// test is a Tensor on some paths and has an unknown type on others, where it may be a Python value:
 ///
 /// ```python
 /// scale = helper(x)                     # of unknown type
@@ -44,7 +44,7 @@ pub(super) fn highest_severity(ctx: &FunctionContext, diagnostic: &Diagnostic) -
     severities.min().unwrap_or(Severity::Error)
 }
 
-/// Whether a test is a parameter whose default is `None` or a bool.
+/// Returns whether a test is a parameter whose default is `None` or a bool.
 fn is_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) => is_flag(ctx, &operation.operand),
@@ -58,8 +58,8 @@ fn is_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// Whether an operand of the test has a completely known type, is the result of a library function, or is an argument
-/// that is assumed to be a Tensor.
+/// Returns whether an operand of the test has a completely known type, is the result of a library function, or is an
+/// argument that is assumed to be a Tensor.
 fn is_certain(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) => is_certain(ctx, &operation.operand),
@@ -79,8 +79,8 @@ fn is_certain(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// Whether the expression is a call such as `keras.ops.any(x)`. Its type is partly unknown if an `except ImportError`
-/// binds the name of the library to another one.
+/// Returns whether the expression is a call such as `keras.ops.any(x)`. Its type is partly unknown if an
+/// `except ImportError` binds the name of the library to another one.
 fn is_library_result(ctx: &FunctionContext, expression: &Expr) -> bool {
     let package = ctx.resolve_call(expression);
     package.is_some_and(|name| matches!(name.split('.').next(), Some("keras" | "tf_keras" | "tensorflow")))

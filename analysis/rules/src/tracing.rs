@@ -50,7 +50,7 @@ pub(super) struct Decision<'a> {
     pub certainty: Certainty,
 }
 
-/// The decisions on Tensors. `if not x.any():` is one, not two.
+/// Returns the decisions on Tensors. `if not x.any():` is one, not two.
 pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     let mut decisions: Vec<Decision> = Vec::new();
     for (construct, node) in ctx.decisions() {
@@ -71,7 +71,7 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     decisions
 }
 
-/// Whether an operand of `not`, `and` or `or` is always a Tensor.
+/// Returns whether an operand of `not`, `and` or `or` is always a Tensor.
 fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
@@ -85,14 +85,14 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// The greatest severity of a decision that tests a Tensor unless a Python operand before it short-circuits: `if grid
-/// is None and x.any():`. Only callers of a root are free to choose its arguments; in other functions the operand may
-/// always short-circuit.
+/// Returns the greatest severity of a decision that tests a Tensor unless a Python operand before it short-circuits:
+/// `if grid is None and x.any():`. Only callers of a root are free to choose its arguments; in other functions the
+/// operand may always short-circuit.
 pub(super) fn short_circuited_severity(ctx: &FunctionContext) -> Severity {
     if ctx.root().is_some() { Severity::Warning } else { Severity::Info }
 }
 
-/// The construct as a noun phrase for messages.
+/// Returns the construct as a noun phrase for messages.
 pub(super) fn noun_phrase(kind: ConstructKind) -> &'static str {
     match kind {
         ConstructKind::If => "an `if`",
@@ -108,7 +108,7 @@ pub(super) fn noun_phrase(kind: ConstructKind) -> &'static str {
     }
 }
 
-/// Whether an expression is certainly a single Tensor or Variable.
+/// Returns whether an expression is certainly a single Tensor or Variable.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     matches!(ctx.fact(expression).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
 }
@@ -176,7 +176,7 @@ fn of_name(ctx: &FunctionContext, name: &ast::ExprName, steps: usize) -> Origin 
     origins.max().unwrap_or(Origin::Computed)
 }
 
-/// Whether a name belongs to the module, or to an enclosing function that is not staged: its value is created
+/// Returns whether a name belongs to the module, or to an enclosing function that is not staged: its value is created
 /// before tracing.
 pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr) -> bool {
     let Expr::Name(name) = expression else { return false };
@@ -194,13 +194,13 @@ pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr
     outer
 }
 
-/// Whether a parameter is listed in `static_argnums` or `static_argnames`.
+/// Returns whether a parameter is listed in `static_argnums` or `static_argnames`.
 pub(super) fn is_static(ctx: &FunctionContext, parameter: &Parameter) -> bool {
     let position = ctx.stage.parameters.iter().position(|other| other.name == parameter.name);
     position.is_some_and(|position| ctx.stage.static_parameters.contains(position.into()))
 }
 
-/// Whether an exception raised at `range` is caught in this function.
+/// Returns whether an exception raised at `range` is caught in this function.
 pub(super) fn is_caught(ctx: &FunctionContext, range: TextRange) -> bool {
     let cfg = &ctx.flow.cfg;
     let mut inner = cfg.statement_around(range);
@@ -219,13 +219,13 @@ pub(super) fn is_caught(ctx: &FunctionContext, range: TextRange) -> bool {
     false
 }
 
-/// Whether the function uses one of these names anywhere: `jax.core.Tracer`, `torch.compiler.is_compiling`.
+/// Returns whether the function uses one of these names anywhere: `jax.core.Tracer`, `torch.compiler.is_compiling`.
 /// Such code handles tracing.
 pub(super) fn uses(ctx: &FunctionContext, names: &[&str]) -> bool {
     ctx.expressions().into_iter().any(|expression| is_one_of(ctx, expression, names))
 }
 
-/// Whether a function of the project that it calls uses one of these names.
+/// Returns whether a function of the project that it calls uses one of these names.
 pub(super) fn callees_use(ctx: &FunctionContext, names: &[&str]) -> bool {
     let called =
         ctx.expressions().into_iter().filter_map(|expression| ctx.callee(expression.as_call_expr()?));
@@ -239,7 +239,7 @@ fn is_one_of(ctx: &FunctionContext, expression: &Expr, names: &[&str]) -> bool {
         && ctx.resolve(expression).is_some_and(|name| names.contains(&name.as_str()))
 }
 
-/// Whether an expression is syntactically a boolean Tensor: `x > 0`, `~seen`, `a & b`, `jnp.isnan(x)`.
+/// Returns whether an expression is syntactically a boolean Tensor: `x > 0`, `~seen`, `a & b`, `jnp.isnan(x)`.
 pub(super) fn is_mask(ctx: &FunctionContext, expression: &Expr) -> bool {
     mask(ctx, expression, MAX_STEPS)
 }
@@ -311,8 +311,8 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     }
 }
 
-/// Whether an expression of a calling function is a comparison of Tensors or its negation, or a variable bound to one:
-/// `x > 0`, `~(x > 0)`, `mask` after `mask = tokens != 0`.
+/// Returns whether an expression of a calling function is a comparison of Tensors or its negation, or a variable bound
+/// to one: `x > 0`, `~(x > 0)`, `mask` after `mask = tokens != 0`.
 fn is_comparison<'a>(ctx: &FunctionContext<'a>, caller: FunctionId<'a>, value: &Expr, steps: usize) -> bool {
     match value {
         Expr::Compare(compare) => match *compare.ops {

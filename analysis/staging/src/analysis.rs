@@ -56,7 +56,7 @@ pub(crate) struct Round {
 }
 
 impl RunCache {
-    /// The state after a run over the same documents.
+    /// Returns the state after a run over the same documents.
     pub(crate) fn fixpoint(&self, documents: &Arc<[Document]>) -> Option<&Fixpoint> {
         self.fixpoint.as_ref().filter(|_| Arc::ptr_eq(&self.documents, documents))
     }
@@ -65,17 +65,17 @@ impl RunCache {
         self.restricted.as_deref()
     }
 
-    /// Whether the results equal those of a run from scratch.
+    /// Returns whether the results equal those of a run from scratch.
     pub fn is_complete(&self) -> bool {
         !self.has_unknown && self.fixpoint.as_ref().is_none_or(|fixpoint| !fixpoint.possible.is_stale)
     }
 
-    /// The number of steps in which the value flow was solved.
+    /// Returns the number of steps in which the value flow was solved.
     pub fn value_flow_steps(&self) -> usize {
         self.fixpoint.as_ref().map_or(0, |fixpoint| fixpoint.possible.steps)
     }
 
-    /// The state and the last answer for each scope.
+    /// Returns the state and the last answer for each scope.
     pub(crate) fn last(&mut self) -> Option<(&mut Fixpoint, &Answers)> {
         Some((self.fixpoint.as_mut()?, &self.answers))
     }
@@ -188,7 +188,7 @@ impl Run<'_> {
         Outcome::All(Box::new((results, cache)))
     }
 
-    /// The possible calls of the last run that still exist; `None` if the constraints must be solved again.
+    /// Returns the possible calls of the last run that still exist; `None` if the constraints must be solved again.
     fn carried_over(&self, before: &Fixpoint) -> Option<Arc<PossibleCalls>> {
         if self.completeness == Completeness::Complete || before.possible.flows.is_empty() {
             return None;
@@ -319,7 +319,7 @@ impl Run<'_> {
         Answer { types: self.located(scopes, answer.types), ..answer }
     }
 
-    /// Whether the scopes are functions of one document outside import cycles.
+    /// Returns whether the scopes are functions of one document outside import cycles.
     fn is_acyclic<'s>(
         &self,
         mut scopes: impl Iterator<Item = &'s Scope> + Clone,
@@ -345,7 +345,7 @@ impl Run<'_> {
     }
 }
 
-/// A document for the oracle, with its text if it is edited.
+/// Returns a document for the oracle, with its text if it is edited.
 pub(crate) fn source(
     db: &Database,
     document: Document,
@@ -355,7 +355,7 @@ pub(crate) fn source(
     Source { document, path: document.file(db).path(db).clone(), index, edited }
 }
 
-/// The locations of all expressions of a scope, by their ids.
+/// Returns the locations of all expressions of a scope, by their ids.
 fn locations(db: &Database, document: Document, code: Code) -> Vec<ScopeLocation> {
     fn all(expressions: &[&Expr], location: impl Fn(TextRange) -> ScopeLocation) -> Vec<ScopeLocation> {
         expressions.iter().map(|expression| location(expression.range())).collect()

@@ -20,7 +20,7 @@ use ruff_python_ast::{self as ast, Expr, ExprContext, Identifier, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
-/// The text of a method without its irrelevant statements. The ranges of `function` refer to `text`.
+/// Returns the text of a method without its irrelevant statements. The ranges of `function` refer to `text`.
 pub(crate) fn attribute_code(function: &ast::StmtFunctionDef, text: &str) -> String {
     let mut slice = Slice::default();
     let body = &function.body;
@@ -44,7 +44,7 @@ pub(crate) fn attribute_code(function: &ast::StmtFunctionDef, text: &str) -> Str
     code + text.get(at..end).unwrap_or_default()
 }
 
-/// The lines of a statement, or its own range if it shares them with other code.
+/// Returns the lines of a statement, or its own range if it shares them with other code.
 fn whole_lines(text: &str, range: TextRange) -> Range<usize> {
     let is_space = |c: char| matches!(c, ' ' | '\t');
     let own = Range::<usize>::from(range);

@@ -10,7 +10,7 @@ use ag_index::facts::{Alternative, Binding, Fact};
 /// Looks up the fact of an expression.
 pub type Lookup<'a> = &'a dyn Fn(&Expr) -> Option<&'a Fact>;
 
-/// The binding of the value of `expression` when it is tested.
+/// Returns the binding of the value of `expression` when it is tested.
 pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
     match expression {
         Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => of_test(operand, fact),
@@ -29,8 +29,8 @@ pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// Whether an expression is metadata of a Tensor, which every library keeps on the host: `x.dtype`, `leaf.ndim`,
-/// `y.shape[0]`.
+/// Returns whether an expression is metadata of a Tensor, which every library keeps on the host: `x.dtype`,
+/// `leaf.ndim`, `y.shape[0]`.
 fn is_metadata(expression: &Expr) -> bool {
     match expression {
         Expr::Attribute(attribute) => {
@@ -85,8 +85,8 @@ fn is_metadata(expression: &Expr) -> bool {
     }
 }
 
-/// The binding time of the decision `a and b` or `a or b`: staged if an operand other than the last is a Tensor. The
-/// operator does not test the last operand.
+/// Returns the binding time of the decision `a and b` or `a or b`: staged if an operand other than the last is a
+/// Tensor. The operator does not test the last operand.
 pub fn of_operands(operation: &ast::ExprBoolOp, fact: Lookup) -> Binding {
     let Some((_, tested)) = operation.values.split_last() else { return Binding::Unknown };
     let bindings: Vec<_> = tested.iter().map(|value| of_test(value, fact)).collect();
@@ -98,7 +98,7 @@ pub fn of_operands(operation: &ast::ExprBoolOp, fact: Lookup) -> Binding {
     Binding::Python
 }
 
-/// The binding time of the *value* of `a and b`.
+/// Returns the binding time of the *value* of `a and b`.
 fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> Binding {
     let tested = of_operands(operation, fact);
     if tested != Binding::Python {
@@ -121,7 +121,7 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
     }
 }
 
-/// Whether an operand before the last always ends the evaluation: `None is not None and …`.
+/// Returns whether an operand before the last always ends the evaluation: `None is not None and …`.
 fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     let ends = operation.op == ast::BoolOp::Or;
     let Some((_, tested)) = operation.values.split_last() else { return false };
@@ -133,7 +133,7 @@ fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     })
 }
 
-/// The binding time of the decision `a < b < c`: staged if a comparison other than the last is on Tensors.
+/// Returns the binding time of the decision `a < b < c`: staged if a comparison other than the last is on Tensors.
 pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
     let mut pairs: Vec<_> = pairs(compare).collect();
     pairs.pop();
@@ -190,8 +190,8 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// Whether a value is certainly a Tensor if it has an order: `Tensor | dict[str, Tensor]`, an item of a dictionary of
-/// values and dictionaries. Python raises for `{} < 1` and `None < 1`.
+/// Returns whether a value is certainly a Tensor if it has an order: `Tensor | dict[str, Tensor]`, an item of a
+/// dictionary of values and dictionaries. Python raises for `{} < 1` and `None < 1`.
 fn is_tensor_if_ordered(fact: &Fact) -> bool {
     let has_order = |alternative: &&Alternative| match alternative {
         Alternative::None => false,
@@ -206,7 +206,8 @@ fn is_tensor_if_ordered(fact: &Fact) -> bool {
             .all(|alternative| matches!(alternative, Alternative::Tensor { .. }))
 }
 
-/// Whether the comparison is like `t == None`: a Python `False` in every library, not an operation of the graph.
+/// Returns whether the comparison is like `t == None`: a Python `False` in every library, not an operation of the
+/// graph.
 fn compares_with_none((left, op, right): (&Expr, CmpOp, &Expr)) -> bool {
     matches!(op, CmpOp::Eq | CmpOp::NotEq) && (left.is_none_literal_expr() || right.is_none_literal_expr())
 }

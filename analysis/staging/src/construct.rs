@@ -65,7 +65,7 @@ pub struct Construct {
 }
 
 impl Construct {
-    /// A statement without its body: `for i in tf.range(n)`.
+    /// Returns a statement without its body: `for i in tf.range(n)`.
     pub fn head(&self) -> TextRange {
         TextRange::new(self.range.start(), self.test_range.end())
     }
@@ -88,7 +88,7 @@ pub enum ConstructNode<'a> {
 }
 
 impl<'a> ConstructNode<'a> {
-    /// The tested or iterated expression; `None` for `and`, `or`, `not` and comparisons, which have several.
+    /// Returns the tested or iterated expression; `None` for `and`, `or`, `not` and comparisons, which have several.
     pub fn test(self) -> Option<&'a Expr> {
         match self {
             Self::If(node, 0) => Some(&node.test),
@@ -102,7 +102,7 @@ impl<'a> ConstructNode<'a> {
         }
     }
 
-    /// The statements that run when the test is true, and those that run when it is false. The latter are
+    /// Returns the statements that run when the test is true, and those that run when it is false. The latter are
     /// `None` if an `elif` follows.
     pub fn branches(self) -> Option<(&'a [Stmt], Option<&'a [Stmt]>)> {
         match self {

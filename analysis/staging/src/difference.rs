@@ -42,7 +42,7 @@ pub struct Difference {
     pub methods: Vec<FunctionIndex>,
 }
 
-/// The functions whose code differs; `None` if the edit may affect other code, except through attributes.
+/// Returns the functions whose code differs; `None` if the edit may affect other code, except through attributes.
 pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     let (old, new) = (&before.index, &after.index);
     if before.text.as_str() == after.text.as_str() {
@@ -100,7 +100,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-/// Whether both versions have the same imports, functions, classes around them, and number of roots.
+/// Returns whether both versions have the same imports, functions, classes around them, and number of roots.
 fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
     old.too_deep == new.too_deep
@@ -113,8 +113,8 @@ fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
         && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope)
 }
 
-/// Whether runs on both versions start from the same state: they find the same roots, and callers of the `relevant`
-/// names in the same functions. `before` and `after` differ as [`between`] requires.
+/// Returns whether runs on both versions start from the same state: they find the same roots, and callers of the
+/// `relevant` names in the same functions. `before` and `after` differ as [`between`] requires.
 pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Name>) -> bool {
     let stages = |index: &FileIndex| -> FxHashSet<Code> {
         index.lambdas.iter().filter(|lambda| lambda.stages).map(|lambda| lambda.scope).collect()
@@ -133,7 +133,7 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
         && relevant.iter().all(has_same_callers)
 }
 
-/// Whether both are equal except for positions and expression ids.
+/// Returns whether both are equal except for positions and expression ids.
 fn same_root(before: &RootSite, after: &RootSite) -> bool {
     let RootSite {
         target,
@@ -160,7 +160,7 @@ fn same_root(before: &RootSite, after: &RootSite) -> bool {
         && receiver.is_some() == after.receiver.is_some()
 }
 
-/// Whether the data that the analysis reads is equal. It excludes positions and the names of attributes.
+/// Returns whether the data that the analysis reads is equal. It excludes positions and the names of attributes.
 fn same_signature(before: &Signature, after: &Signature) -> bool {
     let Signature {
         parameters,
@@ -210,7 +210,7 @@ fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
 }
 
 impl Version {
-    /// The current version of a document.
+    /// Returns the current version of a document.
     pub fn current(db: &dyn Db, document: Document) -> Self {
         let index = Arc::clone(file_index(db, document));
         // Only the trees of open documents are kept.
@@ -236,7 +236,7 @@ impl Version {
         Some(attribute_code(slice.def(), &slice.text))
     }
 
-    /// The text of a function before its body: `def g(x):`.
+    /// Returns the text of a function before its body: `def g(x):`.
     fn header(&self, function: FunctionIndex) -> &str {
         let start = self.index.definitions.functions[function].range.start();
         let end = self.index.signatures.get(function).map_or(start, |signature| signature.body_at);
@@ -244,7 +244,7 @@ impl Version {
     }
 }
 
-/// Whether two versions of a method agree in the code that determines the attributes that it sets.
+/// Returns whether two versions of a method agree in the code that determines the attributes that it sets.
 fn same_attribute_code(before: &Version, after: &Version, method: FunctionIndex) -> bool {
     match (before.attribute_code(method), after.attribute_code(method)) {
         (Some(before), Some(after)) => same_code(&before, &after),
@@ -252,7 +252,7 @@ fn same_attribute_code(before: &Version, after: &Version, method: FunctionIndex)
     }
 }
 
-/// The function with this name's range.
+/// Returns the function with this name's range.
 fn definition(body: &[Stmt], name: TextRange) -> Option<&StmtFunctionDef> {
     struct Search<'a> {
         name: TextRange,
@@ -274,7 +274,7 @@ fn definition(body: &[Stmt], name: TextRange) -> Option<&StmtFunctionDef> {
     search.found
 }
 
-/// Whether two texts differ in white space and comments only.
+/// Returns whether two texts differ in white space and comments only.
 fn same_code(before: &str, after: &str) -> bool {
     before == after || tokens(before) == tokens(after)
 }

@@ -198,12 +198,12 @@ impl Fixpoint {
         fixpoint
     }
 
-    /// Whether no types are needed: no function is staged, and there is no evidence.
+    /// Returns whether no types are needed: no function is staged, and there is no evidence.
     pub fn is_idle(&self) -> bool {
         self.staged.is_empty() && self.evidence.is_empty()
     }
 
-    /// All scopes whose types are inferred, in order.
+    /// Returns all scopes whose types are inferred, in order.
     pub fn scopes(&self, db: &dyn Db) -> Vec<Scope> {
         let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
         let mut scopes: Vec<_> = staged.chain(self.evidence.keys()).copied().collect();
@@ -216,12 +216,12 @@ impl Fixpoint {
         file_index(db, self.documents[scope.document])
     }
 
-    /// All documents, in the order of their indices.
+    /// Returns all documents, in the order of their indices.
     pub fn documents(&self) -> &IndexSlice<DocumentIndex, Document> {
         &self.documents
     }
 
-    /// The position of a document in the list of documents.
+    /// Returns the position of a document in the list of documents.
     pub fn position(&self, document: Document) -> Option<DocumentIndex> {
         self.positions.get(&document).copied()
     }
@@ -230,7 +230,7 @@ impl Fixpoint {
         self.documents[scope.document]
     }
 
-    /// Whether the types of a staged function are inferred.
+    /// Returns whether the types of a staged function are inferred.
     pub fn is_typed(&self, db: &dyn Db, scope: Scope) -> bool {
         !self.limits.selective
             || self.index(db, scope).signature(scope.code).is_some_and(|signature| signature.tests_values)
@@ -313,9 +313,9 @@ impl Fixpoint {
         changed
     }
 
-    /// Whether the result of a recursive function is unknown for another reason than the recursion. In the first round
-    /// it is unknown because of the recursion, and is assumed to be the union of the other returned values. If part of
-    /// it is still unknown in the next round, there is another reason.
+    /// Returns whether the result of a recursive function is unknown for another reason than the recursion. In the
+    /// first round it is unknown because of the recursion, and is assumed to be the union of the other returned values.
+    /// If part of it is still unknown in the next round, there is another reason.
     fn is_unknown_without_recursion(&mut self, scope: Scope, returns: &AssumedType) -> bool {
         let tried = self
             .returns
@@ -360,7 +360,7 @@ impl Fixpoint {
         Some(Scope { document, code: Code::Function(function) })
     }
 
-    /// The current assumptions, by document and function.
+    /// Returns the current assumptions, by document and function.
     pub fn assumptions(&self, db: &dyn Db) -> Assumptions {
         let mut assumptions = Assumptions::new();
         for (scope, parameters) in &self.parameters {

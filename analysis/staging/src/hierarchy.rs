@@ -78,7 +78,7 @@ impl Hierarchy {
         hierarchy
     }
 
-    /// The classes reachable along `edges` in breadth-first order, without the start.
+    /// Returns the classes reachable along `edges` in breadth-first order, without the start.
     fn reached<'a>(
         start: ClassId,
         edges: &'a FxHashMap<ClassId, Vec<ClassId>>,
@@ -98,14 +98,14 @@ impl Hierarchy {
         })
     }
 
-    /// The classes that derive from a class; none if there are too many (`MAX_DERIVED`).
+    /// Returns the classes that derive from a class; none if there are too many (`MAX_DERIVED`).
     pub fn derived(&self, class: ClassId) -> Vec<ClassId> {
         let derived: Vec<_> = Self::reached(class, &self.derived).take(MAX_DERIVED + 1).collect();
         if derived.len() > MAX_DERIVED { Vec::new() } else { derived }
     }
 
-    /// The class and its bases in the project, in the order in which attributes are looked up. Where a class has several
-    /// bases, this is depth first.
+    /// Returns the class and its bases in the project, in the order in which attributes are looked up. Where a class
+    /// has several bases, this is depth first.
     pub(crate) fn lookup_order(&self, class: ClassId) -> Vec<ClassId> {
         let mut order = vec![class];
         let mut queue: Vec<ClassId> = self.bases.get(&class).into_iter().flatten().rev().copied().collect();
@@ -118,14 +118,14 @@ impl Hierarchy {
         order
     }
 
-    /// Whether the class has a base outside the project.
+    /// Returns whether the class has a base outside the project.
     pub(crate) fn has_library_base(&self, class: ClassId) -> bool {
         let known = self.bases.get(&class).map_or(0, Vec::len);
         self.libraries.get(&class).is_some_and(|libraries| libraries.len() > known)
     }
 
-    /// Whether a class derives from modules of PyTorch, or from layers or models of Keras: the first of them in the order
-    /// in which attributes are looked up.
+    /// Returns whether a class derives from modules of PyTorch, or from layers or models of Keras: the first of them in
+    /// the order in which attributes are looked up.
     pub(crate) fn framework(&self, class: ClassId) -> Option<ModuleFramework> {
         let libraries = |class: &ClassId| self.libraries.get(class).into_iter().flatten();
         self.lookup_order(class).iter().flat_map(libraries).find_map(|base| match base.split('.').next()? {
@@ -135,7 +135,7 @@ impl Hierarchy {
         })
     }
 
-    /// The Keras methods of classes whose Keras base is inherited through another file of the project.
+    /// Returns the Keras methods of classes whose Keras base is inherited through another file of the project.
     pub fn keras_roots(
         &self,
         db: &dyn Db,
@@ -191,7 +191,7 @@ impl<'db> Modules<'db> {
         }
     }
 
-    /// A base that is defined in the same file, before the class.
+    /// Returns a base that is defined in the same file, before the class.
     fn own(&self, class: ClassId, base: &str) -> Option<ClassId> {
         let classes = &self.indices.get(class.document)?.definitions.classes;
         let mut before = classes.iter_enumerated().take(class.class.as_usize()).rev();
@@ -199,7 +199,7 @@ impl<'db> Modules<'db> {
         Some(ClassId { document: class.document, class: found })
     }
 
-    /// The dotted name of a base that a file imports.
+    /// Returns the dotted name of a base that a file imports.
     fn imported(&self, document: DocumentIndex, base: &str) -> Option<Name> {
         let (head, tail) = base.split_once('.').map_or((base, None), |(head, tail)| (head, Some(tail)));
         let imports = &self.indices.get(document)?.imports;
@@ -223,7 +223,7 @@ impl<'db> Modules<'db> {
         Some(Name::new(format!("{package}.{relative}")))
     }
 
-    /// The class of a dotted name, through re-exports.
+    /// Returns the class of a dotted name, through re-exports.
     fn find(&self, dotted: &str, steps: usize) -> Option<ClassId> {
         if steps > MAX_STEPS {
             return None;

@@ -27,7 +27,7 @@ pub struct HostNumbers<'a, 'c> {
 }
 
 impl<'a> HostNumbers<'a, '_> {
-    /// The conversion that determines the value of `expression`: `x.item()`, `int(x)`.
+    /// Returns the conversion that determines the value of `expression`: `x.item()`, `int(x)`.
     pub fn find(&self, expression: &'a Expr) -> Option<&'a Expr> {
         self.within(expression, MAX_STEPS)
     }
@@ -65,7 +65,7 @@ impl<'a> HostNumbers<'a, '_> {
         }
     }
 
-    /// The conversion of a Tensor to a list of numbers that `expression` is: `x.tolist()`, or a name for it.
+    /// Returns the conversion of a Tensor to a list of numbers that `expression` is: `x.tolist()`, or a name for it.
     fn list(&self, expression: &'a Expr, steps: usize) -> Option<&'a Expr> {
         match expression {
             Expr::Call(call) => {

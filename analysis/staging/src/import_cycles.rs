@@ -11,7 +11,7 @@ use ag_index::type_expression::TypeExpression;
 use ruff_index::IndexSlice;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Whether a document is outside import cycles. The modules of assumed types count as imported, because
+/// Returns whether a document is outside import cycles. The modules of assumed types count as imported, because
 /// annotated source imports them.
 pub(crate) fn is_outside(
     db: &dyn Db,

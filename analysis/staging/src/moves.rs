@@ -92,7 +92,8 @@ impl Moves {
         has_all
     }
 
-    /// Whether everything in a scope that other functions depend on is unchanged. If so, adds its calls and lambdas.
+    /// Returns whether everything in a scope that other functions depend on is unchanged. If so, adds its calls and
+    /// lambdas.
     pub(crate) fn add_types(&mut self, scope: Scope, before: &ScopeTypes, after: &ScopeTypes) -> bool {
         let ScopeTypes {
             calls,
@@ -136,7 +137,7 @@ impl Moves {
         !self.is_contradictory
     }
 
-    /// Whether the new location of a cause in edited code is known. A default has no location.
+    /// Returns whether the new location of a cause in edited code is known. A default has no location.
     pub(crate) fn has_location(&self, cause: &Cause) -> bool {
         cause.location == ScopeLocation::default()
             || self.locations.contains_key(&(cause.scope, cause.location))

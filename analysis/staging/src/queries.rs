@@ -23,8 +23,8 @@ pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
     stages_of(db, function.document(db)).get(function.path(db)).cloned()
 }
 
-/// The types of a function from the last run, by value: edits elsewhere in the file do not change them.
-/// Empty for a function whose types the run did not infer.
+/// Returns the types of a function from the last run, by value: edits elsewhere in the file do not change them. Empty
+/// for a function whose types the run did not infer.
 #[salsa::tracked(returns(ref))]
 pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
     let Some(types) = types_of(db, function.document(db)).get(function.path(db)) else {
@@ -42,7 +42,7 @@ pub fn flow<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Flow> {
     Some(Flow::build(ast.def()))
 }
 
-/// The facts of every expression, after the transfer functions of staged statements.
+/// Returns the facts of every expression, after the transfer functions of staged statements.
 #[salsa::tracked(returns(ref))]
 pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
     let (Some(ast), Some(flow), Some(stage)) =
@@ -57,13 +57,13 @@ pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
     if stage.converts { transfer::apply(ast.def(), flow, facts) } else { facts.clone() }
 }
 
-/// The imports of a file, by value.
+/// Returns the imports of a file, by value.
 #[salsa::tracked(returns(ref))]
 pub fn imports(db: &dyn Db, document: Document) -> Imports {
     file_index(db, document).imports.clone()
 }
 
-/// The decisions of a function with their binding times and reasons.
+/// Returns the decisions of a function with their binding times and reasons.
 #[salsa::tracked(returns(ref))]
 pub fn constructs<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<[Construct]> {
     let (Some(ast), Some(stage), Some(flow)) =

@@ -11,8 +11,8 @@ use crate::stages::root_name;
 /// Maximum number of calls that are followed back to the root.
 const MAX_CALLERS: usize = 16;
 
-/// The step "reached from `train_step`, a jitted function", at the decorator or call that declares the root. `None` for
-/// a root itself, whose declaration is next to the code.
+/// Returns the step "reached from `train_step`, a jitted function", at the decorator or call that declares the root.
+/// `None` for a root itself, whose declaration is next to the code.
 pub fn step(db: &dyn Db, stage: &Stage) -> Option<Step> {
     if stage.root.is_some() {
         return None;

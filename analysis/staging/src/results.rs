@@ -58,7 +58,7 @@ pub fn stages_of(db: &dyn Db, document: Document) -> Arc<Stages> {
     of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.stages(db)))
 }
 
-/// The types of a document's functions, as far as the last run inferred them.
+/// Returns the types of a document's functions, as far as the last run inferred them.
 #[salsa::tracked(returns(ref))]
 pub fn types_of(db: &dyn Db, document: Document) -> Arc<Types> {
     of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.types(db)))
@@ -84,7 +84,7 @@ fn current<T: Clone>(
     Arc::new(kept.map(|(path, value)| (path.clone(), value.clone())).collect())
 }
 
-/// A hash of a function's text.
+/// Returns a hash of a function's text.
 fn slice(text: &str, index: &FileIndex, path: &FunctionPath) -> Option<u64> {
     let (_, entry) = index.definitions.find(path)?;
     let mut hasher = FxHasher::default();

@@ -44,7 +44,7 @@ pub struct StagedConstruct {
     pub why: Vec<Note>,
 }
 
-/// The staged functions of a document in source order.
+/// Returns the staged functions of a document in source order.
 pub fn stages(db: &dyn Db, document: Document) -> Vec<StagedFunction> {
     let index = file_index(db, document);
     let stages = stages_of(db, document);

@@ -143,8 +143,8 @@ impl Promotion<'_> {
             .collect()
     }
 
-    /// Whether the value of `name` at `range` was carried through a staged statement, or was computed
-    /// from such a value.
+    /// Returns whether the value of `name` at `range` was carried through a staged statement, or was computed from such
+    /// a value.
     fn is_carried(&self, name: &QName, range: TextRange) -> bool {
         let mut definitions = self.flow.definitions_of(range, name);
         // The target of a Python loop counts as defined after it: `for i in range(3): …`, then `i`.
@@ -175,8 +175,8 @@ impl Promotion<'_> {
             })
     }
 
-    /// Whether the value of `name` at `range` was carried through a staged statement, or was computed from such a
-    /// value, on all paths.
+    /// Returns whether the value of `name` at `range` was carried through a staged statement, or was computed from such
+    /// a value, on all paths.
     fn is_always_carried(&self, name: &QName, range: TextRange) -> bool {
         let regions = || self.regions.iter().filter(|region| region.carried.contains(name));
         let definitions = self.flow.definitions_of(range, name);
@@ -198,7 +198,7 @@ impl Promotion<'_> {
         })
     }
 
-    /// Whether the expression is promoted and certainly a Tensor.
+    /// Returns whether the expression is promoted and certainly a Tensor.
     fn is_certain(&self, expression: &Expr) -> bool {
         expressions::id(expression)
             .is_some_and(|id| self.expressions.contains(&id) && !self.uncertain.contains(&id))

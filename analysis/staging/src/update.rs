@@ -62,7 +62,7 @@ pub struct Update {
 pub(crate) type AttributesByRound = FxHashMap<Scope, Vec<Option<Attributes>>>;
 
 impl Edited {
-    /// The functions whose code has changed.
+    /// Returns the functions whose code has changed.
     pub(crate) fn scopes(&self) -> impl Iterator<Item = Scope> + '_ {
         self.difference.functions.iter().map(|function| self.scope(*function))
     }
@@ -87,8 +87,8 @@ impl Version {
 }
 
 impl Run<'_> {
-    /// The documents that were edited since the run of `cache`; `None` if their syntax shows that the edits may affect
-    /// other code, except through attributes.
+    /// Returns the documents that were edited since the run of `cache`; `None` if their syntax shows that the edits may
+    /// affect other code, except through attributes.
     pub(crate) fn edited_documents(&self, cache: &RunCache) -> Option<Vec<Edited>> {
         let fixpoint = cache.fixpoint(self.documents)?;
         let mut all = Vec::new();
@@ -177,7 +177,7 @@ impl Run<'_> {
         Effect::Confined(Box::new(update))
     }
 
-    /// The possible calls after edits; `None` if the last run did not need them.
+    /// Returns the possible calls after edits; `None` if the last run did not need them.
     fn possible_calls_after(&self, fixpoint: &Fixpoint, all: &[Edited]) -> Option<Arc<PossibleCalls>> {
         let known = &fixpoint.possible;
         if known.flows.is_empty() {
@@ -193,7 +193,7 @@ impl Run<'_> {
         Some(Arc::new(possible))
     }
 
-    /// The attributes of edited methods before the edits, where the cache does not have them.
+    /// Returns the attributes of edited methods before the edits, where the cache does not have them.
     fn attributes_before(
         &mut self,
         cache: &RunCache,
@@ -214,7 +214,7 @@ impl Run<'_> {
         by_method(&methods, &attributes)
     }
 
-    /// Whether AutoGraph supports the syntax of an edited function as before.
+    /// Returns whether AutoGraph supports the syntax of an edited function as before.
     fn has_same_syntax(&self, fixpoint: &Fixpoint, scope: Scope) -> bool {
         fixpoint.checked_syntax.get(&scope).into_iter().flatten().all(|(features, before)| {
             is_unsupported(self.db, fixpoint.document(scope), scope.code, features) == *before
@@ -243,7 +243,7 @@ fn by_method(methods: &[Scope], rounds: &[Vec<Option<Attributes>>]) -> Attribute
 }
 
 impl Update {
-    /// Whether the location of every call and root in edited code that other functions refer to is known.
+    /// Returns whether the location of every call and root in edited code that other functions refer to is known.
     fn has_all_locations(&self, fixpoint: &Fixpoint) -> bool {
         let is_edited = |scope: Scope| {
             self.edited.contains(&scope)

@@ -101,7 +101,7 @@ impl PossibleCalls {
         solve::solve(db, documents, hierarchy).with_callers()
     }
 
-    /// Whether both are equal except for the site ids of edited documents.
+    /// Returns whether both are equal except for the site ids of edited documents.
     pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
         let site = |document, site| (!is_edited(document)).then_some(site);
         let call = |caller: &Callable, call: &PossibleCall| {
@@ -118,7 +118,7 @@ impl PossibleCalls {
             && self.roots.iter().map(root).eq(other.roots.iter().map(root))
     }
 
-    /// The sites of a document that calls and roots refer to, in order, each with its code and its expression.
+    /// Returns the sites of a document that calls and roots refer to, in order, each with its code and its expression.
     pub fn sites(&self, document: DocumentIndex) -> Vec<(Code, TextRange)> {
         let calls = self.calls.iter().filter(|(caller, _)| caller.document == document);
         let calls = calls.flat_map(|(_, calls)| calls.iter().map(|call| call.site));
@@ -126,13 +126,13 @@ impl PossibleCalls {
         calls.chain(roots).filter_map(|site| self.site(document, site)).collect()
     }
 
-    /// The code and the expression of a site.
+    /// Returns the code and the expression of a site.
     pub fn site(&self, document: DocumentIndex, site: SiteIndex) -> Option<(Code, TextRange)> {
         let flow = self.flows.get(document)?;
         Some((flow.code.code_around(*flow.code.owners.get(site)?), *flow.ranges.get(site)?))
     }
 
-    /// The calls in the code of a function, including its lambdas; `None` if there are none.
+    /// Returns the calls in the code of a function, including its lambdas; `None` if there are none.
     pub fn calls_in(&self, scope: Scope) -> Option<impl Iterator<Item = &PossibleCall>> {
         let callers = self.callers.get(&scope)?;
         Some(callers.iter().filter_map(|caller| self.calls.get(caller)).flatten())
@@ -150,7 +150,7 @@ impl PossibleCalls {
         self
     }
 
-    /// The code that a function or lambda belongs to.
+    /// Returns the code that a function or lambda belongs to.
     pub fn code_of(&self, callable: Callable) -> Option<Code> {
         Some(self.flows.get(callable.document)?.code.code_around(callable.owner))
     }

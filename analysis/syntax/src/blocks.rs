@@ -42,9 +42,9 @@ pub fn following(mut block: &[Stmt], range: TextRange) -> &[Stmt] {
     &[]
 }
 
-/// Whether the end of a block may be reached: not after `return`, `raise`, `assert False`, `while True:` without a
-/// `break` or an expression statement that `ends` the function, and not if all branches of the last `if` leave the
-/// block.
+/// Returns whether the end of a block may be reached: not after `return`, `raise`, `assert False`, `while True:`
+/// without a `break` or an expression statement that `ends` the function, and not if all branches of the last `if`
+/// leave the block.
 pub fn may_complete(block: &[Stmt], ends: &dyn Fn(&Expr) -> bool) -> bool {
     !block.iter().any(|statement| leaves(statement, ends))
 }
@@ -87,7 +87,7 @@ fn is_false(test: &Expr) -> bool {
     }
 }
 
-/// Whether the body of a loop may leave the loop with `break`.
+/// Returns whether the body of a loop may leave the loop with `break`.
 fn breaks(body: &[Stmt]) -> bool {
     body.iter().any(|statement| match statement {
         Stmt::Break(_) => true,

@@ -21,8 +21,8 @@ pub const OPERAND: &str = "ag_operand_";
 /// The function that annotated source calls with what makes a value contain its own earlier value.
 pub const NESTED: &str = "ag_nested_";
 
-/// The argument of `ag_operand_(x)` or `ag_nested_(x)`, which annotated source contains in place of `x`. The call has no
-/// id.
+/// Returns the argument of `ag_operand_(x)` or `ag_nested_(x)`, which annotated source contains in place of `x`. The
+/// call has no id.
 fn wrapped(expression: &Expr) -> Option<&Expr> {
     let call = expression.as_call_expr()?;
     let function = call.func.as_name_expr().filter(|name| [OPERAND, NESTED].contains(&name.id.as_str()));
@@ -38,7 +38,7 @@ pub fn of_function(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     of_body(&def.body)
 }
 
-/// Whether an expression is a literal without parts: `3`, `-1.5`, `True`, `"text"`.
+/// Returns whether an expression is a literal without parts: `3`, `-1.5`, `True`, `"text"`.
 pub fn is_scalar_literal(expression: &Expr) -> bool {
     match expression {
         Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::StringLiteral(_) => true,
@@ -47,7 +47,7 @@ pub fn is_scalar_literal(expression: &Expr) -> bool {
     }
 }
 
-/// The values that a call passes for an option: the elements of a list, tuple or set, no values for `None`, and
+/// Returns the values that a call passes for an option: the elements of a list, tuple or set, no values for `None`, and
 /// otherwise the expression itself.
 pub fn elements(value: &Expr) -> &[Expr] {
     match value {
@@ -59,7 +59,7 @@ pub fn elements(value: &Expr) -> &[Expr] {
     }
 }
 
-/// The elements of a list or tuple.
+/// Returns the elements of a list or tuple.
 pub fn sequence(value: &Expr) -> Option<&[Expr]> {
     match value {
         Expr::List(list) => Some(&list.elts),
@@ -68,12 +68,12 @@ pub fn sequence(value: &Expr) -> Option<&[Expr]> {
     }
 }
 
-/// The value of a literal such as `2`.
+/// Returns the value of a literal such as `2`.
 pub fn natural(literal: &Expr) -> Option<u64> {
     literal.as_number_literal_expr()?.value.as_int()?.as_u64()
 }
 
-/// The value of a literal such as `2` or `-1`.
+/// Returns the value of a literal such as `2` or `-1`.
 pub fn integer(literal: &Expr) -> Option<i64> {
     match literal {
         Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::USub => {

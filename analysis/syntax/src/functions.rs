@@ -18,7 +18,7 @@ pub struct FunctionPath {
 }
 
 impl FunctionPath {
-    /// The last part of the qualified name.
+    /// Returns the last part of the qualified name.
     pub fn name(&self) -> &str {
         self.qualname.rsplit('.').next().unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl FunctionAst {
         Some(Self { text, parsed, expression_count })
     }
 
-    /// The function. Ranges are relative to its `def`.
+    /// Returns the function. Ranges are relative to its `def`.
     pub fn def(&self) -> &ast::StmtFunctionDef {
         match self.parsed.suite().first() {
             Some(Stmt::FunctionDef(def)) => def,

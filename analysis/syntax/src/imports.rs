@@ -84,7 +84,7 @@ impl Imports {
         self.names.get(local)
     }
 
-    /// The local names with the dotted names that they are bound to.
+    /// Returns the local names with the dotted names that they are bound to.
     pub fn names(&self) -> impl Iterator<Item = (&Name, &Name)> {
         self.names.iter()
     }
@@ -95,7 +95,7 @@ impl Imports {
         self.names.insert(local, dotted);
     }
 
-    /// Whether the file imports `package` or one of its submodules.
+    /// Returns whether the file imports `package` or one of its submodules.
     pub fn uses(&self, package: &str) -> bool {
         self.modules.iter().any(|module| {
             module.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -186,7 +186,7 @@ impl StatementVisitor<'_> for Collector {
     }
 }
 
-/// Whether a statement is `os.environ["TF_USE_LEGACY_KERAS"] = "1"` or
+/// Returns whether a statement is `os.environ["TF_USE_LEGACY_KERAS"] = "1"` or
 /// `os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")`.
 fn chooses_legacy_keras(statement: &Stmt) -> bool {
     let (name, value) = match statement {
@@ -212,7 +212,7 @@ fn chooses_legacy_keras(statement: &Stmt) -> bool {
         && text(value).is_some_and(|value| matches!(value.as_str(), "1" | "true" | "True"))
 }
 
-/// Whether an expression is `os.environ` or `environ`.
+/// Returns whether an expression is `os.environ` or `environ`.
 fn is_environment(expression: &Expr) -> bool {
     match expression {
         Expr::Attribute(attribute) => attribute.attr.as_str() == "environ",
@@ -265,7 +265,7 @@ fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String
     dotted
 }
 
-/// Whether a name may have an alias as a prefix. This cheap test rejects nearly all names.
+/// Returns whether a name may have an alias as a prefix. This cheap test rejects nearly all names.
 fn may_have_alias(dotted: &str) -> bool {
     const PARTS: [(&str, &[&str]); 3] = [
         ("tensorflow.", &["compat", "v2", "python", "keras", "autograph"]),

@@ -17,7 +17,7 @@ const CONDITION: usize = 12;
 const BLOCKS: usize = 100;
 const BRACKETS: usize = 200;
 
-/// Whether the syntax tree of `text` would be too deep for recursive walks.
+/// Returns whether the syntax tree of `text` would be too deep for recursive walks.
 pub fn is_too_deep(text: &str) -> bool {
     looks_deep(text.as_bytes()) && is_deep(text)
 }
@@ -45,8 +45,8 @@ const BYTE_CLASSES: [ByteClass; 256] = {
     classes
 };
 
-/// A cheap over-approximation of [`is_deep`] on bytes, so that ordinary files are not lexed twice. The
-/// contents of strings may cause a false positive, which [`is_deep`] rejects.
+/// Returns a cheap over-approximation of [`is_deep`] on bytes, so that ordinary files are not lexed twice. The contents
+/// of strings may cause a false positive, which [`is_deep`] rejects.
 fn looks_deep(bytes: &[u8]) -> bool {
     const SEGMENT: usize = LIMIT / 2;
     const INDENTATION: usize = 200;
@@ -98,7 +98,7 @@ fn looks_deep(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether open blocks, open brackets and the current operator chain exceed a limit at any token.
+/// Returns whether open blocks, open brackets and the current operator chain exceed a limit at any token.
 fn is_deep(text: &str) -> bool {
     let mut lexer = lexer::lex(text, Mode::Module);
     let mut blocks = 0usize;

@@ -75,7 +75,7 @@ impl QName {
         fits.then(|| Self { root: self.root.clone(), path: Some(path.collect()) })
     }
 
-    /// The first identifier: `a` of `a.b['k']`.
+    /// Returns the first identifier: `a` of `a.b['k']`.
     pub fn root(&self) -> &str {
         self.root.as_str()
     }
@@ -84,33 +84,33 @@ impl QName {
         &self.root
     }
 
-    /// The attributes and keys after the root.
+    /// Returns the attributes and keys after the root.
     pub fn segments(&self) -> &[Segment] {
         self.path.as_deref().unwrap_or_default()
     }
 
-    /// Whether it is a plain identifier.
+    /// Returns whether it is a plain identifier.
     pub fn is_simple(&self) -> bool {
         self.path.is_none()
     }
 
-    /// Whether it is exactly the identifier `name`.
+    /// Returns whether it is exactly the identifier `name`.
     pub fn is(&self, name: &str) -> bool {
         self.is_simple() && self.root() == name
     }
 
-    /// The name without its last segment: `a` of `a.b`, `a.b` of `a.b['k']`; `None` for a plain identifier.
+    /// Returns the name without its last segment: `a` of `a.b`, `a.b` of `a.b['k']`; `None` for a plain identifier.
     pub fn parent(&self) -> Option<Self> {
         let (_, path) = self.segments().split_last()?;
         Some(Self { root: self.root.clone(), path: (!path.is_empty()).then(|| path.into()) })
     }
 
-    /// Whether `other` is this name or starts with it: `a.b` of `a.b` and of `a.b.c`.
+    /// Returns whether `other` is this name or starts with it: `a.b` of `a.b` and of `a.b.c`.
     pub fn is_prefix_of(&self, other: &Self) -> bool {
         self.root == other.root && other.segments().starts_with(self.segments())
     }
 
-    /// The variables used as keys: `i` in `d[i].x`.
+    /// Returns the variables used as keys: `i` in `d[i].x`.
     pub fn key_names(&self) -> impl Iterator<Item = &Name> {
         self.segments().iter().filter_map(|segment| match segment {
             Segment::Key(Key::Name(name)) => Some(name),
@@ -118,7 +118,7 @@ impl QName {
         })
     }
 
-    /// Whether binding `bound` changes what this name denotes: `bound` is a prefix or a key of it.
+    /// Returns whether binding `bound` changes what this name denotes: `bound` is a prefix or a key of it.
     pub fn depends_on(&self, bound: &Self) -> bool {
         bound.is_prefix_of(self) || (bound.is_simple() && self.key_names().any(|key| *key == bound.root))
     }
@@ -137,7 +137,7 @@ impl Key {
         }
     }
 
-    /// Whether two keys of one container may denote the same item: `d[i]` and `d[0]`, `d[-1]` and `d[2]`.
+    /// Returns whether two keys of one container may denote the same item: `d[i]` and `d[0]`, `d[-1]` and `d[2]`.
     pub fn may_equal(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Name(_), _) | (_, Self::Name(_)) => true,

@@ -36,12 +36,12 @@ pub(crate) enum Queried<'a> {
     Slice(&'a DependencySlice),
 }
 
-/// The name of the method that reads the attributes of a class: [`Writer::probe`].
+/// Returns the name of the method that reads the attributes of a class: [`Writer::probe`].
 pub(crate) fn probe(class: ClassIndex) -> String {
     format!("ag_attributes_{}_", class.as_u32())
 }
 
-/// The attributes that a method sets, nested functions included.
+/// Returns the attributes that a method sets, nested functions included.
 pub(crate) fn stored(index: &FileIndex, method: FunctionIndex) -> Vec<&Name> {
     let signatures = index.with_nested(method).filter_map(|function| index.signatures.get(function));
     let mut names: Vec<&Name> = signatures.flat_map(|signature| &signature.stores).collect();
@@ -134,7 +134,8 @@ pub(crate) fn annotated_source(
     writer.finish(text)
 }
 
-/// Whether the annotation of a parameter is replaced, because the parameter is used as a flag and all calls pass flags.
+/// Returns whether the annotation of a parameter is replaced, because the parameter is used as a flag and all calls
+/// pass flags.
 fn is_flag(parameter: &ParameterSyntax, assumed: &AssumedType) -> bool {
     parameter.may_be_flag() && assumed.is_flag()
 }
@@ -288,7 +289,7 @@ impl Writer<'_> {
         Some(annotation)
     }
 
-    /// A name for a class that resolves in this file.
+    /// Returns a name for a class that resolves in this file.
     fn name(&mut self, module: &str, qualname: &str) -> Option<String> {
         if module == self.module {
             return (!qualname.is_empty()).then(|| qualname.to_owned());

@@ -45,7 +45,7 @@ pub(crate) struct DependencySlice {
 }
 
 impl DependencySlice {
-    /// The slice of the `queried` functions under some assumptions.
+    /// Returns the slice of the `queried` functions under some assumptions.
     pub(crate) fn of(
         queried: &[FunctionIndex],
         text: &str,
@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
         before != self.slice.size()
     }
 
-    /// Whether an outermost function binds a mentioned name that is visible outside the function.
+    /// Returns whether an outermost function binds a mentioned name that is visible outside the function.
     fn binds_mentioned_name(&self, outermost: FunctionIndex) -> bool {
         !self.slice.has_body(outermost)
             && self.index.with_nested(outermost).any(|function| {
@@ -224,7 +224,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether a method uses its receiver other than for attribute access: `self(x)`, `map(self, xs)`.
+    /// Returns whether a method uses its receiver other than for attribute access: `self(x)`, `map(self, xs)`.
     fn receiver_escapes(&self, method: FunctionIndex) -> bool {
         let (Some(entry), Some(signature)) =
             (self.index.definitions.functions.get(method), self.index.signatures.get(method))

@@ -23,9 +23,8 @@ pub enum EnvironmentError {
     NotAnEnvironment { path: SystemPathBuf, reason: String },
 }
 
-/// The environment to use: `python` (a virtual environment or an interpreter) if given, else the
-/// active one (`VIRTUAL_ENV`, conda), else `.venv` under `root`, else one without packages.
-/// No interpreter is run.
+/// Returns the environment to use: `python` (a virtual environment or an interpreter) if given, else the active one
+/// (`VIRTUAL_ENV`, conda), else `.venv` under `root`, else one without packages. No interpreter is run.
 pub fn discover(
     system: &dyn System,
     root: &SystemPath,

@@ -43,7 +43,7 @@ pub(super) fn program(
     })
 }
 
-/// Whether a package is installed with type information (PEP 561).
+/// Returns whether a package is installed with type information (PEP 561).
 fn is_typed(system: &dyn System, environment: &Environment, package: &str) -> bool {
     environment.site_packages.iter().any(|folder| {
         system.is_file(&folder.join(package).join("py.typed"))

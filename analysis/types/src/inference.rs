@@ -37,7 +37,7 @@ use crate::oracle::Workspace;
 
 pub(crate) use attributes::attributes;
 
-/// The types of a function, or of the code outside all functions.
+/// Returns the types of a function, or of the code outside all functions.
 pub(crate) fn types(db: &dyn Db, workspace: &Workspace, scope: Scope) -> ScopeTypes {
     let Some(inference) = Inference::new(db, workspace, scope.document) else {
         return ScopeTypes::default();
@@ -78,7 +78,7 @@ impl<'db> Inference<'db> {
         expression.inferred_type(&self.model)
     }
 
-    /// The parameters that the body rebinds to another type. For the type engine an inserted annotation is a
+    /// Returns the parameters that the body rebinds to another type. For the type engine an inserted annotation is a
     /// declaration, which remains in effect after such an assignment.
     fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<(Name, AssumedType)> {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
@@ -153,7 +153,7 @@ impl<'db> Inference<'db> {
             .collect()
     }
 
-    /// The facts about the parameters, in the order of [`ag_index::index::Signature`].
+    /// Returns the facts about the parameters, in the order of [`ag_index::index::Signature`].
     fn parameters(&self, def: &ast::StmtFunctionDef) -> IndexVec<ParameterIndex, Fact> {
         let parameters = &def.parameters;
         let fact = |ty: Option<Type<'db>>| ty.map_or_else(Fact::unknown, |ty| self.fact(ty));
@@ -381,7 +381,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// The lambdas that a body binds to a name that has no other binding.
+/// Returns the lambdas that a body binds to a name that has no other binding.
 fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a Name, ExprId> {
     use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
     #[derive(Default)]
@@ -409,8 +409,8 @@ fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a N
     lambdas.collect()
 }
 
-/// The lambda that an argument is or refers to; `inner` are the expressions from the call on, `position` the id of the
-/// first.
+/// Returns the lambda that an argument is or refers to; `inner` are the expressions from the call on, `position` the id
+/// of the first.
 fn lambda_of(
     argument: &Expr,
     named: &FxHashMap<&Name, ExprId>,
@@ -426,7 +426,7 @@ fn lambda_of(
     }
 }
 
-/// The base classes of a class: (file, range of the class's name).
+/// Returns the base classes of a class: (file, range of the class's name).
 #[salsa::tracked(returns(ref), no_eq)]
 fn bases(db: &dyn Db, file: File, class: ClassIndex) -> Vec<(File, TextRange)> {
     let model = SemanticModel::new(db, db.program_file(file));
@@ -446,15 +446,15 @@ fn bases(db: &dyn Db, file: File, class: ClassIndex) -> Vec<(File, TextRange)> {
         .collect()
 }
 
-/// The dotted name under which a file is imported.
+/// Returns the dotted name under which a file is imported.
 pub(crate) fn module_name(db: &dyn Db, file: File) -> Option<Name> {
     let program = db.program_file(file).program(db);
     let resolver = ResolverFile::new(db, file, program.resolver_environment(db));
     file_to_module(db, resolver).map(|module| Name::new(module.name(db).as_str()))
 }
 
-/// The module of a file in [`TypeExpression`]s: its dotted name, or for a script outside all import roots its path,
-/// which is valid in that file only.
+/// Returns the module of a file in [`TypeExpression`]s: its dotted name, or for a script outside all import roots its
+/// path, which is valid in that file only.
 pub(crate) fn module_key(db: &dyn Db, file: File) -> Name {
     module_name(db, file).unwrap_or_else(|| Name::new(file.path(db).as_str()))
 }

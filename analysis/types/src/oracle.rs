@@ -79,12 +79,12 @@ impl Workspace {
         self.files.get(document).copied().flatten()
     }
 
-    /// The files of all documents.
+    /// Returns the files of all documents.
     pub(crate) fn files(&self) -> impl Iterator<Item = File> {
         self.files.iter().filter_map(|file| *file)
     }
 
-    /// A document by its identity; `near` is a likely position.
+    /// Returns a document by its identity; `near` is a likely position.
     pub(crate) fn find(&self, document: Document, near: DocumentIndex) -> Option<(DocumentIndex, &Source)> {
         let is_it = |source: &Source| source.document == document;
         match self.sources.get(near).filter(|source| is_it(source)) {
@@ -93,14 +93,14 @@ impl Workspace {
         }
     }
 
-    /// The document of a file; `None` for the file of a library.
+    /// Returns the document of a file; `None` for the file of a library.
     pub(crate) fn document_of(&self, file: File) -> Option<DocumentIndex> {
         self.positions.get(&file).copied()
     }
 }
 
 impl Oracle {
-    /// An oracle without documents. The file system must contain the models of libraries ([`crate::stubs`]).
+    /// Returns an oracle without documents. The file system must contain the models of libraries ([`crate::stubs`]).
     pub fn new(system: SharedSystem) -> Self {
         Self {
             db: Database::new(system),
@@ -137,7 +137,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// The text that types are inferred from, for debugging an assumption.
+    /// Returns the text that types are inferred from, for debugging an assumption.
     pub fn annotated(&self, document: Document) -> Option<SourceText> {
         let position = self.workspace.sources.iter().position(|source| source.document == document)?;
         Some(source_text(&self.db, self.workspace.file(position.into())?))
@@ -178,7 +178,7 @@ impl Oracle {
         }
     }
 
-    /// The text of a document in ty's database; `None` for the text on disk.
+    /// Returns the text of a document in ty's database; `None` for the text on disk.
     fn wanted_text(
         &mut self,
         question: &Question<'_>,
@@ -261,22 +261,22 @@ impl Oracle {
         with_text(&self.base(user), text)
     }
 
-    /// A source without notebook cells or read error, from which annotated source is derived. Its offsets differ
-    /// from those of the notebook's cells.
+    /// Returns a source without notebook cells or read error, from which annotated source is derived. Its offsets
+    /// differ from those of the notebook's cells.
     fn base(&self, text: &SourceText) -> SourceText {
         let is_plain = !text.is_notebook() && text.read_error().is_none();
         let bundled = if is_plain { None } else { self.bundled() };
         bundled.unwrap_or_else(|| text.clone())
     }
 
-    /// A source that is neither a notebook nor unreadable: a file of typeshed.
+    /// Returns a source that is neither a notebook nor unreadable: a file of typeshed.
     fn bundled(&self) -> Option<SourceText> {
         let file = vendored_path_to_file(&self.db, "stdlib/types.pyi").ok()?;
         Some(source_text(&self.db, file))
     }
 
-    /// The top-level packages and modules of the project's own files, sorted; without those that typeshed also has, such
-    /// as `typing_extensions`, because the builtins of typeshed import them.
+    /// Returns the top-level packages and modules of the project's own files, sorted; without those that typeshed also
+    /// has, such as `typing_extensions`, because the builtins of typeshed import them.
     fn packages(&self) -> Vec<String> {
         let first = |source: &Source| {
             let path = source.path.as_system_path()?;
@@ -405,7 +405,7 @@ impl TypeOracle for Oracle {
     }
 }
 
-/// The document of a question's scopes, and their dependency slice.
+/// Returns the document of a question's scopes, and their dependency slice.
 fn dependency_slice(
     workspace: &Workspace,
     question: &Question<'_>,
@@ -425,7 +425,7 @@ fn with_text(source: &SourceText, text: String) -> SourceText {
     source.with_text(text, &ruff_diagnostics::SourceMap::default())
 }
 
-/// The scopes in one document.
+/// Returns the scopes in one document.
 fn in_document(scopes: &[Scope], document: DocumentIndex) -> &[Scope] {
     let start = scopes.partition_point(|scope| scope.document < document);
     let end = scopes.partition_point(|scope| scope.document <= document);

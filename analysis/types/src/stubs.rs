@@ -27,22 +27,22 @@ const ROOT: &str = "/ag-lsp-stubs";
 /// The model whose `__builtins__.pyi` declares the names used in annotated source.
 pub const ANNOTATIONS: &str = "annotations";
 
-/// The import root of a model: `tensorflow` -> `/ag-lsp-stubs/tensorflow`.
+/// Returns the import root of a model: `tensorflow` -> `/ag-lsp-stubs/tensorflow`.
 pub fn root_of(model: &str) -> SystemPathBuf {
     SystemPath::new(ROOT).join(model)
 }
 
-/// The file that declares the names used in annotated source.
+/// Returns the file that declares the names used in annotated source.
 pub fn builtins() -> SystemPathBuf {
     root_of(ANNOTATIONS).join("__builtins__.pyi")
 }
 
-/// Whether a path belongs to the bundled models.
+/// Returns whether a path belongs to the bundled models.
 pub fn is_stub_path(path: &SystemPath) -> bool {
     path.starts_with(ROOT)
 }
 
-/// Every bundled stub: its path below the root of the models, and its text.
+/// Returns every bundled stub: its path below the root of the models, and its text.
 ///
 /// Panics on a malformed row of the table, which is embedded at compile time and checked by a test.
 pub fn files() -> Vec<(String, String)> {
@@ -64,7 +64,7 @@ fn passthrough_rows() -> impl Iterator<Item = &'static str> {
     table.lines().filter(|row| !row.is_empty() && !row.starts_with('#'))
 }
 
-/// The path and the text of the stub for a row of the table.
+/// Returns the path and the text of the stub for a row of the table.
 fn passthrough_stub(row: &str) -> (String, String) {
     let columns: Vec<_> = row.split_whitespace().collect();
     let [model, module, source, kind] = columns[..] else {
@@ -80,7 +80,7 @@ fn passthrough_stub(row: &str) -> (String, String) {
     (format!("{model}/{}/__init__.pyi", module.replace('.', "/")), text)
 }
 
-/// The names of the bundled models, sorted.
+/// Returns the names of the bundled models, sorted.
 pub fn models() -> Vec<&'static str> {
     let mut names: Vec<_> = STUBS
         .dirs()

@@ -32,7 +32,7 @@ fn least(count: usize, batches: [&dyn Fn(); 2]) -> [f64; 2] {
     least
 }
 
-/// A loop that repeats the line `CHAIN` times, where `%a` is the result of the previous line.
+/// Returns a loop that repeats the line `CHAIN` times, where `%a` is the result of the previous line.
 fn looped(line: &str, ty: &str) -> Plan {
     let mut body = String::new();
     for index in 0..CHAIN {

@@ -18,7 +18,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Whether the step runs this time. Threads that run the same plan may count imprecisely.
+    /// Returns whether the step runs this time. Threads that run the same plan may count imprecisely.
     pub(super) fn is_over(&self) -> bool {
         let skips = self.skips.load(Ordering::Relaxed);
         if skips > 0 {

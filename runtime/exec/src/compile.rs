@@ -227,7 +227,7 @@ impl<'a> Compiler<'a> {
         self.assigned[value.index()].ok_or_else(|| format!("%{} has no register", value.0))
     }
 
-    /// An operand that must be a scalar.
+    /// Returns an operand that must be a scalar.
     fn input(&self, operand: &Operand) -> Compiled<ScalarInput> {
         match operand {
             Operand::Int(value) => Ok(ScalarInput::Const(value.cast_unsigned())),
@@ -241,7 +241,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The sources for operands. If a value dies here, the last operand that is this value is moved out of its
+    /// Returns the sources for operands. If a value dies here, the last operand that is this value is moved out of its
     /// register.
     fn sources(&mut self, operands: &[Operand], dies: &[ir::Value]) -> Compiled<Vec<Source>> {
         let mut left: Vec<ir::Value> = dies.to_vec();
@@ -255,7 +255,8 @@ impl<'a> Compiler<'a> {
         Ok(sources)
     }
 
-    /// The source of an operand. The value in a register is moved out of it if it is one of the dying values in `left`.
+    /// Returns the source of an operand. The value in a register is moved out of it if it is one of the dying values in
+    /// `left`.
     fn source(&self, operand: &Operand, left: &mut Vec<ir::Value>) -> Compiled<Source> {
         Ok(match operand {
             Operand::Value(value) => {

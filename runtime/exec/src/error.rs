@@ -48,7 +48,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The corresponding Python exception class.
+    /// Returns the corresponding Python exception class.
     pub fn class(&self) -> &str {
         match self {
             Self::Operator(error) => match error.kind {

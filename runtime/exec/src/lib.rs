@@ -30,13 +30,13 @@ pub use products::{
 pub use tier::{Tier, native_passes, set_native_passes, set_tier, tier};
 pub use value::{Object, Value};
 
-/// The number of threads that one operator may use.
+/// Returns the number of threads that one operator may use.
 pub fn threads() -> i32 {
     tch::get_num_threads()
 }
 
-/// The limits of native programs for this number of threads. If the user has selected a kernel, it computes the large
-/// products.
+/// Returns the limits of native programs for this number of threads. If the user has selected a kernel, it computes the
+/// large products.
 pub fn limits() -> ag_native::Limits {
     let limits = ag_native::Limits::for_threads(threads().unsigned_abs() as usize);
     if product_kernels() == ProductKernels::Measured { limits } else { limits.without_large_products() }

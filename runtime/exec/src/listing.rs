@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::plan::{Dead, Function, Plan, ScalarInput, Slice, Source, Step};
 
 impl Plan {
-    /// The text of the plan. `source` returns a line of a file, counted from one.
+    /// Returns the text of the plan. `source` returns a line of a file, counted from one.
     pub fn listing(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
         let mut text = String::new();
         for function in &self.functions {

@@ -461,7 +461,7 @@ impl Plan {
     }
 }
 
-/// The length of `range(start, stop, step)`.
+/// Returns the length of `range(start, stop, step)`.
 fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Fault> {
     let distance = match step {
         0 => return Err(Fault::Value("range() arg 3 must not be zero".into())),

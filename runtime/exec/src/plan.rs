@@ -407,17 +407,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The number of inputs.
+    /// Returns the number of inputs.
     pub fn arity(&self) -> usize {
         self.params.len()
     }
 
-    /// The number of results.
+    /// Returns the number of results.
     pub fn results(&self) -> usize {
         self.results
     }
 
-    /// The number of steps of all functions.
+    /// Returns the number of steps of all functions.
     pub fn len(&self) -> usize {
         self.functions.iter().map(|function| function.steps.len()).sum()
     }

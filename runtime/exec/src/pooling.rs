@@ -19,8 +19,8 @@ pub(super) struct MaxPool {
 }
 
 impl MaxPool {
-    /// The call of the operator with these operands: `(input, kernel, stride=[], padding=0, dilation=1,
-    /// ceil_mode=False)`. `None` if the window is not known.
+    /// Returns the call of the operator with these operands:
+    /// `(input, kernel, stride=[], padding=0, dilation=1, ceil_mode=False)`. `None` if the window is not known.
     pub(super) fn of(name: &str, operands: &[Operand]) -> Option<Self> {
         if name != "aten.max_pool2d_with_indices.default" {
             return None;
@@ -42,7 +42,7 @@ impl MaxPool {
         Some(Self { window, ceil_mode })
     }
 
-    /// The maxima of `input` (`[N, C, H, W]` or `[C, H, W]`) and their positions.
+    /// Returns the maxima of `input` (`[N, C, H, W]` or `[C, H, W]`) and their positions.
     pub(super) fn run(&self, input: &Tensor) -> Result<(Tensor, Tensor), TchError> {
         if let Some(results) = self.run_native(input) {
             return Ok(results);
@@ -102,7 +102,7 @@ impl MaxPool {
     }
 }
 
-/// The strides of a tensor `[N, C, H, W]` that is stored as `[N, H, W, C]`.
+/// Returns the strides of a tensor `[N, C, H, W]` that is stored as `[N, H, W, C]`.
 fn channels_last(sizes: &[i64]) -> Vec<i64> {
     let [channels, height, width] = [sizes[1], sizes[2], sizes[3]];
     vec![height * width * channels, 1, width * channels, channels]

@@ -113,7 +113,7 @@ impl SavedModel {
         Ok(Plan::compile(&self.graph)?)
     }
 
-    /// The path and the type of each argument, in order.
+    /// Returns the path and the type of each argument, in order.
     pub fn arguments(&self) -> Vec<(&str, &Type)> {
         let Some(entry) = self.graph.entry() else { return Vec::new() };
         let params = self.graph.origins.iter().zip(entry.params());
@@ -125,7 +125,7 @@ impl SavedModel {
             .collect()
     }
 
-    /// The inputs of the plan, in order: the captures and these arguments.
+    /// Returns the inputs of the plan, in order: the captures and these arguments.
     pub fn inputs(&self, arguments: Vec<Value>) -> Result<Vec<Value>, SavedError> {
         let device = tch_device(self.device)?;
         let mut arguments = arguments.into_iter();

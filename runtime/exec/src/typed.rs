@@ -51,8 +51,8 @@ pub(super) enum Typed {
 /// The maximum number of integer operands of a step.
 pub(super) const MAX_INTS: usize = 16;
 
-/// The direct binding for an operator with operands of these forms, if there is one.
-/// `literals` are the operands themselves: some bindings apply only for the usual value of an argument.
+/// Returns the direct binding for an operator with operands of these forms, if there is one. `literals` are the
+/// operands themselves: some bindings apply only for the usual value of an argument.
 pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Option<Typed> {
     let name = name.strip_prefix("aten.")?;
     match forms {
@@ -130,7 +130,7 @@ pub(super) fn typed(name: &str, forms: &[Form<'_>], literals: &[Operand]) -> Opt
     }
 }
 
-/// The dimensions, and whether they are kept.
+/// Returns the dimensions, and whether they are kept.
 fn reduced(ints: &[i64]) -> (&[i64], bool) {
     match ints {
         [dims @ .., keep, _] => (dims, *keep != 0),

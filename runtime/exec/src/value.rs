@@ -84,7 +84,7 @@ impl Value {
         if let Self::Tensor(tensor) = self { Some(tensor) } else { None }
     }
 
-    /// The name of the value's type in Python.
+    /// Returns the name of the value's type in Python.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::None => "None",

@@ -118,7 +118,7 @@ impl Liveness {
         }
     }
 
-    /// The lives of a loop's regions. The condition runs after the body, on the same registers.
+    /// Returns the lives of a loop's regions. The condition runs after the body, on the same registers.
     fn loop_regions(&mut self, op: &Op, regions: &[Region]) -> Vec<RegionLife> {
         let condition = if *op == Op::While { 0 } else { 1 };
         let start = self.log.len();

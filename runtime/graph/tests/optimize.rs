@@ -6,7 +6,7 @@ use ag_graph::ir::text::{parse, print};
 use ag_graph::ir::verify::verify;
 use ag_graph::optimize::{Pass, optimize};
 
-/// The body of a function of `x: f32[2]`, `n: int` and `c: bool` after a pass.
+/// Returns the body of a function of `x: f32[2]`, `n: int` and `c: bool` after a pass.
 fn body(pass: Pass, body: &str) -> Vec<String> {
     let text = format!(
         r#"graph 1

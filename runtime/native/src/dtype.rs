@@ -43,7 +43,7 @@ impl Element {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// The kind of number that `Tensor.item()` returns.
+    /// Returns the kind of number that `Tensor.item()` returns.
     pub fn kind(self) -> Kind {
         match self {
             Self::F32 | Self::F64 => Kind::Float,

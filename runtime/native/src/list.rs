@@ -33,7 +33,7 @@ pub(crate) struct Lent {
 }
 
 impl Clone for List {
-    /// A copy in memory of its own.
+    /// Returns a copy in memory of its own.
     fn clone(&self) -> Self {
         let mut copy = Self {
             data: self.data.clone(),
@@ -58,7 +58,7 @@ impl List {
         self.gaps = 0;
     }
 
-    /// The offset in bytes of the tensor at an index. Each tensor has `bytes` bytes.
+    /// Returns the offset in bytes of the tensor at an index. Each tensor has `bytes` bytes.
     pub(crate) fn start(&self, index: u64, bytes: usize) -> Result<usize, Stopped> {
         let index = position(index, self.bytes / bytes)?;
         if self.gaps > 0 && self.missing.get(index) == Some(&true) { Err(Stopped) } else { Ok(index * bytes) }
@@ -74,7 +74,7 @@ impl List {
         Ok(())
     }
 
-    /// The offset of a tensor that will be written. Marks it as no longer missing.
+    /// Returns the offset of a tensor that will be written. Marks it as no longer missing.
     pub(crate) fn occupy(&mut self, index: u64, bytes: usize) -> Result<usize, Stopped> {
         let index = position(index, self.bytes / bytes)?;
         if self.gaps > 0 && self.missing.get(index) == Some(&true) {
@@ -88,7 +88,7 @@ impl List {
         self.lent.map_or_else(|| self.data.as_mut_ptr().cast(), |lent| lent.address)
     }
 
-    /// The address for changes of the items.
+    /// Returns the address for changes of the items.
     pub(crate) fn writable(&mut self) -> *mut u8 {
         if self.lent.is_some_and(|lent| lent.is_read_only) {
             self.own();
@@ -106,7 +106,7 @@ impl List {
         }
     }
 
-    /// Whether this list, or a list in it, is in this memory.
+    /// Returns whether this list, or a list in it, is in this memory.
     pub(crate) fn is_in(&self, address: *mut u8) -> bool {
         self.lent.is_some_and(|lent| lent.address == address)
             || self.lists.iter().any(|list| list.is_in(address))
@@ -142,7 +142,7 @@ impl List {
     }
 }
 
-/// The position of a list item. As in Python, negative indices count from the end.
+/// Returns the position of a list item. As in Python, negative indices count from the end.
 pub(crate) fn position(index: u64, length: usize) -> Result<usize, Stopped> {
     let index = index.cast_signed();
     let index = if index < 0 { index.checked_add(length as i64).ok_or(Stopped)? } else { index };

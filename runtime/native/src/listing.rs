@@ -12,7 +12,8 @@ use crate::program::{ARENA, CONSTANTS, Elementwise, Step};
 use crate::segment::{Layouts, Output, Segment};
 use crate::view::Place;
 
-/// The native programs of a graph after these passes, within these limits. `source` returns a line of a file, counted from one.
+/// Returns the native programs of a graph after these passes, within these limits. `source` returns a line of a file,
+/// counted from one.
 pub fn listing(
     graph: &Graph,
     passes: Passes,
@@ -63,7 +64,7 @@ fn segments(
 }
 
 impl Segment {
-    /// The strides of the tensors that leave it.
+    /// Returns the strides of the tensors that leave it.
     pub fn strides(&self) -> impl Iterator<Item = (ag_graph::ir::Value, &[usize])> {
         self.outputs.iter().filter_map(|(value, output)| match output {
             Output::Tensor(index) => Some((*value, &self.tensors[*index].strides[..])),
@@ -90,7 +91,7 @@ impl Segment {
     }
 }
 
-/// The text of a step.
+/// Returns the text of a step.
 fn written(step: &Step) -> String {
     match step {
         Step::Elementwise(Elementwise { out, operands, count, outer, .. }) => {

@@ -22,7 +22,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits if an operator of libtorch may use this number of threads. A program runs on one thread.
+    /// Returns the limits if an operator of libtorch may use this number of threads. A program runs on one thread.
     pub fn for_threads(threads: usize) -> Self {
         if threads <= 1 {
             Self { elements: 1 << 17, multiplications: 1 << 26 }

@@ -51,7 +51,7 @@ impl Passes {
         self.0 & (1 << pass as u32) != 0
     }
 
-    /// The set as bits. `from_bits` is the inverse.
+    /// Returns the set as bits. `from_bits` is the inverse.
     pub fn bits(self) -> u32 {
         self.0
     }

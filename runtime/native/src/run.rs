@@ -95,7 +95,7 @@ impl Memory {
         self.spare.drain(..self.spare.len().saturating_sub(program.lists as usize));
     }
 
-    /// The size in bytes of the memory that the next run can use.
+    /// Returns the size in bytes of the memory that the next run can use.
     pub fn size(&self) -> usize {
         let lists = self.lists.iter().map(|list| &list.data).chain(&self.spare);
         let bytes: usize = lists.map(|data| data.capacity() * size_of::<u64>()).sum();
@@ -125,7 +125,7 @@ impl Memory {
         &mut self.lists[list.0 as usize]
     }
 
-    /// An empty list.
+    /// Returns an empty list.
     fn new_list(&mut self, list: ListRegister) -> &mut List {
         let spare = &mut self.spare;
         let list = &mut self.lists[list.0 as usize];
@@ -440,7 +440,7 @@ unsafe fn nested(
     }
 }
 
-/// The length of `range(start, stop, step)`.
+/// Returns the length of `range(start, stop, step)`.
 fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Stopped> {
     let distance = match step {
         0 => return Err(Stopped),

@@ -31,7 +31,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The number of steps.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.program.steps.len()
     }

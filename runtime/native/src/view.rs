@@ -27,7 +27,7 @@ pub(crate) struct View {
     pub(crate) has_torch_layout: bool,
 }
 
-/// The strides of a contiguous tensor.
+/// Returns the strides of a contiguous tensor.
 pub(crate) fn contiguous(sizes: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; sizes.len()];
     for dim in (1..sizes.len()).rev() {
@@ -36,7 +36,7 @@ pub(crate) fn contiguous(sizes: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The distance from the first to the last element, plus one. `None` if it does not fit into a `usize`.
+/// Returns the distance from the first to the last element, plus one. `None` if it does not fit into a `usize`.
 pub(crate) fn extent(sizes: &[usize], strides: &[usize]) -> Option<usize> {
     let last = sizes.iter().zip(strides).try_fold(0_usize, |last, (size, stride)| {
         last.checked_add(size.saturating_sub(1).checked_mul(*stride)?)
@@ -44,7 +44,7 @@ pub(crate) fn extent(sizes: &[usize], strides: &[usize]) -> Option<usize> {
     last?.checked_add(1)
 }
 
-/// The index of a dimension, which counts from the end if it is negative.
+/// Returns the index of a dimension, which counts from the end if it is negative.
 pub(crate) fn dimension(dim: i64, rank: usize) -> Option<usize> {
     let dim = if dim < 0 { dim + rank.max(1) as i64 } else { dim };
     usize::try_from(dim).ok().filter(|dim| *dim < rank)
@@ -65,7 +65,7 @@ impl View {
             || self.sizes.iter().zip(&self.strides).zip(&wanted).all(|((size, a), b)| *size == 1 || a == b)
     }
 
-    /// Whether the elements fill the memory without gaps or overlaps, in any order of dimensions.
+    /// Returns whether the elements fill the memory without gaps or overlaps, in any order of dimensions.
     pub(crate) fn is_dense(&self) -> bool {
         let mut dims: Vec<(usize, usize)> =
             self.strides.iter().copied().zip(self.sizes.iter().copied()).filter(|dim| dim.1 != 1).collect();
@@ -78,8 +78,8 @@ impl View {
         })
     }
 
-    /// The strides of a dense tensor with the same sizes and the same order of dimensions. `None` if the strides of
-    /// this view do not determine an order.
+    /// Returns the strides of a dense tensor with the same sizes and the same order of dimensions. `None` if the
+    /// strides of this view do not determine an order.
     pub(crate) fn dense_strides(&self) -> Option<Vec<usize>> {
         let mut order: Vec<usize> = (0..self.rank()).filter(|dim| self.sizes[*dim] != 1).collect();
         order.sort_by_key(|dim| self.strides[*dim]);
@@ -95,7 +95,7 @@ impl View {
         Some(strides)
     }
 
-    /// A view with other sizes and strides, which starts `offset` elements after this one.
+    /// Returns a view with other sizes and strides, which starts `offset` elements after this one.
     pub(crate) fn with(&self, sizes: Vec<usize>, strides: Vec<usize>, offset: usize) -> Self {
         let mut view = self.clone();
         view.place.offset += (offset * self.element.size()) as u32;
@@ -140,7 +140,7 @@ impl View {
     }
 }
 
-/// The shape of the result of an elementwise operator.
+/// Returns the shape of the result of an elementwise operator.
 pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let at =

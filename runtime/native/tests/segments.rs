@@ -13,7 +13,7 @@ fn graph(function: &str) -> Graph {
         .unwrap_or_else(|error| panic!("{error}\n{function}"))
 }
 
-/// The segment that starts at the first node.
+/// Returns the segment that starts at the first node.
 fn segment(function: &str) -> Option<Segment> {
     let graph = graph(function);
     let entry = graph.entry().unwrap();

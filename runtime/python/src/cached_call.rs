@@ -50,7 +50,7 @@ impl<'py> Leaves<'py> {
         self.values.push(value);
     }
 
-    /// The first leaf that is the same object as the next one.
+    /// Returns the first leaf that is the same object as the next one.
     fn first(&self, next: &Bound<'py, PyAny>) -> usize {
         self.objects.iter().position(|other| other.is(next)).unwrap_or(self.objects.len())
     }
@@ -105,7 +105,7 @@ impl Argument {
         }
     }
 
-    /// Whether an argument has the same key. Adds its leaves.
+    /// Returns whether an argument has the same key. Adds its leaves.
     fn matches<'py>(&self, argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> PyResult<bool> {
         let all =
             |known: &[Self], items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, leaves: &mut Leaves<'py>| {
@@ -290,7 +290,7 @@ impl PyCachedCall {
 }
 
 impl PyCachedCall {
-    /// The result of a call, if it runs this graph.
+    /// Returns the result of a call, if it runs this graph.
     pub(super) fn call<'py>(
         &self,
         py: Python<'py>,

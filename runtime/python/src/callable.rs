@@ -59,7 +59,7 @@ impl PyCallable {
     }
 }
 
-/// The exception, with the package's own frames removed from its traceback.
+/// Returns the exception, with the package's own frames removed from its traceback.
 fn without_package_frames<'py>(py: Python<'py>, raised: &PyErr) -> PyResult<Bound<'py, PyAny>> {
     raised.value(py).call_method1("with_traceback", (skip_package_frames(py, raised.traceback(py))?,))
 }

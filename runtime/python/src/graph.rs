@@ -183,7 +183,7 @@ impl PyGraph {
         if self.building()?.builder.abandon() { Ok(()) } else { Err(nothing_open()) }
     }
 
-    /// The number of open regions, not counting the function body.
+    /// Returns the number of open regions, not counting the function body.
     #[getter]
     fn depth(&mut self) -> PyResult<usize> {
         Ok(self.building()?.builder.open.len() - 1)
@@ -255,13 +255,13 @@ impl PyGraph {
         PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
     }
 
-    /// The graph after these optimizer passes, by default those that are enabled.
+    /// Returns the graph after these optimizer passes, by default those that are enabled.
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
         Ok(Self { state: State::Finished(Arc::new(self.rewritten(passes)?)) })
     }
 
-    /// The native programs of the graph after these passes over their steps, one step a line.
+    /// Returns the native programs of the graph after these passes over their steps, one step a line.
     fn native_programs(&self, py: Python<'_>, passes: Vec<String>) -> PyResult<String> {
         let passes = ag_native::Passes::new(named(&passes, native_pass)?);
         Ok(ag_native::listing(&*self.finished()?, passes, ag_exec::limits(), &|file, line| {
@@ -335,14 +335,14 @@ impl PyGraph {
         super::model::save(&*self.finished()?, &folder, captures)
     }
 
-    /// The graph as text.
+    /// Returns the graph as text.
     fn text(&self) -> PyResult<String> {
         Ok(print(&*self.finished()?))
     }
 }
 
 impl PyGraph {
-    /// The finished graph.
+    /// Returns the finished graph.
     pub(super) fn finished(&self) -> PyResult<Arc<Graph>> {
         match &self.state {
             State::Finished(graph) => Ok(Arc::clone(graph)),
@@ -373,7 +373,7 @@ impl GraphBuilder {
         PyValue { value, ty: self.builder.ty(value).clone() }
     }
 
-    /// The inverse of `span`.
+    /// Returns the inverse of `span`.
     pub(super) fn location(&self, span: Span) -> PySpan {
         let file = self.files.get(span.file as usize).map_or_else(String::new, ToString::to_string);
         (file, span.start.0, span.start.1, span.end.0, span.end.1)

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3_tch::PyTensor;
 use pyo3_tch::tch::Tensor;
 
-/// Whether two of the tensors in a list share a storage. Other items are ignored.
+/// Returns whether two of the tensors in a list share a storage. Other items are ignored.
 #[pyfunction]
 pub(super) fn share_storage(inputs: Vec<Bound<'_, PyAny>>) -> bool {
     let tensors: Vec<Tensor> =

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 /// The optimizer passes that do not run, as bits.
 static DISABLED: AtomicU32 = AtomicU32::new(0);
 
-/// The names of the passes of the optimizer, and of those on native programs, in the order in which they run.
+/// Returns the names of the passes of the optimizer, and of those on native programs, in the order in which they run.
 #[pyfunction]
 pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
     let native = ag_native::Pass::ALL.iter().map(|pass| pass.name()).collect();
@@ -33,7 +33,7 @@ pub(super) fn disable_passes(names: Vec<String>) -> PyResult<()> {
     Ok(())
 }
 
-/// The optimizer passes that run.
+/// Returns the optimizer passes that run.
 pub(super) fn enabled_passes() -> Vec<optimize::Pass> {
     let disabled = DISABLED.load(Ordering::Relaxed);
     let passes = optimize::Pass::ALL.iter().enumerate();
@@ -44,7 +44,7 @@ pub(super) fn native_pass(name: &str) -> Option<ag_native::Pass> {
     ag_native::Pass::from_name(name)
 }
 
-/// The passes with these names; an error for an unknown one.
+/// Returns the passes with these names; an error for an unknown one.
 pub(super) fn named<P>(names: &[String], find: impl Fn(&str) -> Option<P>) -> PyResult<Vec<P>> {
     names
         .iter()

@@ -58,12 +58,12 @@ impl PyPlan {
         tuple(py, self.values(py, saved.0.clone(), inputs)?)
     }
 
-    /// The steps as text, one per line. `source(file, line)` returns the text of a line, or None.
+    /// Returns the steps as text, one per line. `source(file, line)` returns the text of a line, or None.
     fn listing(&self, source: &Bound<'_, PyAny>) -> String {
         self.plan.listing(&|file, line| source.call1((file, line)).ok()?.extract().ok())
     }
 
-    /// The number of steps.
+    /// Returns the number of steps.
     fn __len__(&self) -> usize {
         self.plan.len()
     }
@@ -79,7 +79,7 @@ fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
 }
 
 impl PyPlan {
-    /// The results of a run. The types of the `saved` inputs, which come first, are known to be right.
+    /// Returns the results of a run. The types of the `saved` inputs, which come first, are known to be right.
     pub(super) fn values(
         &self,
         py: Python<'_>,
@@ -91,7 +91,7 @@ impl PyPlan {
         results.map_err(|error| self.raised(py, error))
     }
 
-    /// The Python exception for an error. Its `locations` are in the source, the innermost first: (function,
+    /// Returns the Python exception for an error. Its `locations` are in the source, the innermost first: (function,
     /// file, line, column, end line, end column).
     fn raised(&self, py: Python<'_>, error: Error) -> PyErr {
         let class = error.fault.class().to_owned();

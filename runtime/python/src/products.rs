@@ -25,7 +25,7 @@ pub(super) fn product_kernels() -> &'static str {
     NAMES.iter().find(|(_, kernels)| *kernels == set).map_or("torch", |(name, _)| name)
 }
 
-/// The table of measured products as text.
+/// Returns the table of measured products as text.
 #[pyfunction]
 pub(super) fn products_description() -> String {
     ag_exec::products_description()

@@ -53,7 +53,7 @@ impl Torch {
         Ok(Self { operands, dtypes, layouts, memory_formats, device: device.unbind(), cpu })
     }
 
-    /// The operand for a dtype, layout or memory format that graphs support.
+    /// Returns the operand for a dtype, layout or memory format that graphs support.
     pub(super) fn constant(&self, object: &Bound<'_, PyAny>) -> Option<&Operand> {
         self.operands.get(&object.as_ptr().addr())
     }
@@ -112,14 +112,14 @@ pub(super) fn unsupported(class: &str, object: &Bound<'_, PyAny>) -> PyErr {
     PyValueError::new_err(format!("unsupported {class}: {object}"))
 }
 
-/// The settings of torch on this thread that influence what an operator computes or records, as one number. An odd
-/// number means that modes, transforms or autocast are active; the number does not describe their state.
+/// Returns the settings of torch on this thread that influence what an operator computes or records, as one number. An
+/// odd number means that modes, transforms or autocast are active; the number does not describe their state.
 #[pyfunction]
 pub(super) fn ambient() -> u64 {
     ag_exec::aten::ambient()
 }
 
-/// The names of dtypes in the text of graphs: `torch.float32` is `f32`.
+/// Returns the names of dtypes in the text of graphs: `torch.float32` is `f32`.
 #[pyfunction]
 pub(super) fn dtype_names(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let (torch, names) = (Torch::get(py)?, PyDict::new(py));

@@ -133,7 +133,7 @@ pub(super) fn all_data(types: &[Bound<'_, PyType>]) -> Vec<Type> {
     types.iter().map(data).collect()
 }
 
-/// The Python object for a type.
+/// Returns the Python object for a type.
 pub(super) fn object(py: Python<'_>, ty: &Type) -> PyResult<PyObject> {
     let base = PyClassInitializer::from(PyType(ty.clone()));
     Ok(match ty {

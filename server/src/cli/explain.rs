@@ -80,7 +80,7 @@ impl Explain {
     }
 }
 
-/// A line for each rule, in columns.
+/// Returns a line for each rule, in columns.
 fn table(rules: &[&Rule]) -> String {
     let header = ["code", "name", "severity", "fix", "dialects", "summary"].map(str::to_owned);
     let rows: Vec<_> = iter::once(header).chain(rules.iter().map(|rule| row(rule))).collect();

@@ -169,7 +169,7 @@ impl Presenter<'_> {
         }
     }
 
-    /// A reason with its location: "`x` is a Tensor at model.py:3".
+    /// Returns a reason with its location: "`x` is a Tensor at model.py:3".
     fn sentence(&self, note: &Note) -> String {
         let Some(location) = &note.location else {
             return note.message.clone();

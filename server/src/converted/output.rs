@@ -20,7 +20,7 @@ enum Target {
 }
 
 impl Output {
-    /// An output for `count` texts.
+    /// Returns an output for `count` texts.
     pub(crate) fn new(format: Format, path: Option<&Path>, count: usize) -> anyhow::Result<Self> {
         let target = match path {
             _ if format == Format::Json => Target::Stream(printer::unstyled(path)?),

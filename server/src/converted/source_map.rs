@@ -36,7 +36,7 @@ pub(super) fn write(file: &str, source: &str, text: &str, map: &SourceMap) -> St
     builder.into_sourcemap().to_json_string()
 }
 
-/// The offsets in a span at which a line starts, including the start of the span.
+/// Returns the offsets in a span at which a line starts, including the start of the span.
 fn line_starts(text: &str, span: &Span) -> Vec<TextSize> {
     let mut starts = vec![TextSize::default()];
     if span.kind != SpanKind::Synthesized {

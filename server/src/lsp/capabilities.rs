@@ -115,7 +115,7 @@ pub(crate) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.ag
 /// The URI schemes of the server's virtual documents.
 pub(crate) const SCHEMES: [&str; 2] = ["ag-converted", "ag-rule"];
 
-/// The server capabilities that are announced to this client.
+/// Returns the server capabilities that are announced to this client.
 pub(crate) fn server(client: &Client) -> ServerCapabilities {
     ServerCapabilities {
         position_encoding: Some(client.encoding.kind()),
@@ -170,7 +170,7 @@ pub(crate) fn server(client: &Client) -> ServerCapabilities {
     }
 }
 
-/// The server capabilities that [`ServerCapabilities`] has no fields for.
+/// Returns the server capabilities that [`ServerCapabilities`] has no fields for.
 pub(crate) fn extra_capabilities(text_document_content: bool) -> Value {
     let mut capabilities = json!({
         "notebookDocumentSync": {

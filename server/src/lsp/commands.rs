@@ -51,7 +51,7 @@ pub(crate) struct PositionParams {
     pub(crate) position: Position,
 }
 
-/// The commands for a staged function.
+/// Returns the commands for a staged function.
 pub(crate) fn for_function(
     snapshot: &Snapshot,
     uri: &Url,
@@ -73,13 +73,13 @@ pub(crate) fn for_function(
     commands.into_iter().flatten().collect()
 }
 
-/// The command at the entry point of a program.
+/// Returns the command at the entry point of a program.
 pub(crate) fn for_program(snapshot: &Snapshot, uri: &Url) -> Option<Command> {
     let program = FunctionParams { uri: uri.clone(), function: None, view: None };
     is_runnable(snapshot, uri).then(|| command("Run", RUN, &program)).flatten()
 }
 
-/// Whether the document is a file on disk in a trusted workspace.
+/// Returns whether the document is a file on disk in a trusted workspace.
 fn is_runnable(snapshot: &Snapshot, uri: &Url) -> bool {
     snapshot.client.trusted && uri.scheme() == "file" && !uri.path().ends_with(".ipynb")
 }

@@ -9,7 +9,7 @@ pub(crate) struct Key {
     pub(crate) docs: String,
 }
 
-/// The keys that are valid at the end of `before`, and the length in bytes of the prefix already typed.
+/// Returns the keys that are valid at the end of `before`, and the length in bytes of the prefix already typed.
 pub(crate) fn keys(file: &str, before: &str) -> Option<(usize, Vec<Key>)> {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let typed = line.trim_start();

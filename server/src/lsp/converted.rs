@@ -73,7 +73,7 @@ impl ConvertedUri {
         Some(uri)
     }
 
-    /// The source and its converted code.
+    /// Returns the source and its converted code.
     pub(crate) fn convert<'a>(&'a self, snapshot: &'a Snapshot) -> Option<(DocumentContext<'a>, Converted)> {
         let context = snapshot.document(&self.source)?;
         let view = match self.view {

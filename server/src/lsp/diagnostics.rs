@@ -23,7 +23,8 @@ pub(crate) struct FileDiagnostics {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// The diagnostics of a document, one entry per cell of a notebook. A panic of the analysis becomes a diagnostic.
+/// Returns the diagnostics of a document, one entry per cell of a notebook. A panic of the analysis becomes a
+/// diagnostic.
 pub(crate) fn for_document(snapshot: &Snapshot, context: &DocumentContext) -> Vec<FileDiagnostics> {
     let locations = Locations::new(snapshot, context);
     let mut files: Vec<FileDiagnostics> = locations
@@ -89,7 +90,7 @@ fn tags(code: &str) -> Option<Vec<DiagnosticTag>> {
     is_unnecessary.then(|| vec![DiagnosticTag::UNNECESSARY])
 }
 
-/// A link to the rule's documentation, if the client can open virtual documents.
+/// Returns a link to the rule's documentation, if the client can open virtual documents.
 fn description(snapshot: &Snapshot, code: &str) -> Option<CodeDescription> {
     let opens = snapshot.client.code_description && snapshot.client.text_document_content;
     let href = opens.then(|| Url::parse(&format!("ag-rule:/{code}.md")).ok())??;

@@ -29,7 +29,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The analyzed text. The cells of a notebook are joined, each followed by a line break.
+    /// Returns the analyzed text. The cells of a notebook are joined, each followed by a line break.
     pub(crate) fn text(&self) -> String {
         match self.parts.as_slice() {
             [part] if !self.is_notebook => part.text.clone(),
@@ -55,20 +55,20 @@ pub(crate) struct PartMapper<'a> {
 }
 
 impl<'a> PartMapper<'a> {
-    /// A mapper for each part of a source, in order.
+    /// Returns a mapper for each part of a source, in order.
     pub(crate) fn all(source: &'a Source, encoding: Encoding) -> Vec<Self> {
         let new =
             |(start, part): (usize, &'a Part)| Self { part, start, lines: Lines::new(&part.text, encoding) };
         source.parts_with_offsets().map(new).collect()
     }
 
-    /// The mapper of the part with this URI.
+    /// Returns the mapper of the part with this URI.
     pub(crate) fn for_uri(source: &'a Source, uri: &Url, encoding: Encoding) -> Option<Self> {
         let (start, part) = source.parts_with_offsets().find(|(_, part)| part.uri == *uri)?;
         Some(Self { part, start, lines: Lines::new(&part.text, encoding) })
     }
 
-    /// The part's range in the analyzed text. The end offset belongs to the part.
+    /// Returns the part's range in the analyzed text. The end offset belongs to the part.
     pub(crate) fn extent(&self) -> TextRange {
         TextRange::new(size(self.start), size(self.start + self.part.text.len()))
     }
@@ -134,7 +134,7 @@ impl Documents {
         Some(source)
     }
 
-    /// The source with this URI, or the notebook that contains the cell with this URI.
+    /// Returns the source with this URI, or the notebook that contains the cell with this URI.
     pub(crate) fn get(&self, uri: &Url) -> Option<&Arc<Source>> {
         self.open.get(self.notebooks.get(uri).unwrap_or(uri))
     }
@@ -148,7 +148,7 @@ impl Documents {
         self.open.get(self.uri_of(path)?)
     }
 
-    /// The URI of an open file or notebook, as the client spells it.
+    /// Returns the URI of an open file or notebook, as the client spells it.
     pub(crate) fn uri_of(&self, path: &SystemPath) -> Option<&Url> {
         self.by_path.get(path)
     }
@@ -185,7 +185,7 @@ pub(crate) fn edit(text: &mut String, changes: Vec<TextDocumentContentChangeEven
     }
 }
 
-/// The path under which the engine knows a URI: the file's path, or a synthetic path if there is no file.
+/// Returns the path under which the engine knows a URI: the file's path, or a synthetic path if there is no file.
 pub(crate) fn path_of(uri: &Url) -> Option<SystemPathBuf> {
     if uri.scheme() != "file" {
         return Some(SystemPathBuf::from(format!("/{}", uri.as_str())));
@@ -194,7 +194,7 @@ pub(crate) fn path_of(uri: &Url) -> Option<SystemPathBuf> {
     SystemPathBuf::from_path_buf(path).ok()
 }
 
-/// The source of a file that is not open in the editor. `None` for texts that are not on disk.
+/// Returns the source of a file that is not open in the editor. `None` for texts that are not on disk.
 pub(crate) fn unopened(engine: &Engine, path: &SystemPath) -> Option<Source> {
     let uri = Url::from_file_path(path.as_std_path()).ok()?;
     let document = engine.document(path)?;

@@ -25,7 +25,7 @@ pub(crate) enum WhenStale {
 pub(crate) trait Job: Send {
     fn run(self: Box<Self>, snapshot: Snapshot);
 
-    /// Whether the client no longer waits for the result.
+    /// Returns whether the client no longer waits for the result.
     fn is_cancelled(&self) -> bool {
         false
     }

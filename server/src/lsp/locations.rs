@@ -18,7 +18,7 @@ impl<'a> Locations<'a> {
         Self { snapshot, context, mappers: PartMapper::all(&context.source, snapshot.client.encoding) }
     }
 
-    /// Whether a location is in this document.
+    /// Returns whether a location is in this document.
     pub(crate) fn is_here(&self, location: &finding::Location) -> bool {
         location.file == self.context.engine.file(self.context.document)
     }

@@ -26,7 +26,7 @@ pub(crate) fn text(locations: &Locations, paragraphs: &[Paragraph]) -> String {
     paragraphs.iter().map(paragraph).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A list with one line per note: "- `x` is a Tensor, line 3".
+/// Returns a list with one line per note: "- `x` is a Tensor, line 3".
 pub(crate) fn why(locations: &Locations, notes: &[Note]) -> String {
     let mut out = String::new();
     for note in notes {

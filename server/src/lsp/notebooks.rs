@@ -83,7 +83,7 @@ struct TextContent {
     changes: Vec<TextDocumentContentChangeEvent>,
 }
 
-/// The parts of cells. A cell that is not Python gets an empty text.
+/// Returns the parts of cells. A cell that is not Python gets an empty text.
 fn parts(cells: &[Cell], texts: &[TextDocumentItem], known: &[Part]) -> Vec<Part> {
     let part = |cell: &Cell| {
         let opened = texts.iter().find(|text| text.uri == cell.document);

@@ -91,7 +91,7 @@ impl EditorOptions {
         Ok(options)
     }
 
-    /// The settings that are also configuration keys. They override the configuration file.
+    /// Returns the settings that are also configuration keys. They override the configuration file.
     pub(crate) fn layer(&self) -> Result<Options, String> {
         let mut table = serde_json::Map::new();
         for (key, value) in [("dialects", &self.dialects), ("select", &self.select), ("ignore", &self.ignore)]

@@ -18,7 +18,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// The outbox, and the task that sends its messages.
+    /// Returns the outbox, and the task that sends its messages.
     pub(crate) fn new(client: Client) -> (Self, impl Future<Output = ()> + Send) {
         let (sender, mut receiver) = mpsc::unbounded_channel::<Box<dyn FnOnce(Client) -> Sending + Send>>();
         let draining = async move {

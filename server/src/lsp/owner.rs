@@ -146,7 +146,7 @@ impl Owner {
         }
     }
 
-    /// The next message; `None` if a deadline comes first.
+    /// Returns the next message; `None` if a deadline comes first.
     fn receive(&self) -> Result<Option<Message>, RecvTimeoutError> {
         let Some(deadline) = self.deadline() else {
             return self.messages.recv().map(Some).map_err(|_| RecvTimeoutError::Disconnected);
@@ -225,7 +225,7 @@ impl Owner {
         }
     }
 
-    /// The index of the project that a document belongs to. Opens the project if necessary.
+    /// Returns the index of the project that a document belongs to. Opens the project if necessary.
     fn project_for(&mut self, source: &Source) -> Option<usize> {
         let folders = self.projects.iter().map(|project| (&project.folder, project.is_workspace));
         match project_of(folders, &source.path) {

@@ -13,7 +13,7 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The cheapest encoding that the client supports; UTF-16 by default.
+    /// Returns the cheapest encoding that the client supports; UTF-16 by default.
     pub(crate) fn negotiate(offered: &[PositionEncodingKind]) -> Self {
         [Self::Utf8, Self::Utf32, Self::Utf16]
             .into_iter()
@@ -104,7 +104,7 @@ pub(crate) fn size(offset: usize) -> TextSize {
     TextSize::try_from(offset).unwrap_or(TextSize::new(u32::MAX))
 }
 
-/// The start of the character at `offset`.
+/// Returns the start of the character at `offset`.
 fn floor(text: &str, offset: usize) -> usize {
     let offset = offset.min(text.len());
     (0..=offset).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)

@@ -81,7 +81,7 @@ async fn read_lines(output: Option<impl AsyncRead + Unpin>, on_line: &impl Fn(&s
     }
 }
 
-/// The protocol's error `RequestFailed`: the request was valid but failed.
+/// Returns the protocol's error `RequestFailed`: the request was valid but failed.
 pub(crate) fn failed(message: String) -> Error {
     Error { code: ErrorCode::ServerError(-32803), message: message.into(), data: None }
 }

@@ -120,7 +120,7 @@ impl Project {
         Ok((project, problems))
     }
 
-    /// The parameters for loading the files of a workspace folder.
+    /// Returns the parameters for loading the files of a workspace folder.
     pub(crate) fn loader(&self, open: Vec<SystemPathBuf>) -> Loader {
         Loader {
             project: self.id,
@@ -149,7 +149,7 @@ impl Project {
         self.note_completeness();
     }
 
-    /// Whether the run after an edit is complete or quick.
+    /// Returns whether the run after an edit is complete or quick.
     pub(crate) fn completeness(&self, timing: &Timing) -> Completeness {
         if self.value_flow_steps <= timing.small_project_steps {
             Completeness::Complete
@@ -166,12 +166,12 @@ impl Project {
         }
     }
 
-    /// Whether there are no results, or they are older than the current texts.
+    /// Returns whether there are no results, or they are older than the current texts.
     pub(crate) fn is_busy(&self) -> bool {
         self.is_running || self.needs_run || self.loading.is_some() && !self.has_run
     }
 
-    /// Whether the project analyzes this file on disk even if it is not open.
+    /// Returns whether the project analyzes this file on disk even if it is not open.
     pub(crate) fn includes(&self, path: &SystemPath) -> bool {
         self.is_workspace
             && discovery::is_python(path)
@@ -183,7 +183,7 @@ impl Project {
             })
     }
 
-    /// The project folder of a file outside the workspace: the project root, else the file's folder.
+    /// Returns the project folder of a file outside the workspace: the project root, else the file's folder.
     pub(crate) fn folder_around(path: &SystemPath, cwd: &SystemPath) -> SystemPathBuf {
         let system = OsSystem::new(cwd);
         let Some(parent) = path.parent().filter(|parent| parent.as_std_path().is_dir()) else {

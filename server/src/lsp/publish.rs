@@ -36,7 +36,8 @@ impl Publish {
     }
 }
 
-/// The documents whose diagnostics are reported: the open ones or, depending on the settings, the whole workspace.
+/// Returns the documents whose diagnostics are reported: the open ones or, depending on the settings, the whole
+/// workspace.
 pub(crate) fn reported_uris(snapshot: &Snapshot) -> Vec<Url> {
     let mut uris: BTreeMap<String, Url> =
         snapshot.documents.iter().map(|(uri, source)| (source.path.to_string(), uri.clone())).collect();

@@ -70,7 +70,7 @@ impl Owner {
         }
     }
 
-    /// Whether every project has results of a run. Before that, requests cannot be answered.
+    /// Returns whether every project has results of a run. Before that, requests cannot be answered.
     fn has_results(&self) -> bool {
         self.projects.iter().all(|project| project.has_run)
     }

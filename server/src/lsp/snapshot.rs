@@ -52,13 +52,13 @@ pub(crate) struct DocumentContext<'a> {
 }
 
 impl Snapshot {
-    /// Whether a text was edited after the snapshot was taken. Computations are also cancelled when a run of the
-    /// analysis ends.
+    /// Returns whether a text was edited after the snapshot was taken. Computations are also cancelled when a run of
+    /// the analysis ends.
     pub(crate) fn is_edited(&self) -> bool {
         self.revision != self.latest_revision.load(Ordering::Relaxed)
     }
 
-    /// The document with this URI, or the notebook that contains the cell with this URI.
+    /// Returns the document with this URI, or the notebook that contains the cell with this URI.
     pub(crate) fn document<'a>(&'a self, uri: &'a Url) -> Option<DocumentContext<'a>> {
         let open = self.documents.get(uri);
         let path = open.map(|source| source.path.clone()).or_else(|| documents::path_of(uri))?;
@@ -72,7 +72,7 @@ impl Snapshot {
         Some(DocumentContext { engine: &project.engine, document, source, uri, snapshot: self })
     }
 
-    /// The source of a file that a finding refers to, if the client can open it.
+    /// Returns the source of a file that a finding refers to, if the client can open it.
     pub(crate) fn source(&self, engine: &Engine, file: File) -> Option<Cow<'_, Source>> {
         let path = engine.path(file);
         match self.documents.get_by_path(&path) {
@@ -83,7 +83,7 @@ impl Snapshot {
 }
 
 impl DocumentContext<'_> {
-    /// The file or cell that the request refers to.
+    /// Returns the file or cell that the request refers to.
     pub(crate) fn mapper(&self) -> Option<PartMapper<'_>> {
         let encoding = self.snapshot.client.encoding;
         // Clients may spell the URI of a file differently.
@@ -97,8 +97,8 @@ impl DocumentContext<'_> {
     }
 }
 
-/// The index of the project that a file belongs to: the project with the innermost enclosing folder. A workspace
-/// folder takes precedence over a project of open files. A text without a file belongs to the first project.
+/// Returns the index of the project that a file belongs to: the project with the innermost enclosing folder. A
+/// workspace folder takes precedence over a project of open files. A text without a file belongs to the first project.
 pub(crate) fn project_of<'a>(
     folders: impl Iterator<Item = (&'a SystemPathBuf, bool)>,
     path: &SystemPath,

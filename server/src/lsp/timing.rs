@@ -29,7 +29,7 @@ impl Default for Timing {
 
 #[cfg(test)]
 impl Timing {
-    /// Every request waits for the analysis, so that its answer does not depend on the machine's speed.
+    /// Returns every request waits for the analysis, so that its answer does not depend on the machine's speed.
     pub(crate) fn always_wait() -> Self {
         Self { max_wait: Duration::from_secs(600), open_file_wait: Duration::ZERO, ..Self::default() }
     }

@@ -13,7 +13,7 @@ const INVALID_MESSAGE: &str = "ag-lsp/invalidMessage";
 /// The maximum length of a header line.
 const MAX_HEADER: u64 = 4096;
 
-/// The error that answers a placeholder.
+/// Returns the error that answers a placeholder.
 pub(crate) fn placeholder_error(method: &str) -> Option<Error> {
     match method {
         INVALID_JSON => Some(Error::parse_error()),
@@ -42,7 +42,7 @@ pub(crate) async fn replace_invalid(
     Ok(())
 }
 
-/// The length of the next message; `None` at the end of the input.
+/// Returns the length of the next message; `None` at the end of the input.
 async fn header(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<u64>> {
     let mut length = None;
     loop {

@@ -12,7 +12,7 @@ use ruff_text_size::TextRange;
 use super::{Fix, Location, Remark, Report, Source, Violation};
 use crate::session::{Checked, Session};
 
-/// The report of a run. With `error_on_warning`, warnings become errors.
+/// Returns the report of a run. With `error_on_warning`, warnings become errors.
 pub(crate) fn collect(session: &Session, checked: Vec<Checked>, error_on_warning: bool) -> Report {
     Reporter { session, error_on_warning, sources: HashMap::new() }.report(checked)
 }
@@ -54,7 +54,7 @@ impl Reporter<'_> {
         if self.error_on_warning && severity == Severity::Warning { Severity::Error } else { severity }
     }
 
-    /// A finding about a file as a whole.
+    /// Returns a finding about a file as a whole.
     fn file_finding(&self, code: &str, message: String, source: &Arc<Source>) -> Option<Violation> {
         let rule = registry::find(code)?;
         Some(Violation {

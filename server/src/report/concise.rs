@@ -21,7 +21,7 @@ pub(super) fn render(report: &Report) -> String {
     report.violations.iter().map(line).collect()
 }
 
-/// The severity, code, mark and message of a violation: `error[AG101] [*] message`.
+/// Returns the severity, code, mark and message of a violation: `error[AG101] [*] message`.
 pub(super) fn headline(violation: &Violation) -> String {
     let style = style(violation.severity);
     let cyan = AnsiColor::Cyan.on_default();

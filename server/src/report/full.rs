@@ -70,7 +70,7 @@ fn snippet<'a, T: Clone>(location: &'a Location, window: TextRange) -> Snippet<'
         .line_start(location.source.position(window.start()).row)
 }
 
-/// The range of a location within the window; an empty range points at the next character.
+/// Returns the range of a location within the window; an empty range points at the next character.
 fn span(location: &Location, window: TextRange) -> std::ops::Range<usize> {
     let start = location.range.start().clamp(window.start(), window.end()) - window.start();
     let end = location.range.end().clamp(window.start(), window.end()) - window.start();

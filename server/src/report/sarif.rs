@@ -91,7 +91,7 @@ fn physical(location: &Location) -> Value {
     json!({ "artifactLocation": artifact(location), "region": region(location) })
 }
 
-/// The URI of the file, relative to the current directory if the file is below it.
+/// Returns the URI of the file, relative to the current directory if the file is below it.
 fn artifact(location: &Location) -> Value {
     let shown = location.source.shown.replace('\\', "/");
     let scheme = if location.source.path.as_str() == location.source.shown { "file://" } else { "" };

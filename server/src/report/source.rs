@@ -41,7 +41,7 @@ impl Source {
         Arc::new(Self { path, shown, text, cells, lines })
     }
 
-    /// The current text of a file in the engine.
+    /// Returns the current text of a file in the engine.
     pub(crate) fn of_file(engine: &Engine, file: File, cwd: &SystemPath) -> Arc<Self> {
         let text = engine.text(file);
         let cells = text.as_notebook().map(|notebook| notebook.index().clone());
@@ -52,7 +52,7 @@ impl Source {
         &self.text
     }
 
-    /// The row within the whole text, and the row within the cell.
+    /// Returns the row within the whole text, and the row within the cell.
     fn rows(&self, offset: TextSize) -> (OneIndexed, OneIndexed) {
         let row = self.lines.line_index(offset);
         (row, self.cells.as_ref().and_then(|cells| cells.cell_row(row)).unwrap_or(row))
@@ -70,12 +70,12 @@ impl Source {
         Position { row: shown.get(), column: column.to_usize() + 1 }
     }
 
-    /// The cell of a notebook; cells count from 1.
+    /// Returns the cell of a notebook; cells count from 1.
     pub(crate) fn cell(&self, offset: TextSize) -> Option<usize> {
         self.cells.as_ref()?.cell(self.lines.line_index(offset)).map(OneIndexed::get)
     }
 
-    /// The lines that `range` touches, with `context` lines before and after, within one cell.
+    /// Returns the lines that `range` touches, with `context` lines before and after, within one cell.
     pub(crate) fn window(&self, range: TextRange, context: usize) -> TextRange {
         let text = self.text();
         let cell = self.cell(range.start());
@@ -124,13 +124,13 @@ impl Location {
         Arc::ptr_eq(&self.source, source)
     }
 
-    /// The location for display: `model.py:3:7`, `notebook.ipynb:cell 2:3:7`.
+    /// Returns the location for display: `model.py:3:7`, `notebook.ipynb:cell 2:3:7`.
     pub(crate) fn shown(&self) -> String {
         let Position { row, column } = self.start();
         format!("{}:{row}:{column}", self.file())
     }
 
-    /// The file name, with the cell if the file is a notebook.
+    /// Returns the file name, with the cell if the file is a notebook.
     pub(crate) fn file(&self) -> String {
         match self.cell() {
             Some(cell) => format!("{}:cell {cell}", self.source.shown),

@@ -18,7 +18,7 @@ struct Row {
     fixable_unsafe: usize,
 }
 
-/// A table or JSON, with the most frequent rule first.
+/// Returns a table or JSON, with the most frequent rule first.
 pub(crate) fn statistics(report: &Report, format: Format) -> anyhow::Result<String> {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     for violation in &report.violations {

@@ -4,7 +4,7 @@ use ag_db::diagnostic::{Applicability, Severity};
 
 use super::{Report, Violation};
 
-/// The number of findings by severity, after `fixed` findings were fixed.
+/// Returns the number of findings by severity, after `fixed` findings were fixed.
 pub(crate) fn summary(report: &Report, fixed: usize) -> String {
     let count = |test: &dyn Fn(&Violation) -> bool| {
         report.violations.iter().filter(|violation| test(violation)).count()
@@ -36,7 +36,7 @@ pub(crate) fn summary(report: &Report, fixed: usize) -> String {
     format!("{fixed}Found {counts}{fixable}.\n")
 }
 
-/// A number with its noun: "1 error", "2 errors".
+/// Returns a number with its noun: "1 error", "2 errors".
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

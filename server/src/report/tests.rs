@@ -28,7 +28,7 @@ fn source(name: &str, text: &str) -> Arc<Source> {
     Source::new(path, SystemPath::new("/project"), text.to_owned(), None)
 }
 
-/// The location of the `index`-th occurrence of `words`.
+/// Returns the location of the `index`-th occurrence of `words`.
 fn location(source: &Arc<Source>, words: &str, index: usize) -> Location {
     let start = source.text().match_indices(words).nth(index).map_or(0, |(start, _)| start);
     let start = TextSize::try_from(start).unwrap();

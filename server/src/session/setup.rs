@@ -14,7 +14,7 @@ pub(crate) fn current_directory() -> anyhow::Result<SystemPathBuf> {
         .map_err(|path| anyhow::anyhow!("the current directory `{}` is not UTF-8", path.display()))
 }
 
-/// The folder in which the search for a configuration starts.
+/// Returns the folder in which the search for a configuration starts.
 pub(super) fn start(system: &dyn System, cwd: &SystemPath, first: Option<&String>) -> SystemPathBuf {
     let Some(first) = first else {
         return cwd.to_path_buf();
@@ -26,7 +26,7 @@ pub(super) fn start(system: &dyn System, cwd: &SystemPath, first: Option<&String
     }
 }
 
-/// The project root, the settings, and the configuration file.
+/// Returns the project root, the settings, and the configuration file.
 pub(super) fn configure(
     system: &dyn System,
     arguments: &ProjectArguments,

@@ -17,7 +17,8 @@ fn documents() -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
-/// The targets of `[text](target)` outside of fenced code; links to other hosts and within the page are omitted.
+/// Returns the targets of `[text](target)` outside of fenced code; links to other hosts and within the page are
+/// omitted.
 fn targets(text: &str) -> Vec<&str> {
     let prose = text.split("```").step_by(2);
     let links =

@@ -16,7 +16,7 @@ fn readme() -> String {
     std::fs::read_to_string(README).expect("the README")
 }
 
-/// The findings of a program, a line for each, without the summary.
+/// Returns the findings of a program, a line for each, without the summary.
 fn findings(name: &str, source: &str) -> String {
     let answer = Project::new(&[(name, source)]).run(&["check", "--output-format", "concise", name]);
     answer

@@ -68,7 +68,7 @@ impl Project {
         }
     }
 
-    /// The findings as `path:row:column: CODE`.
+    /// Returns the findings as `path:row:column: CODE`.
     pub(crate) fn findings(&self, arguments: &[&str]) -> Vec<String> {
         let answer = self.run(&[&["check", "--output-format", "json"], arguments].concat());
         let findings: serde_json::Value =

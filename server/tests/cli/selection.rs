@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 
-/// The codes of the findings in a file with one AG902 and one AG905.
+/// Returns the codes of the findings in a file with one AG902 and one AG905.
 fn codes(config: &str, arguments: &[&str]) -> Vec<String> {
     let text = "x = 1  # ag: ignore[AG901]\ny = 2  # ag: ignore[none]\n";
     let project = Project::new(&[("a.py", text), ("ag-lsp.toml", config)]);

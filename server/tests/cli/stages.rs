@@ -22,7 +22,7 @@ fn stages(project: &Project, arguments: &[&str]) -> Value {
     serde_json::from_str(&answer.stdout).unwrap()
 }
 
-/// The constructs with binding and position, without why-chains.
+/// Returns the constructs with binding and position, without why-chains.
 fn bindings(function: &Value) -> Vec<Value> {
     let constructs = function["constructs"].as_array().unwrap();
     let binding = |construct: &Value| {

@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 
-/// A file with an AG101 on line 6.
+/// Returns a file with an AG101 on line 6.
 fn function(comment: &str) -> String {
     format!(
         "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    if x > 0:{comment}\n        y = 1\n    return y\n"

@@ -105,12 +105,12 @@ impl Client {
         self.answer(id).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// The parameters of the next notification of this kind.
+    /// Returns the parameters of the next notification of this kind.
     pub fn notification(&mut self, method: &str) -> Value {
         self.wait(|message| message["method"] == method)["params"].clone()
     }
 
-    /// The diagnostics that are pushed for a version of a document.
+    /// Returns the diagnostics that are pushed for a version of a document.
     pub fn pushed(&mut self, uri: &str, version: Option<i64>) -> Vec<Value> {
         let message = self.wait(|message| {
             message["method"] == "textDocument/publishDiagnostics"
@@ -149,7 +149,7 @@ impl Client {
         self.unread.retain(|message| message["method"] != method);
     }
 
-    /// The next message. Answers the server's requests.
+    /// Returns the next message. Answers the server's requests.
     fn next(&mut self) -> Value {
         loop {
             let message = self.incoming.recv_timeout(TIMEOUT).expect("the server answers");
@@ -254,7 +254,7 @@ pub fn uri(path: &std::path::Path) -> String {
     format!("file://{}", path.display())
 }
 
-/// The codes of diagnostics.
+/// Returns the codes of diagnostics.
 pub fn codes(diagnostics: &[Value]) -> Vec<&str> {
     diagnostics.iter().filter_map(|diagnostic| diagnostic["code"].as_str()).collect()
 }

@@ -16,7 +16,7 @@ use super::super::notes::Note;
 use super::super::state::Variable;
 use super::{Emitter, StatementInfo, non_empty, not_stopped, orelse};
 
-/// The variables of a state that are plain names.
+/// Returns the variables of a state that are plain names.
 fn names(state: &[Variable]) -> Vec<&Name> {
     state.iter().filter(|variable| variable.path.is_none()).map(|variable| &variable.name).collect()
 }

@@ -48,7 +48,7 @@ fn load(name: &Name, text: Expr, origin: TextRange) -> Expr {
     build::operator("ld", vec![value], origin)
 }
 
-/// The expressions of a statement outside its blocks.
+/// Returns the expressions of a statement outside its blocks.
 fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<NodeMut<'s>> {
     match statement {
         Stmt::If(node) => vec![NodeMut::Expression(&mut node.test)],

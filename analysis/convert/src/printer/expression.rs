@@ -338,7 +338,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// The next lower precedence. An operand of `precedence` needs no brackets within it.
+/// Returns the next lower precedence. An operand of `precedence` needs no brackets within it.
 fn below(precedence: OperatorPrecedence) -> OperatorPrecedence {
     use OperatorPrecedence as P;
     match precedence {

@@ -16,7 +16,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// The first colon after `offset` that is not in a comment.
+/// Returns the first colon after `offset` that is not in a comment.
 fn colon(text: &str, offset: TextSize) -> TextSize {
     let bytes = text.as_bytes();
     let mut at = offset.to_usize();

@@ -57,7 +57,7 @@ fn line_start(text: &str, offset: TextSize) -> TextSize {
     TextSize::try_from(start).unwrap_or_default()
 }
 
-/// The indentation of the line at `offset`.
+/// Returns the indentation of the line at `offset`.
 pub(super) fn column(text: &str, offset: TextSize) -> usize {
     let line = &text[line_start(text, offset).to_usize()..];
     line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()

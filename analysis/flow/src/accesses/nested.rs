@@ -141,7 +141,7 @@ struct Inner {
 }
 
 impl<'a> Walker<'a> {
-    /// The accesses of a `def` or lambda.
+    /// Returns the accesses of a `def` or lambda.
     fn of_function(&self, parameters: &'a ast::Parameters, walk: impl FnOnce(&mut Self)) -> Inner {
         let mut found = self.collect(walk);
         let free = std::mem::take(&mut found.captures);
@@ -150,14 +150,14 @@ impl<'a> Walker<'a> {
         enclosed(found, own)
     }
 
-    /// The accesses of a class. Its methods do not resolve names in the class body.
+    /// Returns the accesses of a class. Its methods do not resolve names in the class body.
     fn of_class(&self, walk: impl FnOnce(&mut Self)) -> Inner {
         let mut found = self.collect(walk);
         let captures = std::mem::take(&mut found.captures);
         Inner { captures, ..enclosed(found, Vec::new()) }
     }
 
-    /// The accesses of a comprehension. Its targets are local to it; a walrus binds in the enclosing scope.
+    /// Returns the accesses of a comprehension. Its targets are local to it; a walrus binds in the enclosing scope.
     fn of_comprehension(&self, walk: impl FnOnce(&mut Self)) -> Inner {
         let mut found = self.collect(walk);
         let outside = |write: &Write| write.kind == DefKind::Walrus;

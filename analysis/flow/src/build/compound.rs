@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether the test is a true constant. `while True:` exits only by `break`, `return` or an exception.
+/// Returns whether the test is a true constant. `while True:` exits only by `break`, `return` or an exception.
 fn is_always_true(test: &Expr) -> bool {
     match test {
         Expr::BooleanLiteral(literal) => literal.value,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The reads and bindings of the only statement of a function.
+/// Returns the reads and bindings of the only statement of a function.
 fn statement(source: &str) -> (String, String) {
     let snippet = snippet(&format!("def f():\n    {source}\n"));
     let first = source.lines().next().unwrap();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The name and the role of each variable.
+/// Returns the name and the role of each variable.
 fn roles(snippet: &Snippet, text: &str) -> String {
     let variables = snippet.flow.block_variables(snippet.stmt(text)).unwrap();
     let show = |variable: &BlockVariable| format!("{}: {:?}", variable.name, variable.role);

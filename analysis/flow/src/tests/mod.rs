@@ -43,13 +43,13 @@ fn snippet(source: &str) -> Snippet {
 }
 
 impl Snippet {
-    /// The range of the first occurrence of `text`.
+    /// Returns the range of the first occurrence of `text`.
     fn range(&self, text: &str) -> TextRange {
         let start = self.source.find(text).unwrap_or_else(|| panic!("{text:?} is in the source"));
         TextRange::at(TextSize::try_from(start).unwrap(), TextSize::of(text))
     }
 
-    /// The statement or `elif` that starts with `text`.
+    /// Returns the statement or `elif` that starts with `text`.
     fn stmt(&self, text: &str) -> StmtId {
         self.flow
             .cfg
@@ -57,7 +57,7 @@ impl Snippet {
             .unwrap_or_else(|| panic!("{text:?} starts a statement"))
     }
 
-    /// The node that evaluates `text`.
+    /// Returns the node that evaluates `text`.
     fn node(&self, text: &str) -> NodeId {
         self.flow.cfg.node_at(self.range(text)).unwrap_or_else(|| panic!("{text:?} is evaluated"))
     }
@@ -83,7 +83,7 @@ impl Snippet {
         QName::from_expr(parsed.expr()).expect("a name")
     }
 
-    /// The definitions of `name` that reach `text`: `Assign 1` for the value `1`.
+    /// Returns the definitions of `name` that reach `text`: `Assign 1` for the value `1`.
     fn definitions(&self, text: &str, name: &str) -> Vec<String> {
         let show = |def: &&Def| match def.value {
             Some(value) => format!("{:?} {}", def.kind, &self.source[value]),

@@ -36,12 +36,13 @@ pub(super) enum Version {
     Three,
 }
 
-/// Whether an attribute of this name may need one version, so that [`version_of`] its resolved name is worth computing.
+/// Returns whether an attribute of this name may need one version, so that [`version_of`] its resolved name is worth
+/// computing.
 pub(super) fn may_need_version(attribute: &str) -> bool {
     ONLY_KERAS2.iter().chain(&ONLY_KERAS3).any(|(_, name)| *name == attribute)
 }
 
-/// The version that a dotted name needs: `keras.optimizers.legacy`.
+/// Returns the version that a dotted name needs: `keras.optimizers.legacy`.
 pub(super) fn version_of(dotted: &str) -> Option<Version> {
     let is_named = |(module, name): &(&str, &str)| {
         dotted.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) == Some(module)
@@ -53,14 +54,14 @@ pub(super) fn version_of(dotted: &str) -> Option<Version> {
     }
 }
 
-/// Whether the imports of a file need a version.
+/// Returns whether the imports of a file need a version.
 pub(super) fn imports_need(version: Version, imports: &Imports, body: &[Stmt]) -> bool {
     imports.dotted_names().any(|name| version_of(name) == Some(version))
         || version == Version::Two
             && REQUIRE_KERAS2.iter().any(|package| imports.uses(package) && is_required(body, package))
 }
 
-/// Whether an import of a package, or of one of its modules, is outside every `try` that handles its failure.
+/// Returns whether an import of a package, or of one of its modules, is outside every `try` that handles its failure.
 fn is_required(body: &[Stmt], package: &str) -> bool {
     let mut finder = Required { package, found: false };
     finder.visit_body(body);
@@ -96,7 +97,7 @@ impl StatementVisitor<'_> for Required<'_> {
     }
 }
 
-/// Whether the code goes on if an import in the body of a `try` fails. It does not if a handler raises.
+/// Returns whether the code goes on if an import in the body of a `try` fails. It does not if a handler raises.
 fn handles_failure(node: &ast::StmtTry) -> bool {
     let raises = |ast::ExceptHandler::ExceptHandler(handler): &ast::ExceptHandler| {
         handler.body.last().is_some_and(Stmt::is_raise_stmt)

@@ -12,7 +12,7 @@
 use ag_syntax::expressions::is_scalar_literal;
 use ruff_python_ast::{self as ast, CmpOp, Expr, Operator};
 
-/// The operands of an expression to wrap.
+/// Returns the operands of an expression to wrap.
 pub(super) fn of(expression: &Expr) -> Vec<&Expr> {
     match expression {
         // `int | None` may be a type.
@@ -38,7 +38,7 @@ fn pair<'a>(left: &'a Expr, right: &'a Expr) -> Vec<&'a Expr> {
     if may_be_tensor(left) && may_be_tensor(right) { vec![left, right] } else { Vec::new() }
 }
 
-/// Whether an operand is not a literal, a display or a function.
+/// Returns whether an operand is not a literal, a display or a function.
 pub(super) fn may_be_tensor(operand: &Expr) -> bool {
     match operand {
         Expr::Attribute(attribute) => attribute.attr.as_str() != "version_info",
@@ -53,7 +53,7 @@ pub(super) fn may_be_tensor(operand: &Expr) -> bool {
     }
 }
 
-/// Whether an operand of `|` is certainly not a type.
+/// Returns whether an operand of `|` is certainly not a type.
 fn is_computed(operand: &Expr) -> bool {
     match operand {
         Expr::Call(_) | Expr::Compare(_) | Expr::UnaryOp(_) => true,

@@ -23,7 +23,7 @@ pub(super) const PYTHON_METHODS: &[&str] = &[
     "join",
 ];
 
-/// Whether the classes of an `isinstance` test are Python's: `dict`, `(list, tuple)`.
+/// Returns whether the classes of an `isinstance` test are Python's: `dict`, `(list, tuple)`.
 pub(super) fn names_python_class(classes: &Expr) -> bool {
     match classes {
         Expr::Name(name) => {
@@ -34,7 +34,7 @@ pub(super) fn names_python_class(classes: &Expr) -> bool {
     }
 }
 
-/// Whether a test depends on configuration or structure, by its syntax alone: `x is None`, `self.use_bias`,
+/// Returns whether a test depends on configuration or structure, by its syntax alone: `x is None`, `self.use_bias`,
 /// `training`, `len(shape) == 2`, `mode == "train"`, `for i in range(3)`.
 pub(super) fn is_plainly_python(test: &Expr) -> bool {
     match test {

@@ -49,7 +49,7 @@ pub(super) fn keep(text: &str, source_type: PySourceType, tree: Option<Parsed<Mo
     });
 }
 
-/// The tree of a text if it is kept.
+/// Returns the tree of a text if it is kept.
 pub(super) fn of(text: &str, source_type: PySourceType) -> Option<Arc<Parsed<ModModule>>> {
     SLOT.with_borrow(|slot| match slot {
         Slot::Open(Some(recent)) if recent.source_type == source_type && recent.text == text => {

@@ -44,7 +44,7 @@ const CONTAINERS: [&str; 18] = [
 /// Those whose result nests their arguments: `zip(x, x)`. But `tuple(x)` has the items of `x`.
 const NESTING: [&str; 4] = ["zip", "enumerate", "map", "filter"];
 
-/// The expressions to wrap in a loop, an outer one before those inside of it.
+/// Returns the expressions to wrap in a loop, an outer one before those inside of it.
 pub(super) fn of_loop(statement: &Stmt) -> Vec<TextRange> {
     let mut assignments = Assignments::default();
     assignments.visit_stmt(statement);
@@ -136,7 +136,8 @@ fn parts<'a>(value: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
     }
 }
 
-/// The parts of an expression whose types are in its type: the elements of a tuple, the arguments of `zip` or a class.
+/// Returns the parts of an expression whose types are in its type: the elements of a tuple, the arguments of `zip` or a
+/// class.
 fn nested(expression: &Expr) -> Vec<&Expr> {
     match expression {
         Expr::Tuple(tuple) => tuple.elts.iter().filter(|element| !element.is_starred_expr()).collect(),
@@ -157,7 +158,7 @@ fn is_one_of(function: &Expr, names: &[&str]) -> bool {
     last_name(function).is_some_and(|name| names.contains(&name.as_str()))
 }
 
-/// Whether a function has the name of a class, which may be generic: `Box(x)`.
+/// Returns whether a function has the name of a class, which may be generic: `Box(x)`.
 fn is_class(function: &Expr) -> bool {
     last_name(function).is_some_and(|name| name.starts_with(char::is_uppercase))
 }
@@ -168,7 +169,7 @@ fn contains_nesting(value: &Expr) -> bool {
     found
 }
 
-/// Whether an expression may contain an earlier value of the variable `name`.
+/// Returns whether an expression may contain an earlier value of the variable `name`.
 fn depends_on(expression: &Expr, name: &str, sources: &FxHashMap<&str, FxHashSet<&str>>) -> bool {
     let mut pending = Vec::new();
     parts(expression, &mut |part| {

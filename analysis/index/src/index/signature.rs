@@ -92,7 +92,7 @@ pub enum DefaultValue {
 }
 
 impl Signature {
-    /// Whether its own code binds names or attributes that are visible to other code: see
+    /// Returns whether its own code binds names or attributes that are visible to other code: see
     /// [`crate::self_contained`].
     pub fn binds_outside(&self) -> bool {
         self.rebinds || !self.stores.is_empty()
@@ -100,7 +100,7 @@ impl Signature {
 }
 
 impl Signature {
-    /// The signature of a function. `variables` are the type variables of the file.
+    /// Returns the signature of a function. `variables` are the type variables of the file.
     pub(super) fn of(def: &ast::StmtFunctionDef, variables: &FxHashSet<Name>) -> Self {
         let decorators: Vec<Name> = def
             .decorator_list
@@ -170,8 +170,8 @@ impl Signature {
 }
 
 impl ParameterSyntax {
-    /// Whether it may be a flag, whatever its annotation says: `output_attentions: Optional[tf.Tensor] = None`, which
-    /// the body tests.
+    /// Returns whether it may be a flag, whatever its annotation says: `output_attentions: Optional[tf.Tensor] = None`,
+    /// which the body tests.
     pub fn may_be_flag(&self) -> bool {
         self.used_as_python && matches!(self.default, DefaultValue::None | DefaultValue::Bool(_))
     }
@@ -249,7 +249,7 @@ impl DefaultValue {
     }
 }
 
-/// The type of a literal: `3` -> `int`, `(1, 2)` -> `tuple[int, int]`, `["a"]` -> `list[str]`.
+/// Returns the type of a literal: `3` -> `int`, `(1, 2)` -> `tuple[int, int]`, `["a"]` -> `list[str]`.
 fn literal_type(expression: &Expr) -> Option<TypeExpression> {
     Some(match expression {
         Expr::BooleanLiteral(_) => TypeExpression::builtin("bool"),

@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The last name of the function in `jax.jit(f)`, `jax.jit(jax.vmap(self.f))` and `partial(f, 1)`.
+    /// Returns the last name of the function in `jax.jit(f)`, `jax.jit(jax.vmap(self.f))` and `partial(f, 1)`.
     fn wrapped(&self, call: &'a ast::ExprCall, depth: u8) -> Option<&'a Name> {
         let depth = depth.checked_sub(1)?;
         let imports = &self.index.imports;
@@ -476,7 +476,8 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// Whether a dotted name is a layer, model or metric: `keras.Layer`, `keras.layers.Dense`, `keras.metrics.Mean`.
+/// Returns whether a dotted name is a layer, model or metric: `keras.Layer`, `keras.layers.Dense`,
+/// `keras.metrics.Mean`.
 fn is_keras_class(name: &str) -> bool {
     let mut parts = name.split('.');
     let top = ["Layer", "Model", "Metric", "layers", "models", "metrics"];

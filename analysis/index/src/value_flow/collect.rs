@@ -112,7 +112,7 @@ impl<'a> Collector<'a> {
         self.scopes.pop();
     }
 
-    /// A variable of the module, or a name that is imported or built in.
+    /// Returns a variable of the module, or a name that is imported or built in.
     fn global(&mut self, name: &Name) -> Node {
         if let Some(node) = self.flow.code.globals.get(name) {
             return *node;
@@ -163,7 +163,7 @@ impl<'a> Collector<'a> {
         node
     }
 
-    /// The innermost function around the current scope. Lambdas and comprehensions do not count.
+    /// Returns the innermost function around the current scope. Lambdas and comprehensions do not count.
     fn function(&self) -> Option<FunctionIndex> {
         self.scopes.iter().rev().find_map(|frame| frame.function)
     }
@@ -194,7 +194,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// The part of a container that a subscript refers to.
+/// Returns the part of a container that a subscript refers to.
 fn part_of(slice: &Expr) -> Part {
     match slice {
         Expr::StringLiteral(literal) => Part::Key(Name::new(literal.value.to_str())),

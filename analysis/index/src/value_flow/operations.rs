@@ -65,7 +65,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The methods that Python may call. For methods that a class does not define, Python has defaults.
+    /// Returns the methods that Python may call. For methods that a class does not define, Python has defaults.
     pub const fn methods(self) -> &'static [&'static str] {
         match self {
             Self::Truth => &["__bool__", "__len__"],

@@ -29,8 +29,8 @@ impl ConfigFile {
     }
 }
 
-/// The configuration closest to `folder`, in it or its ancestors. A broken `pyproject.toml` that does not mention
-/// ag-lsp is skipped, and `warn` receives its error.
+/// Returns the configuration closest to `folder`, in it or its ancestors. A broken `pyproject.toml` that does not
+/// mention ag-lsp is skipped, and `warn` receives its error.
 pub fn closest(
     system: &dyn System,
     folder: &SystemPath,
@@ -52,13 +52,13 @@ pub fn closest(
     Ok(None)
 }
 
-/// Whether a file is a `pyproject.toml` that does not mention ag-lsp.
+/// Returns whether a file is a `pyproject.toml` that does not mention ag-lsp.
 fn belongs_to_other_tools(system: &dyn System, path: &SystemPath) -> bool {
     path.file_name() == Some("pyproject.toml")
         && system.read_to_string(path).is_ok_and(|text| !text.contains("ag-lsp"))
 }
 
-/// The root of the project that contains `folder`: the closest folder with a configuration or `.git`.
+/// Returns the root of the project that contains `folder`: the closest folder with a configuration or `.git`.
 pub fn project_root(system: &dyn System, folder: &SystemPath) -> Option<SystemPathBuf> {
     let marked = |folder: &&SystemPath| {
         NAMES.iter().any(|name| system.is_file(&folder.join(name)))

@@ -95,7 +95,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
-/// The dotted path of the innermost key whose name or value covers `offset`.
+/// Returns the dotted path of the innermost key whose name or value covers `offset`.
 fn key_at(text: &str, offset: usize) -> Option<String> {
     fn descend(table: &DeTable, offset: usize, path: &mut Vec<String>) {
         for (key, value) in table {

@@ -55,7 +55,7 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The Python programs of the repository.
+/// Returns the Python programs of the repository.
 fn programs() -> Vec<String> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     let folders = [

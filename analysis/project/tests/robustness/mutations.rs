@@ -155,12 +155,12 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// A random index into a sequence of this length; 0 if it is empty.
+/// Returns a random index into a sequence of this length; 0 if it is empty.
 fn random_index(rng: &mut Rng, length: usize) -> usize {
     rng.usize(..length.max(1))
 }
 
-/// A random character boundary.
+/// Returns a random character boundary.
 fn boundary(text: &str, rng: &mut Rng) -> usize {
     let mut at = rng.usize(..=text.len());
     while !text.is_char_boundary(at) {
@@ -268,7 +268,7 @@ fn unbalance(text: &str, rng: &mut Rng) -> String {
     }
 }
 
-/// A random nesting depth, below or above the limit.
+/// Returns a random nesting depth, below or above the limit.
 fn depth(rng: &mut Rng) -> usize {
     [3, 30, 300, 5_000, 50_000][random_index(rng, 5)]
 }

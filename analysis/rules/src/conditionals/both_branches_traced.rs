@@ -120,7 +120,7 @@ impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
     }
 }
 
-/// The staged `if` whose branches mutate an object created before the `if`.
+/// Returns the staged `if` whose branches mutate an object created before the `if`.
 fn staged_if_around<'a>(ctx: &FunctionContext<'a>, mutation: &Mutation) -> Option<&'a Construct> {
     let construct = ctx.staged_region(mutation.range)?;
     let converted = |feature: &ag_index::assumptions::RootOptions| {

@@ -80,7 +80,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The first pair of different dtypes in two structures of the same shape.
+/// Returns the first pair of different dtypes in two structures of the same shape.
 fn different(main: &Value, orelse: &Value) -> Option<(DType, DType)> {
     match (main, orelse) {
         (Value::Leaf(Some(a)), Value::Leaf(Some(b))) => (a != b).then_some((*a, *b)),

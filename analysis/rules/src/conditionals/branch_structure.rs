@@ -74,7 +74,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The first difference between two structures, from the outside in.
+/// Returns the first difference between two structures, from the outside in.
 fn different(main: &Value, orelse: &Value) -> Option<(String, String)> {
     match (main, orelse) {
         (Value::Unknown | Value::Unsupported(_) | Value::None, _)

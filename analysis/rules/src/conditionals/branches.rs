@@ -27,7 +27,7 @@ pub(super) struct Side {
     pub(super) origins: Vec<TextRange>,
 }
 
-/// The outcomes of all staged `if` statements and ternaries of a converted function.
+/// Returns the outcomes of all staged `if` statements and ternaries of a converted function.
 pub(super) fn outcomes<'a>(ctx: &FunctionContext<'a>) -> Vec<Outcome<'a>> {
     let mut outcomes = Vec::new();
     if !ctx.converts() {
@@ -73,7 +73,7 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
     }
 }
 
-/// The value of a name at the end of a branch; `None` when the end is unreachable or the name may be unbound
+/// Returns the value of a name at the end of a branch; `None` when the end is unreachable or the name may be unbound
 /// there.
 fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Side> {
     if definitions.is_empty() || definitions.iter().any(|definition| !definition.kind.defines()) {
@@ -93,7 +93,7 @@ fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Sid
     })
 }
 
-/// The value that the function returns, where both branches return one.
+/// Returns the value that the function returns, where both branches return one.
 fn returned<'a>(
     ctx: &FunctionContext<'a>,
     construct: &'a Construct,
@@ -123,12 +123,12 @@ fn returned<'a>(
     })
 }
 
-/// Whether an `if` is in a loop; `return` and `break` there are converted with the loop.
+/// Returns whether an `if` is in a loop; `return` and `break` there are converted with the loop.
 pub(super) fn in_loop(ctx: &FunctionContext, construct: &Construct) -> bool {
     ctx.enclosing(construct.range).any(|outer| outer.kind.is_loop())
 }
 
-/// The source of the condition if it is short; "the condition" otherwise.
+/// Returns the source of the condition if it is short; "the condition" otherwise.
 pub(super) fn condition(ctx: &FunctionContext, construct: &Construct) -> String {
     const LONGEST: usize = 40;
     let text = ctx.text(construct.test_range);
@@ -138,7 +138,7 @@ pub(super) fn condition(ctx: &FunctionContext, construct: &Construct) -> String 
     }
 }
 
-/// The name of the framework in messages.
+/// Returns the name of the framework in messages.
 pub(super) fn framework(ctx: &FunctionContext) -> &'static str {
     match ctx.dialect() {
         Dialect::Tensorflow | Dialect::Keras => "TensorFlow",

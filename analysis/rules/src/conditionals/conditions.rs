@@ -7,7 +7,7 @@ use crate::FunctionContext;
 use ag_index::facts::{Binding, DType};
 use ag_staging::construct::{Construct, ConstructNode};
 
-/// The tests of staged `if`, `while` and conditional expressions of a converted function.
+/// Returns the tests of staged `if`, `while` and conditional expressions of a converted function.
 pub(super) fn staged_tests<'c, 'a>(
     ctx: &'c FunctionContext<'a>,
 ) -> impl Iterator<Item = (&'a Construct, &'a Expr)> + 'c {
@@ -19,8 +19,8 @@ pub(super) fn staged_tests<'c, 'a>(
     })
 }
 
-/// The expressions whose truth value a test evaluates: the test, or the operands of its `and` and `or`. Comparisons,
-/// negations and conditional expressions are excluded.
+/// Returns the expressions whose truth value a test evaluates: the test, or the operands of its `and` and `or`.
+/// Comparisons, negations and conditional expressions are excluded.
 pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     match test {
         Expr::BoolOp(operation) => operation.values.iter().flat_map(tested).collect(),
@@ -31,7 +31,7 @@ pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// The dtype of an expression that is certainly a Tensor, if it is known not to be `bool`.
+/// Returns the dtype of an expression that is certainly a Tensor, if it is known not to be `bool`.
 pub(super) fn wrong_dtype(ctx: &FunctionContext, expression: &Expr) -> Option<DType> {
     let fact = ctx.fact(expression);
     if fact.unknown || fact.binding() != Binding::Staged {
@@ -45,7 +45,7 @@ pub(super) fn wrong_dtype(ctx: &FunctionContext, expression: &Expr) -> Option<DT
     (dtype != DType::Bool).then_some(dtype)
 }
 
-/// The literal that a value of this dtype is compared with to get its truth value.
+/// Returns the literal that a value of this dtype is compared with to get its truth value.
 pub(super) fn zero(dtype: DType) -> &'static str {
     match dtype {
         DType::String => "\"\"",

@@ -94,7 +94,7 @@ fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     ctx.fact(expression).is_tensor() && !expression.is_lambda_expr()
 }
 
-/// A Tensor in place of a function.
+/// Returns a Tensor in place of a function.
 fn not_callable(ctx: &FunctionContext, function: Option<&Expr>, name: &str) -> Option<String> {
     let function = function.filter(|function| is_tensor(ctx, function))?;
     Some(format!("`{}` is a Tensor, but `{name}` must be a function", ctx.text(function)))
@@ -120,7 +120,7 @@ fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     Some(format!("the results of `true_fn` and `false_fn` differ: {difference}"))
 }
 
-/// The value that a lambda, or a function defined inside this one, returns.
+/// Returns the value that a lambda, or a function defined inside this one, returns.
 fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     let Expr::Lambda(lambda) = function else {
         return Some(Value::of_syntax(only_return(local_def(ctx, function)?)?));
@@ -132,7 +132,7 @@ fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     })
 }
 
-/// The function that an expression names, if it is defined exactly once inside this one.
+/// Returns the function that an expression names, if it is defined exactly once inside this one.
 fn local_def<'a>(ctx: &FunctionContext<'a>, function: &Expr) -> Option<&'a ast::StmtFunctionDef> {
     let name = function.as_name_expr()?;
     let mut defs = statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
@@ -140,7 +140,7 @@ fn local_def<'a>(ctx: &FunctionContext<'a>, function: &Expr) -> Option<&'a ast::
     defs.all(|other| other.name.id != name.id).then_some(def)
 }
 
-/// The value of the only `return` of a function.
+/// Returns the value of the only `return` of a function.
 fn only_return(def: &ast::StmtFunctionDef) -> Option<&Expr> {
     let is_decorated = !def.decorator_list.is_empty();
     let mut returns = statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
@@ -148,7 +148,7 @@ fn only_return(def: &ast::StmtFunctionDef) -> Option<&Expr> {
     (returns.next().is_none() && !is_decorated).then_some(only)
 }
 
-/// The number of values that a function defined inside this one returns.
+/// Returns the number of values that a function defined inside this one returns.
 fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     match only_return(local_def(ctx, function)?)? {
         Expr::Tuple(tuple) if !tuple.iter().any(Expr::is_starred_expr) => Some(tuple.len()),
@@ -161,7 +161,7 @@ fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     }
 }
 
-/// The certain difference between two values that must have the same dtype and structure.
+/// Returns the certain difference between two values that must have the same dtype and structure.
 fn difference(main: &Value, orelse: &Value) -> Option<String> {
     match (main, orelse) {
         (Value::Leaf(Some(a)), Value::Leaf(Some(b))) => {
@@ -283,8 +283,8 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     })
 }
 
-/// A variable of `tf.while_loop` that is larger after an iteration, without `shape_invariants`. It is a warning if the
-/// shape before the loop is unknown here: it may grow if TensorFlow does not know it either.
+/// Returns a variable of `tf.while_loop` that is larger after an iteration, without `shape_invariants`. It is a warning
+/// if the shape before the loop is unknown here: it may grow if TensorFlow does not know it either.
 fn growth(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, Severity)> {
     let (body, variables) = (argument(call, 1, "body")?, argument(call, 2, "loop_vars")?);
     if argument(call, 3, "shape_invariants").is_some_and(|invariants| !invariants.is_none_literal_expr()) {
@@ -315,7 +315,7 @@ fn growth(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, Severi
     })
 }
 
-/// The name of a positional parameter of a lambda, or of a function defined inside this one.
+/// Returns the name of a positional parameter of a lambda, or of a function defined inside this one.
 fn parameter<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, position: usize) -> Option<&'a Name> {
     let parameters = match function {
         Expr::Lambda(lambda) => lambda.parameters.as_deref()?,
@@ -341,7 +341,7 @@ fn result_of<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, returned: &'a Ex
     }
 }
 
-/// The value of a local name that is bound once, or the expression itself.
+/// Returns the value of a local name that is bound once, or the expression itself.
 fn written_out<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> &'a Expr {
     let Expr::Name(name) = expression else { return expression };
     match ctx.flow.definitions_of(name.range(), &QName::from(&name.id)).as_slice() {

@@ -9,7 +9,7 @@ use ag_index::index::last_name;
 use ag_staging::construct::{Construct, ConstructNode};
 use ag_syntax::blocks;
 
-/// The `raise` statements that are certainly executed when a branch of a staged `if` is traced.
+/// Returns the `raise` statements that are certainly executed when a branch of a staged `if` is traced.
 pub(super) fn in_staged_branches<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Construct, &'a ast::StmtRaise)> {
     let mut found = Vec::new();
     for (construct, node) in ctx.staged() {
@@ -20,7 +20,7 @@ pub(super) fn in_staged_branches<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Cons
     found
 }
 
-/// The `raise` that a block executes on every path.
+/// Returns the `raise` that a block executes on every path.
 fn reached(block: &[Stmt]) -> Option<&ast::StmtRaise> {
     for statement in block {
         match statement {
@@ -41,13 +41,13 @@ fn reached(block: &[Stmt]) -> Option<&ast::StmtRaise> {
     None
 }
 
-/// The name of the exception class: `ValueError` of `raise ValueError("…")`.
+/// Returns the name of the exception class: `ValueError` of `raise ValueError("…")`.
 pub(super) fn raised(raise: &ast::StmtRaise) -> Option<&str> {
     let exception = raise.exc.as_deref()?;
     last_name(exception.as_call_expr().map_or(exception, |call| &call.func)).map(Name::as_str)
 }
 
-/// The innermost `except` clause of this function that catches an exception raised at `range`; `names` are the
+/// Returns the innermost `except` clause of this function that catches an exception raised at `range`; `names` are the
 /// possible classes of the exception.
 pub(super) fn handler<'a>(
     ctx: &FunctionContext<'a>,

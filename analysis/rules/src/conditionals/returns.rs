@@ -23,29 +23,29 @@ pub(super) struct Branch<'a> {
 }
 
 impl<'a> Branch<'a> {
-    /// The `return` statements at any depth.
+    /// Returns the `return` statements at any depth.
     pub(super) fn returns(&self) -> Vec<&'a StmtReturn> {
         let all = self.blocks.iter().flat_map(|block| blocks::statements(block));
         all.filter_map(Stmt::as_return_stmt).collect()
     }
 
-    /// Whether it has no statements.
+    /// Returns whether it has no statements.
     pub(super) fn is_absent(&self) -> bool {
         self.blocks.iter().all(|block| block.is_empty())
     }
 
-    /// Whether AutoGraph's syntactic test finds that it returns.
+    /// Returns whether AutoGraph's syntactic test finds that it returns.
     pub(super) fn certainly_returns(&self) -> bool {
         self.blocks.iter().any(|block| certainly_returns(block))
     }
 
-    /// Whether it raises on every path.
+    /// Returns whether it raises on every path.
     pub(super) fn raises(&self) -> bool {
         self.blocks.iter().any(|block| block.iter().any(always_raises))
     }
 }
 
-/// The two branches of a clause of an `if`, with the following statements moved in.
+/// Returns the two branches of a clause of an `if`, with the following statements moved in.
 pub(super) fn branches<'a>(
     ctx: &FunctionContext<'a>,
     statement: &'a StmtIf,
@@ -70,7 +70,7 @@ pub(super) fn branches<'a>(
     Some((main, orelse))
 }
 
-/// Whether AutoGraph's syntactic test finds that a block returns.
+/// Returns whether AutoGraph's syntactic test finds that a block returns.
 fn certainly_returns(block: &[Stmt]) -> bool {
     block.iter().any(|statement| match statement {
         Stmt::Return(_) => true,
@@ -91,7 +91,7 @@ fn always_raises(statement: &Stmt) -> bool {
     }
 }
 
-/// Whether one of the clauses is always taken.
+/// Returns whether one of the clauses is always taken.
 fn is_complete(statement: &StmtIf) -> bool {
     statement.elif_else_clauses.last().is_some_and(|last| last.test.is_none())
 }

@@ -10,7 +10,7 @@ use ag_syntax::qname::QName;
 /// Maximum length of a chain of definitions that is followed.
 const MAX_DEPTH: u32 = 8;
 
-/// Whether a value is certainly a Tensor of more than one element.
+/// Returns whether a value is certainly a Tensor of more than one element.
 pub(super) fn has_many(ctx: &FunctionContext, expression: &Expr) -> bool {
     Shapes { ctx }.many(expression, MAX_DEPTH)
 }
@@ -44,7 +44,7 @@ impl Shapes<'_, '_> {
         }
     }
 
-    /// Whether every value that a name may be bound to has many elements.
+    /// Returns whether every value that a name may be bound to has many elements.
     fn many_of_name(&self, name: &Expr, depth: u32) -> bool {
         let Some(qname) = QName::from_expr(name) else { return false };
         let definitions = self.ctx.flow.definitions_of(name.range(), &qname);
@@ -89,13 +89,13 @@ impl Shapes<'_, '_> {
     }
 }
 
-/// The minimum number of elements of a nested list.
+/// Returns the minimum number of elements of a nested list.
 fn elements(value: &Expr) -> usize {
     let count = |element: &Expr| if element.is_starred_expr() { 0 } else { elements(element) };
     sequence(value).map_or(1, |items| items.iter().map(count).sum())
 }
 
-/// The product of a shape's dimensions; 0 if one of them is not a literal.
+/// Returns the product of a shape's dimensions; 0 if one of them is not a literal.
 fn size(shape: &Expr) -> u64 {
     let dimensions = sequence(shape).unwrap_or(std::slice::from_ref(shape)).iter();
     dimensions.map(natural).try_fold(1u64, |product, dimension| product.checked_mul(dimension?)).unwrap_or(0)

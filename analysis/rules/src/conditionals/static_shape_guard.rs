@@ -112,7 +112,8 @@ fn report(ctx: &FunctionContext, construct: &Construct, range: TextRange, name: 
         .emit();
 }
 
-/// Whether a name is an argument of a `tf.function` that eager code calls. Then its shape is that of an eager Tensor.
+/// Returns whether a name is an argument of a `tf.function` that eager code calls. Then its shape is that of an eager
+/// Tensor.
 fn has_static_shape(ctx: &FunctionContext, use_: TextRange, name: &str) -> bool {
     let definitions = ctx.flow.definitions_of(use_, &QName::from(&Name::new(name)));
     ctx.root() == Some(RootKind::Function)
@@ -121,7 +122,7 @@ fn has_static_shape(ctx: &FunctionContext, use_: TextRange, name: &str) -> bool 
         && is_called_by_eager_code(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()))
 }
 
-/// Whether code of the same file that is not staged calls a function.
+/// Returns whether code of the same file that is not staged calls a function.
 #[salsa::tracked(returns(copy))]
 fn is_called_by_eager_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let document = function.document(db);
@@ -196,7 +197,7 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
     }
 }
 
-/// Whether an index is a literal greater than zero.
+/// Returns whether an index is a literal greater than zero.
 fn is_nonzero_index(index: &Expr) -> bool {
     match index {
         Expr::Tuple(tuple) => tuple.elts.iter().any(is_nonzero_index),

@@ -84,7 +84,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The exception class that TensorFlow raises for a finding of a rule.
+/// Returns the exception class that TensorFlow raises for a finding of a rule.
 fn raised_for(code: &str) -> Option<&'static str> {
     match code {
         "AG101" | "AG102" | "AG103" | "AG107" | "AG108" => Some("ValueError"),

@@ -102,7 +102,7 @@ impl Missing {
     }
 }
 
-/// Whether an enclosing staged loop is rejected first: it carries the name, which is unbound before the loop.
+/// Returns whether an enclosing staged loop is rejected first: it carries the name, which is unbound before the loop.
 fn is_rejected_by_loop(ctx: &FunctionContext, construct: &Construct, name: &QName) -> bool {
     let loops = ctx.enclosing(construct.range).filter(|outer| outer.kind.is_loop());
     loops.filter(|outer| outer.binding == Binding::Staged).any(|outer| {
@@ -169,7 +169,7 @@ fn report(
     report.emit();
 }
 
-/// The outermost enclosing `if` that would be rejected for the same name after the inner one is fixed.
+/// Returns the outermost enclosing `if` that would be rejected for the same name after the inner one is fixed.
 fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QName) -> &'a Construct {
     let outer = ctx.enclosing(construct.range).take_while(|outer| outer.kind == ConstructKind::If);
     let needs = |outer: &&Construct| {
@@ -181,7 +181,7 @@ fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QNa
     outer.take_while(needs).last().unwrap_or(construct)
 }
 
-/// The edit that inserts `y = 0` before a statement, if all values bound to the name are numbers of one type.
+/// Returns the edit that inserts `y = 0` before a statement, if all values bound to the name are numbers of one type.
 fn zero_before(
     ctx: &FunctionContext,
     start: TextSize,

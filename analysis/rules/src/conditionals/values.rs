@@ -52,7 +52,7 @@ impl Value {
         }
     }
 
-    /// The structure of an expression in another function, whose types are not known here.
+    /// Returns the structure of an expression in another function, whose types are not known here.
     pub(super) fn of_syntax(expression: &Expr) -> Self {
         match expression {
             Expr::NoneLiteral(_) => Self::None,
@@ -148,7 +148,7 @@ impl Value {
         }
     }
 
-    /// The common properties of all `values`.
+    /// Returns the common properties of all `values`.
     pub(super) fn join(values: impl IntoIterator<Item = Self>) -> Self {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,
@@ -159,7 +159,7 @@ impl Value {
         joined.unwrap_or(Self::Unknown)
     }
 
-    /// Whether it is `None`, or a structure with `None` in it.
+    /// Returns whether it is `None`, or a structure with `None` in it.
     pub(super) fn holds_none(&self) -> bool {
         match self {
             Self::None => true,
@@ -184,7 +184,7 @@ fn literal_key(key: &Expr) -> Option<String> {
     }
 }
 
-/// Whether the items of the list or dict that a definition binds may change before it is used: it is passed to
+/// Returns whether the items of the list or dict that a definition binds may change before it is used: it is passed to
 /// a call, one of its methods is called, or an item is assigned.
 fn may_be_mutated(ctx: &FunctionContext, definition: &Def) -> bool {
     let mut uses = Uses { name: definition.name.root(), mutable: false };

@@ -79,7 +79,8 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Whether two lambdas begin in one statement or on one line. A search of the tokens is fast and excludes most files.
+/// Returns whether two lambdas begin in one statement or on one line. A search of the tokens is fast and excludes most
+/// files.
 fn may_share_line(ctx: &FileContext) -> bool {
     let (mut last, mut is_same_statement) = (None, false);
     for token in ctx.parsed.tokens() {
@@ -99,7 +100,7 @@ fn may_share_line(ctx: &FileContext) -> bool {
     false
 }
 
-/// The parameters' names, which AutoGraph compares.
+/// Returns the parameters' names, which AutoGraph compares.
 fn parameters(lambda: &ast::ExprLambda) -> Vec<&str> {
     lambda
         .parameters
@@ -109,7 +110,7 @@ fn parameters(lambda: &ast::ExprLambda) -> Vec<&str> {
         .collect()
 }
 
-/// Whether `other` spans the line that `lambda` starts on.
+/// Returns whether `other` spans the line that `lambda` starts on.
 fn covers_line_of(text: &str, other: &ast::ExprLambda, lambda: &ast::ExprLambda) -> bool {
     let between = |from: TextRange, to: TextRange| {
         let gap = text.get(from.end().to_usize()..to.start().to_usize());
@@ -123,7 +124,7 @@ fn covers_line_of(text: &str, other: &ast::ExprLambda, lambda: &ast::ExprLambda)
     }
 }
 
-/// Whether the value of a lambda depends on a condition.
+/// Returns whether the value of a lambda depends on a condition.
 fn depends_on_condition(body: &Expr) -> bool {
     struct Choice(bool);
     impl SourceOrderVisitor<'_> for Choice {
@@ -141,7 +142,7 @@ fn depends_on_condition(body: &Expr) -> bool {
     choice.0
 }
 
-/// The function argument of `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
+/// Returns the function argument of `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
 fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
     let callee = ctx.resolve(&call.func);
     if callee

@@ -58,7 +58,7 @@ pub(super) fn check<'c>(
     Some((report.help(help), range))
 }
 
-/// Whether a call of the function runs its body. A call of a generator function or coroutine does not.
+/// Returns whether a call of the function runs its body. A call of a generator function or coroutine does not.
 fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
     match kind {
         Unsupported::Async => false,
@@ -67,13 +67,13 @@ fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
     }
 }
 
-/// The first decision on a Tensor that runs in Python.
+/// Returns the first decision on a Tensor that runs in Python.
 fn first_decision<'a>(ctx: &FunctionContext<'a>) -> Option<&'a Construct> {
     let staged = ctx.staged().filter(|(_, node)| !node.test().is_some_and(|test| may_be_flag(ctx, test)));
     staged.map(|(construct, _)| construct).min_by_key(|construct| construct.test_range.start())
 }
 
-/// Whether a test is just a parameter without an annotation: callers may pass a flag, or a container that may
+/// Returns whether a test is just a parameter without an annotation: callers may pass a flag, or a container that may
 /// be empty.
 pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     let tested = match test {
@@ -93,7 +93,7 @@ pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     })
 }
 
-/// The failure of an unconverted decision on a Tensor, as a clause of a message.
+/// Returns the failure of an unconverted decision on a Tensor, as a clause of a message.
 pub(super) fn failure(ctx: &FunctionContext, decision: &Construct) -> &'static str {
     match decision.kind {
         // While a graph is traced, the iterator of a Dataset returns symbolic elements without end.

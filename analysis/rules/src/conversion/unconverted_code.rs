@@ -134,7 +134,7 @@ fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity)
     flagged(ctx, reason);
 }
 
-/// Whether a loop iterates over a parameter that is a Tensor in all known calls.
+/// Returns whether a loop iterates over a parameter that is a Tensor in all known calls.
 fn is_called_with_tensors(ctx: &FunctionContext, node: ConstructNode) -> bool {
     let ConstructNode::For(statement) = node else { return false };
     let parameter = statement.iter.as_name_expr().and_then(|name| ctx.parameter(&name.id));
@@ -172,7 +172,7 @@ fn flagged(ctx: &FunctionContext, reason: Unconverted) {
     }
 }
 
-/// Whether a test is `a != b` in code for TensorFlow 1, where it compares object identity.
+/// Returns whether a test is `a != b` in code for TensorFlow 1, where it compares object identity.
 fn compares_objects(ctx: &FunctionContext, test: &Expr) -> bool {
     const REMOVED: [&str; 8] = [
         "tensorflow.assign",

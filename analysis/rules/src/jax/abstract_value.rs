@@ -43,7 +43,7 @@ impl DType {
         }
     }
 
-    /// Whether two values certainly have different dtypes.
+    /// Returns whether two values certainly have different dtypes.
     fn differs_from(self, other: Self) -> bool {
         match (self, other) {
             (Self::Inexact, other) | (other, Self::Inexact) => !other.is_inexact(),
@@ -123,7 +123,7 @@ impl Value {
         Self::Leaf(Leaf { dtype: dtype.map(|dtype| (dtype, weak)), shape, ..Leaf::default() })
     }
 
-    /// A Python number.
+    /// Returns a Python number.
     pub(super) fn number(dtype: DType) -> Self {
         Self::array(Some(dtype), true, Some(Vec::new()))
     }
@@ -135,7 +135,7 @@ impl Value {
         }
     }
 
-    /// The elements of a tuple or list, by position.
+    /// Returns the elements of a tuple or list, by position.
     pub(super) fn elements(&self) -> Option<Vec<&Self>> {
         match self {
             Self::Tuple(elements) | Self::List(elements) => Some(elements.iter().collect()),
@@ -146,7 +146,7 @@ impl Value {
         }
     }
 
-    /// The carry, whose arrays get a number, starting after `next`.
+    /// Returns the carry, whose arrays get a number, starting after `next`.
     pub(super) fn numbered(&self, next: &mut u32) -> Self {
         match self {
             Self::Leaf(leaf) => {
@@ -165,7 +165,7 @@ impl Value {
         }
     }
 
-    /// Whether an array of a numbered carry is larger in the next carry.
+    /// Returns whether an array of a numbered carry is larger in the next carry.
     pub(super) fn grows(&self, next: &Self) -> bool {
         match (self, next) {
             (Self::Leaf(own), Self::Leaf(next)) => {
@@ -178,7 +178,7 @@ impl Value {
         }
     }
 
-    /// The value in one iteration of a loop over this value: a row of each array.
+    /// Returns the value in one iteration of a loop over this value: a row of each array.
     pub(super) fn slice(self) -> Self {
         match self {
             Self::None => Self::None,
@@ -214,7 +214,7 @@ impl Value {
         }
     }
 
-    /// The first certain difference, as two noun phrases: one for this value and one for `other`.
+    /// Returns the first certain difference, as two noun phrases: one for this value and one for `other`.
     pub(super) fn difference(&self, other: &Self) -> Option<(String, String)> {
         match (self, other) {
             (Self::Unknown, _) | (_, Self::Unknown) | (Self::Other, Self::Other) => None,
@@ -223,8 +223,8 @@ impl Value {
         }
     }
 
-    /// The first certain difference between a tree and this prefix of it, as two noun phrases. A leaf of the prefix
-    /// matches any subtree.
+    /// Returns the first certain difference between a tree and this prefix of it, as two noun phrases. A leaf of the
+    /// prefix matches any subtree.
     pub(super) fn prefix_difference(&self, full: &Self) -> Option<(String, String)> {
         match (self, full) {
             (Self::Unknown | Self::Leaf(_) | Self::Other, _) | (_, Self::Unknown) => None,
@@ -232,7 +232,7 @@ impl Value {
         }
     }
 
-    /// The first difference between two containers; `difference` compares their elements.
+    /// Returns the first difference between two containers; `difference` compares their elements.
     fn structural_difference(
         &self,
         other: &Self,
@@ -291,7 +291,7 @@ impl Value {
         complete
     }
 
-    /// A tree of this structure with unknown leaves.
+    /// Returns a tree of this structure with unknown leaves.
     pub(super) fn structure(&self) -> Self {
         match self {
             Self::Tuple(elements) => Self::Tuple(elements.iter().map(Self::structure).collect()),
@@ -305,12 +305,13 @@ impl Value {
         }
     }
 
-    /// Whether the value is certainly not a function.
+    /// Returns whether the value is certainly not a function.
     pub(super) fn is_not_a_function(&self) -> bool {
         matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))
     }
 
-    /// The initial carry after JAX has converted its Python numbers to the dtypes that the body returns for them.
+    /// Returns the initial carry after JAX has converted its Python numbers to the dtypes that the body returns for
+    /// them.
     pub(super) fn promoted(&self, returned: &Self) -> Self {
         match (self, returned) {
             (Self::Leaf(own), Self::Leaf(other)) => {
@@ -371,7 +372,7 @@ impl Leaf {
     }
 }
 
-/// The dtype of `a + b`.
+/// Returns the dtype of `a + b`.
 pub(super) fn promote(left: Option<(DType, bool)>, right: Option<(DType, bool)>) -> Option<(DType, bool)> {
     if let (Some((dtype, _)), None) | (None, Some((dtype, _))) = (left, right) {
         return dtype.is_inexact().then_some((DType::Inexact, false));
@@ -396,7 +397,7 @@ pub(super) fn promote(left: Option<(DType, bool)>, right: Option<(DType, bool)>)
     if weak.category() <= strong.category() { Some((strong, false)) } else { Some((weak, true)) }
 }
 
-/// The shape of `a + b`.
+/// Returns the shape of `a + b`.
 pub(super) fn broadcast(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<Vec<u64>> {
     let (left, right) = (left?, right?);
     let (longer, shorter) = if left.len() >= right.len() { (left, right) } else { (right, left) };
@@ -412,7 +413,8 @@ pub(super) fn broadcast(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<V
     dimensions.collect()
 }
 
-/// The value with an unknown dtype unless it is `bool`: with `jax_enable_x64`, the other dtypes may have 64 bits.
+/// Returns the value with an unknown dtype unless it is `bool`: with `jax_enable_x64`, the other dtypes may have 64
+/// bits.
 pub(super) fn without_dtype(value: Value) -> Value {
     match value {
         Value::Leaf(leaf) => {
@@ -422,7 +424,7 @@ pub(super) fn without_dtype(value: Value) -> Value {
     }
 }
 
-/// The array that consists of these elements.
+/// Returns the array that consists of these elements.
 pub(super) fn stacked(elements: &[Value]) -> Leaf {
     let leaves: Option<Vec<&Leaf>> = elements.iter().map(Value::leaf).collect();
     let Some(leaves) = leaves else {

@@ -196,7 +196,7 @@ fn mapped(value: &Value, axes: Option<&Expr>, length: &mut Option<u64>) -> Resul
     Ok(())
 }
 
-/// The first string or float among the axes.
+/// Returns the first string or float among the axes.
 fn not_an_axis(axes: &Expr) -> Option<&Expr> {
     match axes {
         Expr::StringLiteral(_) => Some(axes),

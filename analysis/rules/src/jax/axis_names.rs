@@ -21,8 +21,8 @@ const COLLECTIVE: &[(&str, usize)] = &[
     ("psum_scatter", 1),
 ];
 
-/// The collective operations in functions that the file maps without an axis name, each with a message. An axis name
-/// that occurs elsewhere in the file is not reported, because it may be bound there.
+/// Returns the collective operations in functions that the file maps without an axis name, each with a message. An axis
+/// name that occurs elsewhere in the file is not reported, because it may be bound there.
 pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCall, String)> {
     let (ctx, program) = (evaluator.ctx, evaluator.program);
     let mut collectives = Vec::new();

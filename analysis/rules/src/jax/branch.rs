@@ -157,7 +157,7 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
     }
 }
 
-/// An implicit conversion to bool: what performs it, and the converted value.
+/// Returns an implicit conversion to bool: what performs it, and the converted value.
 fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Call(call) => {

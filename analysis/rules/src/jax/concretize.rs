@@ -136,7 +136,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// An attribute that no JAX array has, as in `x.detach()` or `y.append(x)`: the message, the array and the help.
+/// Returns an attribute that no JAX array has, as in `x.detach()` or `y.append(x)`: the message, the array and the
+/// help.
 fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr, &'static str)> {
     let attribute = expression.as_attribute_expr().filter(|attribute| attribute.ctx.is_load())?;
     let name = attribute.attr.as_str();
@@ -185,7 +186,7 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
     }
 }
 
-/// A builtin that needs a number: `int(x)`, `range(n)`.
+/// Returns a builtin that needs a number: `int(x)`, `range(n)`.
 fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
     let help = match name {
         "int" | "float" | "complex" => {
@@ -199,7 +200,7 @@ fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
     Some((format!("`{name}`"), value, help))
 }
 
-/// A function of the standard library that needs the value of an array: `math.sqrt(x)`, `pickle.dumps(x)`.
+/// Returns a function of the standard library that needs the value of an array: `math.sqrt(x)`, `pickle.dumps(x)`.
 fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
     if let Some(function) = name.strip_prefix("math.").filter(|function| MATH.contains(function)) {
         let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
@@ -211,7 +212,7 @@ fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
         .then(|| (format!("`{}`", ctx.text(&*call.func)), value, "call it before or after tracing"))
 }
 
-/// A method that needs the value of an array: `x.item()`, `"{:.2f}".format(x)`.
+/// Returns a method that needs the value of an array: `x.item()`, `"{:.2f}".format(x)`.
 fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concretized<'a>> {
     let attribute = call.func.as_attribute_expr()?;
     let method = attribute.attr.as_str();
@@ -231,7 +232,7 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
     (text.value.to_str().contains("{:") && is_tensor(ctx, value)).then(|| (FORMAT.to_owned(), value, PRINT))
 }
 
-/// An index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.
+/// Returns an index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.
 fn of_index<'a>(ctx: &FunctionContext, subscript: &'a ast::ExprSubscript) -> Option<Concretized<'a>> {
     let (index, help) = match &*subscript.slice {
         Expr::Slice(slice) => {
@@ -246,13 +247,13 @@ fn of_index<'a>(ctx: &FunctionContext, subscript: &'a ast::ExprSubscript) -> Opt
     Some((what, index, help))
 }
 
-/// Whether the value is the result of an operation, as in `(x * 2).detach()`. A parameter may be an object of any
-/// class.
+/// Returns whether the value is the result of an operation, as in `(x * 2).detach()`. A parameter may be an object of
+/// any class.
 fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Computed && !ctx.fact(value).unknown
 }
 
-/// Whether a key is a Tensor. A parameter of unknown type that is used as a key is not one.
+/// Returns whether a key is a Tensor. A parameter of unknown type that is used as a key is not one.
 fn is_key(ctx: &FunctionContext, key: &Expr) -> bool {
     is_tensor(ctx, key) && !(key.is_name_expr() && tracing::origin(ctx, key) == Origin::Assumed)
 }
@@ -265,7 +266,7 @@ fn is_dict(fact: &Fact) -> bool {
         )
 }
 
-/// Whether a value is a list, tuple, `range` or string, whose index must be a number.
+/// Returns whether a value is a list, tuple, `range` or string, whose index must be a number.
 fn is_sequence(fact: &Fact) -> bool {
     !fact.unknown
         && !fact.alternatives.is_empty()
@@ -277,7 +278,7 @@ fn is_sequence(fact: &Fact) -> bool {
         })
 }
 
-/// The Tensor with a format specification such as `:.3f`.
+/// Returns the Tensor with a format specification such as `:.3f`.
 fn formatted<'a>(ctx: &FunctionContext<'a>, string: &'a ast::ExprFString) -> Option<&'a Expr> {
     string.value.f_strings().flat_map(|part| part.elements.iter()).find_map(|element| {
         let interpolation = element.as_interpolation()?;

@@ -120,7 +120,7 @@ impl<'a> Call<'_, '_, 'a> {
         })
     }
 
-    /// The fault of a carry whose type the body changes; `body` maps a carry to the next one.
+    /// Returns the fault of a carry whose type the body changes; `body` maps a carry to the next one.
     fn carry(
         &self,
         init: &Value,
@@ -244,7 +244,7 @@ impl<'a> Call<'_, '_, 'a> {
         self.branches(&branches, &operands, "lax.switch")
     }
 
-    /// The operands from this position on; `None` if they are not all written out.
+    /// Returns the operands from this position on; `None` if they are not all written out.
     fn operands(&self, from: usize) -> Option<Vec<Value>> {
         let arguments = &self.call.arguments;
         if arguments.args.iter().any(Expr::is_starred_expr)
@@ -291,7 +291,7 @@ impl<'a> Call<'_, '_, 'a> {
     }
 }
 
-/// The value of an operand in a branch; a value that is not an array becomes unknown.
+/// Returns the value of an operand in a branch; a value that is not an array becomes unknown.
 fn strong(value: &Value) -> Value {
     match value {
         Value::Other => Value::Unknown,

@@ -21,7 +21,7 @@ const CALLABLE: &[(&str, &[(usize, &str)])] = &[
 /// The cumulative operations, which do not accept a negative axis.
 const CUMULATIVE: [&str; 5] = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"];
 
-/// The error in the arguments of `jax.lax.<function>`, if any.
+/// Returns the error in the arguments of `jax.lax.<function>`, if any.
 pub(super) fn fault<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     let of_function = || match function {
         "associative_scan" => associative_scan(call),
@@ -52,7 +52,7 @@ fn initial<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     })
 }
 
-/// Whether a value contains a string, a function or a class.
+/// Returns whether a value contains a string, a function or a class.
 fn holds_other(value: &Value) -> bool {
     match value {
         Value::Other => true,

@@ -193,7 +193,7 @@ fn calls<'a>(ctx: &FileContext<'a>, evaluator: &Evaluator<'_, 'a>, custom: &Cust
 
 type Found = Option<(String, &'static str)>;
 
-/// The fault in a call of the function itself: `f(x, limit)`.
+/// Returns the fault in a call of the function itself: `f(x, limit)`.
 fn direct<'a>(
     ctx: &FileContext<'a>,
     evaluator: &Evaluator<'_, 'a>,
@@ -223,7 +223,7 @@ fn direct<'a>(
     ))
 }
 
-/// The fault in the rules of the function: `f.defvjp(forward, backward)`, `f.defjvps(…)`.
+/// Returns the fault in the rules of the function: `f.defvjp(forward, backward)`, `f.defjvps(…)`.
 fn rules<'a>(
     evaluator: &Evaluator<'_, 'a>,
     custom: &Custom<'a>,
@@ -321,7 +321,7 @@ fn may_be_pair(value: &Value) -> bool {
     }
 }
 
-/// The fault in `jax.jvp(f, …)` or `jax.jacfwd(f)` if the function has a rule for reverse mode only.
+/// Returns the fault in `jax.jvp(f, …)` or `jax.jacfwd(f)` if the function has a rule for reverse mode only.
 fn forward_mode<'a>(
     ctx: &FileContext,
     call: &'a ast::ExprCall,

@@ -104,7 +104,7 @@ fn report(ctx: &FileContext, call: &ast::ExprCall, argument: &ast::ExprName, use
     .emit();
 }
 
-/// The call that is the value of a statement.
+/// Returns the call that is the value of a statement.
 fn called(statement: &Stmt) -> Option<&ast::ExprCall> {
     match statement {
         Stmt::Assign(assign) => assign.value.as_call_expr(),
@@ -113,7 +113,7 @@ fn called(statement: &Stmt) -> Option<&ast::ExprCall> {
     }
 }
 
-/// The names in the donated arguments of a call.
+/// Returns the names in the donated arguments of a call.
 fn donated<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -163,7 +163,8 @@ impl Jitted<'_> {
     }
 }
 
-/// The jitted function that a name refers to: `f = jax.jit(g, donate_argnums=0)`, or a function with a decorator.
+/// Returns the jitted function that a name refers to: `f = jax.jit(g, donate_argnums=0)`, or a function with a
+/// decorator.
 fn jitted<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -197,7 +198,7 @@ fn is_jit(ctx: &FileContext, expression: &Expr) -> bool {
     ctx.resolve(expression).is_some_and(|name| name == "jax.jit")
 }
 
-/// Whether a name is bound to an array of NumPy. Such arrays are copied to the device, and not deleted.
+/// Returns whether a name is bound to an array of NumPy. Such arrays are copied to the device, and not deleted.
 fn is_of_numpy<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -213,8 +214,8 @@ fn is_of_numpy<'a>(
     }
 }
 
-/// The first use of the value of a name in these statements, before the name is bound again. None if a statement both
-/// uses and binds it.
+/// Returns the first use of the value of a name in these statements, before the name is bound again. None if a
+/// statement both uses and binds it.
 fn next_use<'a>(statements: &'a [Stmt], name: &str) -> Option<&'a ast::ExprName> {
     for statement in statements {
         let mut uses = Uses { name, found: None };

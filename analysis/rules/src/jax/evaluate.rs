@@ -44,7 +44,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// The function that an expression refers to. A function with an unknown decorator is excluded: it may be anything.
+    /// Returns the function that an expression refers to. A function with an unknown decorator is excluded: it may be
+    /// anything.
     pub(super) fn function(&self, scope: ScopeId, expression: &'a Expr) -> Option<Function<'a>> {
         match self.program.value(scope, expression) {
             (Bound::Function(def), _) if self.is_plain(def) => Some(Function::Def(def)),
@@ -71,7 +72,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// The function that `make(0.1)` returns, if the last statement of `make` is its only `return`, and names a
+    /// Returns the function that `make(0.1)` returns, if the last statement of `make` is its only `return`, and names a
     /// function that `make` defines.
     fn returned_function(&self, scope: ScopeId, call: &'a ast::ExprCall) -> Option<Function<'a>> {
         let (Bound::Function(maker), _) = self.program.value(scope, &call.func) else { return None };
@@ -90,14 +91,14 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             .filter(|function| maker.range().contains_range(function.range()))
     }
 
-    /// Whether a call is `functools.partial(f, x)` without starred arguments.
+    /// Returns whether a call is `functools.partial(f, x)` without starred arguments.
     fn is_partial(&self, call: &ast::ExprCall) -> bool {
         self.ctx.resolve(&call.func).is_some_and(|name| name == "functools.partial")
             && !call.arguments.args.iter().any(Expr::is_starred_expr)
             && call.arguments.keywords.iter().all(|keyword| keyword.arg.is_some())
     }
 
-    /// Whether calling the function runs its body and returns the body's result.
+    /// Returns whether calling the function runs its body and returns the body's result.
     fn is_plain(&self, def: &ast::StmtFunctionDef) -> bool {
         let keeps = |decorator: &ast::Decorator| match &decorator.expression {
             Expr::Call(call) => {
@@ -109,7 +110,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         !def.is_async && def.decorator_list.iter().all(keeps)
     }
 
-    /// Whether calling the function returns the body's result. The function may have a custom derivative.
+    /// Returns whether calling the function returns the body's result. The function may have a custom derivative.
     pub(super) fn returns_as_written(&self, def: &ast::StmtFunctionDef) -> bool {
         let custom = |decorator: &ast::Decorator| {
             self.ctx
@@ -119,20 +120,20 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         self.is_plain(def) || !def.is_async && def.decorator_list.len() == 1 && custom(&def.decorator_list[0])
     }
 
-    /// Whether the result of `maker(f)` returns the same values as `f`: `jax.jit`, `jax.checkpoint`.
+    /// Returns whether the result of `maker(f)` returns the same values as `f`: `jax.jit`, `jax.checkpoint`.
     fn keeps_function(&self, maker: &Expr) -> bool {
         self.ctx
             .resolve(maker)
             .is_some_and(|name| matches!(name.as_str(), "jax.jit" | "jax.checkpoint" | "jax.remat"))
     }
 
-    /// The result of a function for these arguments.
+    /// Returns the result of a function for these arguments.
     pub(super) fn call(&self, function: Function<'a>, arguments: Vec<Value>, depth: usize) -> Value {
         let parameters = function.positional().map(|parameter| parameter.parameter.name.as_str());
         self.call_with(function, parameters.zip(arguments).collect(), depth)
     }
 
-    /// The result of a function for these values of its parameters.
+    /// Returns the result of a function for these values of its parameters.
     pub(super) fn call_with(
         &self,
         function: Function<'a>,
@@ -161,7 +162,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// The parameters that `partial` has given a value.
+    /// Returns the parameters that `partial` has given a value.
     fn given(&self, function: Function<'a>, depth: usize) -> Vec<(&'a str, Value)> {
         let Function::Partial(def, arguments, scope) = function else { return Vec::new() };
         let frame = Frame { evaluator: self, scope, depth: depth + 1 };
@@ -173,7 +174,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         given.map(|(name, value)| (name, frame.value(value, &Environment::default()))).collect()
     }
 
-    /// The value that the calls in this file pass for a parameter, if all of them pass the same one.
+    /// Returns the value that the calls in this file pass for a parameter, if all of them pass the same one.
     pub(super) fn parameter(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Value {
         if let Some(known) = self.parameters.borrow().get(&parameter) {
             return known.clone();
@@ -206,7 +207,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         values.reduce(|one, other| if one == other { one } else { Value::Unknown })
     }
 
-    /// Whether a method changes the object of a variable: `branches.append(f)`.
+    /// Returns whether a method changes the object of a variable: `branches.append(f)`.
     pub(super) fn is_changed(&self, owner: ScopeId, name: &'a str) -> bool {
         let changed = self.changed.get_or_init(|| {
             let variable = |site: &Site<'a, ast::ExprCall>| {
@@ -233,14 +234,14 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         calls
     }
 
-    /// The value of an expression of a scope, outside of any call.
+    /// Returns the value of an expression of a scope, outside of any call.
     pub(super) fn value(&self, scope: ScopeId, expression: &'a Expr) -> Value {
         Frame { evaluator: self, scope, depth: 0 }.value(expression, &Environment::default())
     }
 }
 
-/// Whether a method has no body of its own, so that derived classes replace it: `pass`, `...`, `raise
-/// NotImplementedError`.
+/// Returns whether a method has no body of its own, so that derived classes replace it: `pass`, `...`,
+/// `raise NotImplementedError`.
 fn is_stub(def: &ast::StmtFunctionDef) -> bool {
     def.body.iter().all(|statement| match statement {
         Stmt::Pass(_) | Stmt::Raise(_) => true,

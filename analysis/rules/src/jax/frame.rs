@@ -83,7 +83,8 @@ impl<'a> Frame<'_, '_, 'a> {
         }
     }
 
-    /// Whether an expression ends the program, or calls a function that always raises: `sys.exit(1)`, `fail(x)`.
+    /// Returns whether an expression ends the program, or calls a function that always raises: `sys.exit(1)`,
+    /// `fail(x)`.
     fn never_returns(&self, expression: &Expr) -> bool {
         let Some(call) = expression.as_call_expr() else { return false };
         if self.evaluator.ctx.resolve(&call.func).is_some_and(|name| ENDS.contains(&name.as_str())) {
@@ -186,7 +187,7 @@ impl<'a> Frame<'_, '_, 'a> {
             .then(|| elements.iter().map(|element| self.value(element, environment)).collect())
     }
 
-    /// A name that is bound outside the function.
+    /// Returns a name that is bound outside the function.
     fn outer(&self, name: &'a ast::ExprName) -> Value {
         if self.depth > DEEPEST {
             return Value::Unknown;
@@ -282,7 +283,7 @@ impl<'a> Frame<'_, '_, 'a> {
 }
 
 impl<'a> Frame<'_, '_, 'a> {
-    /// The result of a function of the file for the arguments of a call.
+    /// Returns the result of a function of the file for the arguments of a call.
     fn call_function(
         &self,
         function: Function<'a>,
@@ -300,7 +301,7 @@ impl<'a> Frame<'_, '_, 'a> {
     }
 }
 
-/// The shape of `x[start:stop]` with literal bounds that are not negative.
+/// Returns the shape of `x[start:stop]` with literal bounds that are not negative.
 fn sliced(shape: &[u64], slice: &ast::ExprSlice) -> Option<Vec<u64>> {
     let (first, rest) = shape.split_first()?;
     let bound = |bound: Option<&Expr>, default: u64| match bound {
@@ -336,7 +337,7 @@ fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) 
 /// Functions that never return.
 const ENDS: [&str; 5] = ["sys.exit", "os._exit", "os.abort", "pytest.fail", "pytest.skip"];
 
-/// Whether a function always raises.
+/// Returns whether a function always raises.
 fn raises(def: &ast::StmtFunctionDef) -> bool {
     let returns = blocks::statements(&def.body).into_iter().any(Stmt::is_return_stmt);
     !returns && !blocks::may_complete(&def.body, &|_| false)

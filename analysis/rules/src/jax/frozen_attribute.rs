@@ -63,7 +63,7 @@ declare_rule! {
     }
 }
 
-/// Whether a file imports a library with immutable classes.
+/// Returns whether a file imports a library with immutable classes.
 fn has_frozen_classes(index: &FileIndex) -> bool {
     index.imports.uses("equinox") || index.imports.uses("flax")
 }

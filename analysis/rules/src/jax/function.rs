@@ -31,13 +31,13 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The positional parameters that a caller passes.
+    /// Returns the positional parameters that a caller passes.
     pub(super) fn positional(self) -> impl Iterator<Item = &'a ast::ParameterWithDefault> {
         let all = self.parameters().into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args));
         all.skip(self.given()).filter(move |parameter| self.keyword(&parameter.parameter.name).is_none())
     }
 
-    /// The number of leading parameters that have a value already.
+    /// Returns the number of leading parameters that have a value already.
     pub(super) fn given(self) -> usize {
         match self {
             Self::Method(_) => 1,
@@ -46,7 +46,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The value of a parameter that `partial` passes as a keyword.
+    /// Returns the value of a parameter that `partial` passes as a keyword.
     pub(super) fn keyword(self, name: &str) -> Option<&'a Expr> {
         match self {
             Self::Partial(_, arguments, _) => arguments.find_keyword(name).map(|keyword| &keyword.value),
@@ -54,7 +54,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Whether it can be called with this number of positional arguments.
+    /// Returns whether it can be called with this number of positional arguments.
     pub(super) fn accepts(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
         let required = self.positional().filter(|parameter| parameter.default.is_none()).count();
@@ -65,7 +65,7 @@ impl<'a> Function<'a> {
         !keyword_only && (required..=most).contains(&arguments)
     }
 
-    /// Whether a call may pass this number of positional arguments, and the others as keywords.
+    /// Returns whether a call may pass this number of positional arguments, and the others as keywords.
     pub(super) fn accepts_count(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
         parameters.vararg.is_some() || arguments <= self.positional().count()

@@ -140,7 +140,7 @@ fn position(value: &Expr) -> Option<usize> {
     usize::try_from(natural(value)?).ok()
 }
 
-/// The message and help for an argument with respect to which a function is differentiated.
+/// Returns the message and help for an argument with respect to which a function is differentiated.
 fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<(String, &'static str)> {
     let mut leaves = Vec::new();
     value.leaves(&mut leaves);
@@ -164,7 +164,7 @@ fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<
     ))
 }
 
-/// The message and help for the result of a function.
+/// Returns the message and help for the result of a function.
 fn output(transformed: &Transformed, result: &Value, holomorphic: bool) -> Option<(String, &'static str)> {
     let name = &transformed.name;
     let result = match (transformed.keyword("has_aux"), result) {

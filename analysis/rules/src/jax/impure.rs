@@ -130,7 +130,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether the function undoes a change: `depth += 1`, then `depth -= 1`. The value is meant for the code in between.
+/// Returns whether the function undoes a change: `depth += 1`, then `depth -= 1`. The value is meant for the code in
+/// between.
 fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
     let opposite = match change.op {
         ast::Operator::Add => ast::Operator::Sub,
@@ -144,7 +145,7 @@ fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
     })
 }
 
-/// Whether the function is traced again at each call, since only `jax.vmap` traces it:
+/// Returns whether the function is traced again at each call, since only `jax.vmap` traces it:
 ///
 /// ```python
 /// def rows(xs):
@@ -182,7 +183,7 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
     (draws && !seeds_global_generator(ctx, call)).then(|| drawn(&name, at_each_call))
 }
 
-/// The message and help for a call that draws a random number.
+/// Returns the message and help for a call that draws a random number.
 fn drawn(name: &str, at_each_call: bool) -> (String, &'static str) {
     match at_each_call {
         true => (
@@ -196,7 +197,7 @@ fn drawn(name: &str, at_each_call: bool) -> (String, &'static str) {
     }
 }
 
-/// The traced array that is printed, alone or in an f-string.
+/// Returns the traced array that is printed, alone or in an f-string.
 fn printed<'a>(ctx: &FunctionContext, value: &'a Expr) -> Option<&'a Expr> {
     match value {
         Expr::FString(string) => string

@@ -131,8 +131,9 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
     }
 }
 
-/// Whether the array may be a `Ref`, which is written in place: Pallas kernels pass `Ref`s to the functions that they
-/// call and define, whose parameters are often annotated as arrays. The result of an operation is never a `Ref`.
+/// Returns whether the array may be a `Ref`, which is written in place: Pallas kernels pass `Ref`s to the functions
+/// that they call and define, whose parameters are often annotated as arrays. The result of an operation is never a
+/// `Ref`.
 fn may_be_ref(ctx: &FunctionContext, array: &Expr) -> bool {
     let has_refs = ctx.imports.uses("jax.experimental.pallas")
         || ctx.imports.dotted_names().any(|name| REF_MAKERS.iter().any(|maker| name.starts_with(maker)))
@@ -140,7 +141,7 @@ fn may_be_ref(ctx: &FunctionContext, array: &Expr) -> bool {
     has_refs && (tracing::origin(ctx, array) != Origin::Computed || is_parameter(ctx, array))
 }
 
-/// Whether an expression is the name of a parameter that no statement before has bound to another value.
+/// Returns whether an expression is the name of a parameter that no statement before has bound to another value.
 fn is_parameter(ctx: &FunctionContext, expression: &Expr) -> bool {
     let Expr::Name(name) = expression else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
@@ -152,7 +153,8 @@ fn is_parameter(ctx: &FunctionContext, expression: &Expr) -> bool {
 const REF_MAKERS: [&str; 4] =
     ["jax.experimental.pallas", "jax.experimental.mutable_array", "jax.new_ref", "jax.ref"];
 
-/// The severity: info for an item of an argument of unknown type, which may be an object that supports item assignment.
+/// Returns the severity: info for an item of an argument of unknown type, which may be an object that supports item
+/// assignment.
 fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {
     let item = match array {
         Expr::Name(name) => ctx.parameter(&name.id).is_none(),
@@ -175,7 +177,7 @@ fn rewritten(ctx: &FunctionContext, subscript: &ast::ExprSubscript, method: &str
     format!("{array} = {array}.at[{index}].{method}({value})")
 }
 
-/// Whether an expression is a name, or an attribute of a name, that can be reassigned.
+/// Returns whether an expression is a name, or an attribute of a name, that can be reassigned.
 fn is_assignable(expression: &Expr) -> bool {
     match expression {
         Expr::Name(_) => true,

@@ -117,7 +117,7 @@ fn report(ctx: &FileContext, range: TextRange) {
     }
 }
 
-/// Whether a call jits a new function object: `jax.jit(lambda …)`, `jax.jit(partial(…))`.
+/// Returns whether a call jits a new function object: `jax.jit(lambda …)`, `jax.jit(partial(…))`.
 fn is_jit_of_new(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     let is_jit = ctx.resolve(&call.func).is_some_and(|name| name == "jax.jit");
     is_jit

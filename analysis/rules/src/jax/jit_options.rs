@@ -19,7 +19,7 @@ pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed
     device_options(keywords).or_else(|| options(keywords, parameters?))
 }
 
-/// The fault in the options of a decorator: `@partial(jax.jit, static_argnames="mode")`,
+/// Returns the fault in the options of a decorator: `@partial(jax.jit, static_argnames="mode")`,
 /// `@jax.jit(static_argnames="mode")`.
 pub(super) fn of_decorators<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef) -> Option<Fault<'a>> {
     let call = def.decorator_list.last()?.expression.as_call_expr()?;

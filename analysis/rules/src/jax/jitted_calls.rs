@@ -74,7 +74,7 @@ pub(super) fn arguments<'a>(ctx: &FileContext<'a>) -> Vec<Argument<'a>> {
     found
 }
 
-/// The jitted function in `jax.make_jaxpr(g)(…)` or `jax.vmap(g)(…)`, where all arguments are traced.
+/// Returns the jitted function in `jax.make_jaxpr(g)(…)` or `jax.vmap(g)(…)`, where all arguments are traced.
 fn transformed<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -98,7 +98,8 @@ fn transformed<'a>(
     Some((jitted, function.id.to_string()))
 }
 
-/// Whether a value is a non-static parameter of a jitted function that every call passes and that is never rebound.
+/// Returns whether a value is a non-static parameter of a jitted function that every call passes and that is never
+/// rebound.
 pub(super) fn is_traced_parameter(
     ctx: &FileContext,
     program: &Program,
@@ -123,7 +124,7 @@ pub(super) fn is_traced_parameter(
     })
 }
 
-/// The jitted function that is called, its name, and whether its first parameter is bound (`self`).
+/// Returns the jitted function that is called, its name, and whether its first parameter is bound (`self`).
 pub(super) fn callee<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -165,15 +166,15 @@ pub(super) fn callee<'a>(
     }
 }
 
-/// A decorated function.
+/// Returns a decorated function.
 fn of_def<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Jitted<'a>> {
     let [decorator] = def.decorator_list.as_slice() else { return None };
     let static_arguments = static_arguments(ctx, decorator)?;
     Some(Jitted { parameters: Some(&def.parameters), static_arguments, body: Some(Body::Function(def)) })
 }
 
-/// A jitted function that a call creates: `jax.jit(f, static_argnums=0)`, `partial(jax.jit, static_argnums=0)(f)`,
-/// `jax.jit(jax.grad(f))`.
+/// Returns a jitted function that a call creates: `jax.jit(f, static_argnums=0)`,
+/// `partial(jax.jit, static_argnums=0)(f)`, `jax.jit(jax.grad(f))`.
 pub(super) fn of_value<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -212,7 +213,7 @@ pub(super) fn of_value<'a>(
     Some(Jitted { parameters, static_arguments, body })
 }
 
-/// The static arguments if the decorator is `jax.jit` and lists them as literals.
+/// Returns the static arguments if the decorator is `jax.jit` and lists them as literals.
 pub(super) fn static_arguments(ctx: &FileContext, decorator: &ast::Decorator) -> Option<Vec<StaticArgument>> {
     let is_jit = |expression: &Expr| ctx.resolve(expression).is_some_and(|name| name == "jax.jit");
     match &decorator.expression {

@@ -29,8 +29,8 @@ impl Kind {
 
 const DTYPES: [&str; 6] = ["float", "bfloat", "int", "uint", "complex", "bool_"];
 
-/// The kind of an argument, as far as the source shows it. A container with an untraceable element has the kind of that
-/// element.
+/// Returns the kind of an argument, as far as the source shows it. A container with an untraceable element has the kind
+/// of that element.
 pub(super) fn of<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -118,7 +118,8 @@ pub(super) fn of<'a>(
     }
 }
 
-/// Whether an array of NumPy may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns it into a scalar.
+/// Returns whether an array of NumPy may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns it into a
+/// scalar.
 fn may_be_scalar<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, value: &'a Expr) -> bool {
     match program.value(scope, value).0 {
         Bound::Value(Expr::Call(call)) => match ctx.resolve(&call.func) {
@@ -129,7 +130,7 @@ fn may_be_scalar<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, v
     }
 }
 
-/// Whether an integer literal has more than 32 bits: `3000000000`, `2**40`.
+/// Returns whether an integer literal has more than 32 bits: `3000000000`, `2**40`.
 fn is_wide(value: &Expr) -> bool {
     let number = match value {
         Expr::BinOp(power) if power.op == ast::Operator::Pow => {
@@ -183,7 +184,7 @@ fn of_call<'a>(
     }
 }
 
-/// Whether a function of JAX or NumPy returns an array.
+/// Returns whether a function of JAX or NumPy returns an array.
 pub(super) fn makes_array(name: &str) -> bool {
     const NUMPY_ARRAY_FUNCTIONS: &[&str] = &[
         "array",
@@ -273,7 +274,7 @@ pub(super) fn makes_array(name: &str) -> bool {
     }
 }
 
-/// An instance of a class of the file.
+/// Returns an instance of a class of the file.
 fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
     let maker = maker(ctx, class)?;
     let bare = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());

@@ -121,7 +121,7 @@ fn is_traced(ctx: &FunctionContext, value: &Expr) -> bool {
     holds_tensors || tracing::is_tensor(ctx, value) && tracing::origin(ctx, value) == Origin::Computed
 }
 
-/// Whether the value that an assignment unpacks to a target is a Python value: `steps` in `steps, x = 3, x`.
+/// Returns whether the value that an assignment unpacks to a target is a Python value: `steps` in `steps, x = 3, x`.
 fn is_python(ctx: &FunctionContext, target: &Expr) -> bool {
     let fact = ctx.fact(target);
     let is_number = |alternative: &Alternative| {
@@ -133,7 +133,7 @@ fn is_python(ctx: &FunctionContext, target: &Expr) -> bool {
     !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_number)
 }
 
-/// Whether an expression is a parameter such as `**values`, for which each call creates a new container.
+/// Returns whether an expression is a parameter such as `**values`, for which each call creates a new container.
 fn is_variadic(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let parameters = &ctx.def().parameters;

@@ -12,7 +12,7 @@ use ag_syntax::expressions::{natural, sequence};
 const FLOAT: Option<(DType, bool)> = Some((DType::Float32, false));
 
 impl<'a> Frame<'_, '_, 'a> {
-    /// The result of a method of an array: `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
+    /// Returns the result of a method of an array: `x.astype(t)`, `x.at[i].set(v)`, `x.sum()`.
     pub(super) fn method(
         &self,
         method: &'a ast::ExprAttribute,
@@ -146,7 +146,7 @@ impl<'a> Frame<'_, '_, 'a> {
         }
     }
 
-    /// A shape of literals: `3`, `(2, 3)`, `()`.
+    /// Returns a shape of literals: `3`, `(2, 3)`, `()`.
     fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
         match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => {
@@ -174,7 +174,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         self.argument(position, keyword).map(|argument| self.frame.value(argument, self.environment))
     }
 
-    /// The first argument, an array.
+    /// Returns the first argument, an array.
     fn first(&self) -> Option<Leaf> {
         match self.value(0, "a").or_else(|| self.value(0, "x")) {
             Some(Value::Leaf(leaf)) => Some(leaf),
@@ -186,7 +186,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         self.call.arguments.args.len() == positional && self.call.arguments.keywords.is_empty()
     }
 
-    /// The dtype that is passed, or the default dtype; unknown if an expression computes the dtype.
+    /// Returns the dtype that is passed, or the default dtype; unknown if an expression computes the dtype.
     fn dtype(&self, position: usize, default: Option<(DType, bool)>) -> Option<(DType, bool)> {
         match self.argument(position, "dtype") {
             Some(Expr::NoneLiteral(_)) | None => default,
@@ -194,7 +194,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         }
     }
 
-    /// A dtype taken from an argument. NumPy has no weak dtypes.
+    /// Returns a dtype taken from an argument. NumPy has no weak dtypes.
     fn taken(&self, dtype: Option<(DType, bool)>) -> Option<(DType, bool)> {
         dtype.map(|(dtype, weak)| (dtype, weak && !self.is_numpy))
     }
@@ -350,14 +350,14 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     }
 }
 
-/// The extent of an array that consists of these and at least one other array.
+/// Returns the extent of an array that consists of these and at least one other array.
 fn larger(parts: &[Value]) -> Option<Extent> {
     let mut extents = parts.iter().filter_map(|part| part.leaf()?.extent);
     let (Extent::Same(carry) | Extent::Larger(carry)) = extents.next().filter(|_| parts.len() > 1)?;
     Some(Extent::Larger(carry))
 }
 
-/// The value of a literal such as `4.0`.
+/// Returns the value of a literal such as `4.0`.
 fn whole(literal: &Expr) -> Option<u64> {
     match literal.as_number_literal_expr()?.value {
         ast::Number::Float(value) => value.to_string().parse().ok(),

@@ -93,7 +93,8 @@ const CHECKED: [&str; 30] = [
     "while_loop",
 ];
 
-/// Whether a file that uses JAX has a root, or calls a function whose arguments are checked: `lax.scan(lambda …)`.
+/// Returns whether a file that uses JAX has a root, or calls a function whose arguments are checked:
+/// `lax.scan(lambda …)`.
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("jax")
         && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
@@ -113,13 +114,13 @@ impl Fault<'_> {
     }
 }
 
-/// Whether dtypes may have 64 bits: the file seems to set `jax_enable_x64`.
+/// Returns whether dtypes may have 64 bits: the file seems to set `jax_enable_x64`.
 fn may_use_64_bits(ctx: &FileContext) -> bool {
     ctx.text.contains("x64")
 }
 
-/// The severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns a
-/// tracer; only an array from outside is concrete, as long as no operation is performed on it. A parameter of unknown
+/// Returns the severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
+/// a tracer; only an array from outside is concrete, as long as no operation is performed on it. A parameter of unknown
 /// type may be a container, which has a truth value.
 fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = value_severity(ctx, expression);
@@ -136,7 +137,7 @@ fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     severity.min(if is_container { Severity::Info } else { Severity::Warning })
 }
 
-/// The verb of the message of a decision (the test "is" or "may be" traced), and its severity.
+/// Returns the verb of the message of a decision (the test "is" or "may be" traced), and its severity.
 fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
     let severity = match decision.certainty {
         Certainty::Always => bool_severity(ctx, decision.test),
@@ -146,7 +147,7 @@ fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static st
     (if severity == Severity::Info { "may be" } else { "is" }, severity)
 }
 
-/// The severity if Python needs the value of `expression`, a Tensor.
+/// Returns the severity if Python needs the value of `expression`, a Tensor.
 fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
     let concrete = concrete || may_be_concrete(ctx, expression, MAX_STEPS);
@@ -171,8 +172,8 @@ fn tracing_mode(ctx: &FunctionContext) -> RootKind {
     }
 }
 
-/// Whether a value is computed only from parameters annotated as arrays, in a function that is called with unknown
-/// arguments. At most `steps` names are followed to their values:
+/// Returns whether a value is computed only from parameters annotated as arrays, in a function that is called with
+/// unknown arguments. At most `steps` names are followed to their values:
 ///
 /// ```python
 /// def shifted(grid, offset: Array):
@@ -233,7 +234,7 @@ fn is_concrete(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     }
 }
 
-/// The right side of an assignment; for `a, b = pair`, the whole right side.
+/// Returns the right side of an assignment; for `a, b = pair`, the whole right side.
 fn assigned<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr> {
     ctx.value_of(definition).or_else(|| {
         let mut assignments = ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt);
@@ -244,7 +245,7 @@ fn assigned<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr>
     })
 }
 
-/// Whether the value is certainly a tracer: every operation is traced, whatever its operands are.
+/// Returns whether the value is certainly a tracer: every operation is traced, whatever its operands are.
 fn is_operation(expression: &Expr) -> bool {
     match expression {
         Expr::Compare(_) | Expr::BinOp(_) | Expr::Call(_) => true,
@@ -256,7 +257,7 @@ fn is_operation(expression: &Expr) -> bool {
     }
 }
 
-/// Whether the function catches the error or tests for tracers.
+/// Returns whether the function catches the error or tests for tracers.
 fn handles_tracers(ctx: &FunctionContext, range: TextRange) -> bool {
     const TRACER_TESTS: [&str; 5] = [
         "jax.core.Tracer",
@@ -270,12 +271,12 @@ fn handles_tracers(ctx: &FunctionContext, range: TextRange) -> bool {
         || tracing::callees_use(ctx, &TRACER_TESTS)
 }
 
-/// The source of an expression for a message; long ones are truncated.
+/// Returns the source of an expression for a message; long ones are truncated.
 fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
     tracing::snippet(ctx.text(expression))
 }
 
-/// The targets of an assignment with their values; `a, b = x, y` is split. In `a, b = f(x)` each target has the
+/// Returns the targets of an assignment with their values; `a, b = x, y` is split. In `a, b = f(x)` each target has the
 /// whole value.
 fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
     fn split<'a>(target: &'a Expr, value: &'a Expr, pairs: &mut Vec<(&'a Expr, &'a Expr)>) {
@@ -310,8 +311,8 @@ fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
     pairs
 }
 
-/// Whether `destination` outlives the trace: a global, a variable of an enclosing function outside the trace, an
-/// attribute of an untraced `self`. `content` means that the contents are mutated rather than the name rebound.
+/// Returns whether `destination` outlives the trace: a global, a variable of an enclosing function outside the trace,
+/// an attribute of an untraced `self`. `content` means that the contents are mutated rather than the name rebound.
 fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
     let scope = ctx.flow.scope();
     let starts_trace = ctx.root().is_some();
@@ -348,13 +349,13 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
     }
 }
 
-/// Whether the code uses flax's nnx, whose modules are traced together with their state.
+/// Returns whether the code uses flax's nnx, whose modules are traced together with their state.
 fn handles_state(ctx: &FunctionContext) -> bool {
     ctx.imports.uses("flax") && (ctx.imports.uses("flax.nnx") || ctx.imports.get("nnx").is_some())
 }
 
-/// Whether a jitted function calls this method on an object of the module, or of a function outside the trace, directly
-/// or through other methods of the object:
+/// Returns whether a jitted function calls this method on an object of the module, or of a function outside the trace,
+/// directly or through other methods of the object:
 ///
 /// ```python
 /// keys = Keys(0)
@@ -386,8 +387,8 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
     false
 }
 
-/// The name through which a call reaches the object whose method it calls: `keys.next()`, `self.keys.next()`, or
-/// `keys(x)`, which calls `__call__`. A call that runs `__init__` because it creates the object has no receiver:
+/// Returns the name through which a call reaches the object whose method it calls: `keys.next()`, `self.keys.next()`,
+/// or `keys(x)`, which calls `__call__`. A call that runs `__init__` because it creates the object has no receiver:
 /// `models.Keys(0)`.
 fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprName> {
     let mut object = match &*expressions::at(call.ast.def(), call.range)?.as_call_expr()?.func {
@@ -401,7 +402,8 @@ fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprN
     object.as_name_expr()
 }
 
-/// Whether the trace of a method captures the method's object: another method starts it with `jax.jit(self.step)`.
+/// Returns whether the trace of a method captures the method's object: another method starts it with
+/// `jax.jit(self.step)`.
 fn captures_receiver(stage: &Stage) -> bool {
     stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)))
 }

@@ -126,7 +126,7 @@ fn is_ufunc_method(function: &str) -> bool {
     function.split_once('.').is_some_and(|(_, method)| UFUNC_METHODS.contains(&method))
 }
 
-/// Whether a function converts an argument with `__array__`.
+/// Returns whether a function converts an argument with `__array__`.
 fn converts(function: &str) -> bool {
     const DTYPES: [&str; 4] = ["float32", "float64", "int32", "int64"];
     // Functions that other rules check, functions of shapes and of callables, and classes.

@@ -39,7 +39,7 @@ struct Field<'a> {
 }
 
 impl<'a> RecordClass<'a> {
-    /// The class of a definition: `class Carry(NamedTuple)`, `@flax.struct.dataclass class State`.
+    /// Returns the class of a definition: `class Carry(NamedTuple)`, `@flax.struct.dataclass class State`.
     pub(super) fn of_class(ctx: &FileContext, class: &'a ast::StmtClassDef) -> Option<Self> {
         let is_tuple = is_named_tuple(ctx, class);
         if !is_tuple && !is_registered(ctx, class) || class.body.iter().any(is_constructor) {
@@ -57,7 +57,7 @@ impl<'a> RecordClass<'a> {
         Some(Self { name: &class.name, is_tuple, fields: fields.collect() })
     }
 
-    /// The class that a call creates: `collections.namedtuple("Carry", "x count")`.
+    /// Returns the class that a call creates: `collections.namedtuple("Carry", "x count")`.
     fn of_call(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<Self> {
         let is_maker = ctx.resolve(&call.func).is_some_and(|name| name == "collections.namedtuple");
         let [name, fields] = &*call.arguments.args else { return None };
@@ -79,7 +79,7 @@ impl<'a> RecordClass<'a> {
         Some(Self { name, is_tuple: true, fields: names.into_iter().map(field).collect() })
     }
 
-    /// The class that an expression certainly refers to.
+    /// Returns the class that an expression certainly refers to.
     fn of(frame: &Frame<'_, '_, 'a>, expression: &'a Expr) -> Option<Self> {
         let ctx = frame.evaluator.ctx;
         let name = expression.as_name_expr()?;
@@ -119,7 +119,7 @@ fn is_constructor(statement: &Stmt) -> bool {
 }
 
 impl<'a> Frame<'_, '_, 'a> {
-    /// The record that a call creates, `Carry(x, count=0)`; `None` for any other call.
+    /// Returns the record that a call creates, `Carry(x, count=0)`; `None` for any other call.
     pub(super) fn record(&self, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Option<Value> {
         let class = RecordClass::of(self, &call.func)?;
         let arguments = &call.arguments;
@@ -141,7 +141,7 @@ impl<'a> Frame<'_, '_, 'a> {
         Some(Value::Record(Record { class: Arc::from(class.name), is_tuple: class.is_tuple, fields }))
     }
 
-    /// The result of `state._replace(count=1)` or `state.replace(count=1)`.
+    /// Returns the result of `state._replace(count=1)` or `state.replace(count=1)`.
     pub(super) fn replaced(
         &self,
         record: Record,
@@ -156,7 +156,7 @@ impl<'a> Frame<'_, '_, 'a> {
         self.with_fields(record, &call.arguments.keywords, environment)
     }
 
-    /// The record with the fields that these keywords name.
+    /// Returns the record with the fields that these keywords name.
     pub(super) fn with_fields(
         &self,
         mut record: Record,

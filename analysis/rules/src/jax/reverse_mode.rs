@@ -25,7 +25,7 @@ enum Dependence {
     Loop,
 }
 
-/// Whether a function certainly returns the result of a `lax.while_loop` that depends on the first parameter:
+/// Returns whether a function certainly returns the result of a `lax.while_loop` that depends on the first parameter:
 ///
 /// ```python
 /// def halve(x):
@@ -78,7 +78,8 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// The expression that a function returns, with the scope of its body and the known dependence of its parameters.
+    /// Returns the expression that a function returns, with the scope of its body and the known dependence of its
+    /// parameters.
     fn entered(
         &self,
         function: Function<'a>,
@@ -106,7 +107,7 @@ impl<'a> Flow<'_, '_, 'a> {
         Some((returned, scope, known))
     }
 
-    /// An element of a tuple: `while_loop(test, body, (x, 0))[0]`.
+    /// Returns an element of a tuple: `while_loop(test, body, (x, 0))[0]`.
     fn of_element(
         &self,
         tuple: &'a Expr,
@@ -141,7 +142,7 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// The right side of `_, x, _ = f()`, which binds the name at `range`, and the position of the name.
+    /// Returns the right side of `_, x, _ = f()`, which binds the name at `range`, and the position of the name.
     fn unpacked(&self, scope: ScopeId, range: TextRange) -> Option<(&'a Expr, usize)> {
         let program = self.evaluator.program;
         let (def, _) = program.functions.iter().find(|(def, _)| def.range() == program.range(scope))?;
@@ -152,7 +153,7 @@ impl<'a> Flow<'_, '_, 'a> {
         })
     }
 
-    /// The function that is called: one of the file, or a parameter that gets a function.
+    /// Returns the function that is called: one of the file, or a parameter that gets a function.
     fn callee(&self, callee: &'a Expr, scope: ScopeId, known: &Parameters<'a>) -> Option<Function<'a>> {
         if let Some(name) = callee.as_name_expr()
             && let Some(owner) = self.evaluator.program.owner(scope, &name.id)
@@ -167,7 +168,8 @@ impl<'a> Flow<'_, '_, 'a> {
         self.evaluator.ctx.resolve(&call.func).is_some_and(|name| name == "jax.lax.while_loop")
     }
 
-    /// The dependence of a carried value after a loop, from its initial value and from the names that the body reads.
+    /// Returns the dependence of a carried value after a loop, from its initial value and from the names that the body
+    /// reads.
     fn after_loop(
         &self,
         init: &'a Expr,
@@ -267,7 +269,7 @@ impl<'a> Flow<'_, '_, 'a> {
     }
 }
 
-/// An element of a tuple that is written out.
+/// Returns an element of a tuple that is written out.
 fn element(tuple: &Expr, index: usize) -> Option<&Expr> {
     let tuple = tuple.as_tuple_expr().filter(|tuple| !tuple.iter().any(Expr::is_starred_expr))?;
     tuple.elts.get(index)

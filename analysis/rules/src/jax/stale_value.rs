@@ -292,7 +292,7 @@ fn mutated_by_method<'a>(
     }
 }
 
-/// The attributes that a jitted function reads.
+/// Returns the attributes that a jitted function reads.
 fn read_by<'a>(jitted: &Jitted<'a>) -> Option<FxHashSet<&'a str>> {
     let Some(Body::Function(def)) = jitted.body else { return None };
     let attributes = expressions::of_function(def).into_iter().filter_map(Expr::as_attribute_expr);

@@ -82,7 +82,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// The function that is traced, and the keyword that makes its length static, if the call does not pass it.
+/// Returns the function that is traced, and the keyword that makes its length static, if the call does not pass it.
 fn needs_values(
     ctx: &FileContext,
     transformation: &ast::ExprCall,
@@ -100,13 +100,13 @@ fn needs_values(
     (!is_known).then(|| (function.to_string(), *keyword))
 }
 
-/// The position of the argument whose values a function needs.
+/// Returns the position of the argument whose values a function needs.
 fn needed_position(function: &str) -> usize {
     usize::from(function == "jax.numpy.repeat" || function.starts_with("jax.ops."))
 }
 
-/// Whether a transformation certainly replaces an argument by a tracer: `jax.vmap` passes the arguments with the axis
-/// `None` unchanged.
+/// Returns whether a transformation certainly replaces an argument by a tracer: `jax.vmap` passes the arguments with
+/// the axis `None` unchanged.
 ///
 /// ```python
 /// jax.vmap(jax.ops.segment_sum, in_axes=(0, None))(xs, segments)     # `segments` keeps its values

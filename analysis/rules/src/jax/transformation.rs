@@ -100,7 +100,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// The fault of a transformation whose argument is not a function: `jax.jit(f(x))`.
+/// Returns the fault of a transformation whose argument is not a function: `jax.jit(f(x))`.
 fn not_callable<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
     let at = transformed.function()?;
     if let (Bound::Function(def), _) = evaluator.program.value(transformed.scope, at)
@@ -125,7 +125,7 @@ fn of_generator<'a>(def: &ast::StmtFunctionDef, transformation: &str, at: &'a Ex
     }
 }
 
-/// The fault of `@jax.jit` on a generator function.
+/// Returns the fault of `@jax.jit` on a generator function.
 fn generator<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef) -> Option<Fault<'a>> {
     let decorator = &def.decorator_list.last()?.expression;
     let name = ctx.resolve(decorator)?;
@@ -134,7 +134,7 @@ fn generator<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef) -> Option
     (is_known && is_generator(def)).then(|| of_generator(def, transformation, decorator))
 }
 
-/// The fault in the primals and tangents of `jax.jvp(f, primals, tangents)`.
+/// Returns the fault in the primals and tangents of `jax.jvp(f, primals, tangents)`.
 fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
     let value = |position, keyword| {
         let at = argument(transformed.made, position, keyword)?;

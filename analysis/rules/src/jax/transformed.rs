@@ -44,13 +44,13 @@ impl<'a> Transformed<'a> {
         self.made.arguments.find_keyword(name).map(|keyword| &keyword.value)
     }
 
-    /// Whether a keyword is passed with a value other than `False` and `None`.
+    /// Returns whether a keyword is passed with a value other than `False` and `None`.
     pub(super) fn sets(&self, name: &str) -> bool {
         self.keyword(name).is_some_and(|value| !is_false(value))
             || self.made.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
     }
 
-    /// The positional arguments of the call; `None` if they are not all written out.
+    /// Returns the positional arguments of the call; `None` if they are not all written out.
     pub(super) fn arguments(&self) -> Option<&'a [Expr]> {
         let (call, _) = self.applied?;
         let arguments = &call.arguments.args;
@@ -62,7 +62,7 @@ pub(super) fn is_false(value: &Expr) -> bool {
     value.is_none_literal_expr() || value.as_boolean_literal_expr().is_some_and(|literal| !literal.value)
 }
 
-/// The calls of transformations in a file, each with every call of its result.
+/// Returns the calls of transformations in a file, each with every call of its result.
 pub(super) fn all<'a>(ctx: &FileContext<'a>, program: &Program<'a>) -> Vec<Transformed<'a>> {
     let mut found = Vec::new();
     for site in &program.calls {
@@ -81,7 +81,7 @@ pub(super) fn all<'a>(ctx: &FileContext<'a>, program: &Program<'a>) -> Vec<Trans
     found
 }
 
-/// The transformation, without the `jax.jit` around it.
+/// Returns the transformation, without the `jax.jit` around it.
 fn innermost<'a>(
     ctx: &FileContext<'a>,
     program: &Program<'a>,
@@ -100,14 +100,14 @@ fn innermost<'a>(
     Some((name, made, scope))
 }
 
-/// The name of the called transformation, without `jax.`.
+/// Returns the name of the called transformation, without `jax.`.
 fn name(ctx: &FileContext, call: &ast::ExprCall) -> Option<String> {
     let name = ctx.resolve(&call.func)?;
     let name = name.strip_prefix("jax.")?;
     TRANSFORMATIONS.contains(&name).then(|| name.to_owned())
 }
 
-/// Whether calling the function returns a generator.
+/// Returns whether calling the function returns a generator.
 pub(super) fn is_generator(def: &ast::StmtFunctionDef) -> bool {
     use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
     struct Yields(bool);

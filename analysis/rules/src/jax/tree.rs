@@ -74,7 +74,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// The tree that differs from the first one in `jax.tree.map(f, params, grads)`.
+/// Returns the tree that differs from the first one in `jax.tree.map(f, params, grads)`.
 fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: ScopeId) -> Option<Fault<'a>> {
     let [_, first, rest @ ..] = &*call.arguments.args else { return None };
     if !call.arguments.keywords.is_empty()
@@ -91,7 +91,7 @@ fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: Scop
     })
 }
 
-/// The fault in the fields of `register_dataclass(State, data_fields=["params"], meta_fields=["step"])`.
+/// Returns the fault in the fields of `register_dataclass(State, data_fields=["params"], meta_fields=["step"])`.
 fn fields<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -139,7 +139,7 @@ fn names(value: &Expr) -> Option<Vec<&str>> {
     elements.iter().map(|element| Some(element.as_string_literal_expr()?.value.to_str())).collect()
 }
 
-/// The fields of a plain dataclass without bases; `None` if one is not written as `name: type`.
+/// Returns the fields of a plain dataclass without bases; `None` if one is not written as `name: type`.
 fn dataclass_fields<'a>(ctx: &FileContext, class: &'a ast::StmtClassDef) -> Option<Vec<&'a str>> {
     let is_dataclass = |decorator: &ast::Decorator| {
         let maker = decorator.expression.as_call_expr().map_or(&decorator.expression, |call| &call.func);

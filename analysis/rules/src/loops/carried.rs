@@ -28,7 +28,7 @@ pub(super) struct StagedLoop<'c, 'a> {
     pub(super) variables: BlockVariables,
 }
 
-/// The staged loops of a converted function, outer ones first.
+/// Returns the staged loops of a converted function, outer ones first.
 pub(super) fn staged_loops<'c, 'a>(ctx: &'c FunctionContext<'a>) -> impl Iterator<Item = StagedLoop<'c, 'a>> {
     ctx.staged_loops().filter(|_| ctx.converts()).filter_map(|(construct, node)| {
         let stmt = ctx.flow.cfg.statement_at(construct.range.start())?;
@@ -47,7 +47,7 @@ impl<'a> StagedLoop<'_, 'a> {
         self.node.branches().map_or(&[], |(body, _)| body)
     }
 
-    /// The loop-carried simple names.
+    /// Returns the loop-carried simple names.
     pub(super) fn carried(&self) -> impl Iterator<Item = &BlockVariable> {
         self.variables.state().filter(|variable| variable.name.is_simple())
     }
@@ -60,20 +60,20 @@ impl<'a> StagedLoop<'_, 'a> {
         self.ctx.flow.definitions_before(self.stmt, name)
     }
 
-    /// The value of a name after an iteration: its definitions in the body that reach the end of the body.
+    /// Returns the value of a name after an iteration: its definitions in the body that reach the end of the body.
     pub(super) fn after(&self, name: &QName) -> Vec<&'a Def> {
         let mut definitions = self.ctx.flow.definitions_after_body(self.stmt, name);
         definitions.retain(|definition| self.contains(definition));
         definitions
     }
 
-    /// Whether a definition is in the loop.
+    /// Returns whether a definition is in the loop.
     pub(super) fn contains(&self, definition: &Def) -> bool {
         !matches!(definition.kind, DefKind::Parameter(_) | DefKind::Outer | DefKind::Undefined)
             && self.construct.range.contains_range(definition.range)
     }
 
-    /// Whether an `if` or a loop is in the body.
+    /// Returns whether an `if` or a loop is in the body.
     pub(super) fn encloses(&self, construct: &Construct) -> bool {
         let is_statement = construct.kind == ConstructKind::If || construct.kind.is_loop();
         is_statement
@@ -81,24 +81,24 @@ impl<'a> StagedLoop<'_, 'a> {
             && self.construct.range.contains_range(construct.range)
     }
 
-    /// Whether tracing the body always traces `range`: only staged statements enclose it.
+    /// Returns whether tracing the body always traces `range`: only staged statements enclose it.
     pub(super) fn certainly_traces(&self, range: TextRange) -> bool {
         self.between(range).all(|construct| construct.binding == Binding::Staged)
     }
 
-    /// Whether `range`, after the loop, is reached whenever the loop is: every `if` or loop around it also
+    /// Returns whether `range`, after the loop, is reached whenever the loop is: every `if` or loop around it also
     /// encloses the loop.
     pub(super) fn is_always_reached_after(&self, range: TextRange) -> bool {
         let around = self.construct.range;
         self.ctx.enclosing(range).all(|construct| construct.range.contains_range(around))
     }
 
-    /// Whether `range` is in the body and in no `if` or loop within it.
+    /// Returns whether `range` is in the body and in no `if` or loop within it.
     pub(super) fn directly_contains(&self, range: TextRange) -> bool {
         self.between(range).next().is_none()
     }
 
-    /// The constructs within the body around `range`, innermost first.
+    /// Returns the constructs within the body around `range`, innermost first.
     fn between(&self, range: TextRange) -> impl Iterator<Item = &'a Construct> {
         let start = self.construct.range.start();
         self.ctx.enclosing(range).take_while(move |construct| construct.range.start() != start)
@@ -111,13 +111,13 @@ impl<'a> StagedLoop<'_, 'a> {
         reads.ranges
     }
 
-    /// The iterable of a `for`, `tf.range(n)` for example.
+    /// Returns the iterable of a `for`, `tf.range(n)` for example.
     pub(super) fn iterable(&self) -> Option<&'a Expr> {
         (self.construct.kind == ConstructKind::For).then(|| self.node.test()).flatten()
     }
 }
 
-/// The augmented assignment at `range` in a body.
+/// Returns the augmented assignment at `range` in a body.
 pub(super) fn augmented(body: &[Stmt], range: TextRange) -> Option<&ast::StmtAugAssign> {
     struct Finder<'a> {
         range: TextRange,

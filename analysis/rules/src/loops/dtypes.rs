@@ -57,7 +57,7 @@ pub(super) struct Entry {
     pub(super) is_number: bool,
 }
 
-/// The dtype of a name before the loop, if there is only one.
+/// Returns the dtype of a name before the loop, if there is only one.
 pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Entry> {
     let before = staged.before(name);
     // A variable carried by an enclosing staged loop keeps the dtype it had before that loop.
@@ -85,7 +85,7 @@ pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Entry> {
     entries.all(|entry| entry.is_some_and(|entry| entry.dtype == first.dtype)).then_some(first)
 }
 
-/// A value computed in Python: a Tensor, or a number that can be converted to one.
+/// Returns a value computed in Python: a Tensor, or a number that can be converted to one.
 fn of_fact(fact: &Fact) -> Value {
     if fact.is_tensor()
         && let Some(dtype) = fact.dtype()
@@ -118,7 +118,7 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
         Self { staged, depth: 0, clash: None }
     }
 
-    /// The value that a definition of the body binds.
+    /// Returns the value that a definition of the body binds.
     pub(super) fn bound(&mut self, definition: &Def) -> Value {
         let ctx = self.staged.ctx;
         match (definition.kind, ctx.value_of(definition)) {
@@ -136,7 +136,7 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
         }
     }
 
-    /// The operator of the augmented assignment at `range`.
+    /// Returns the operator of the augmented assignment at `range`.
     fn operator(&self, range: TextRange) -> Option<(Operator, TextRange)> {
         let assign = super::carried::augmented(self.staged.body(), range)?;
         Some((assign.op, assign.range()))

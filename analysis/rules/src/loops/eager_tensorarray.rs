@@ -108,7 +108,7 @@ enum Origin {
     Module,
 }
 
-/// The code outside the graph that creates the TensorArray bound by a definition.
+/// Returns the code outside the graph that creates the TensorArray bound by a definition.
 fn origin(ctx: &FunctionContext, definition: &Def) -> Option<Origin> {
     let is_array = |fact: &Fact| fact.tensor_kind() == Some(TensorKind::TensorArray);
     match definition.kind {

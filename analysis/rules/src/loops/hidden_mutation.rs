@@ -103,7 +103,7 @@ fn report(staged: &StagedLoop, call: &ExprCall, name: &QName) {
     .emit();
 }
 
-/// The names that a function nested in this one updates.
+/// Returns the names that a function nested in this one updates.
 fn updates_of_nested(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let name = call.func.as_name_expr()?;
     let definitions = ctx.flow.definitions_of(name.range(), &QName::simple(name.id.clone()));
@@ -113,7 +113,7 @@ fn updates_of_nested(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName
     Some(updates(nested.found?, None))
 }
 
-/// The names that another function of the project updates, expressed as names of the caller.
+/// Returns the names that another function of the project updates, expressed as names of the caller.
 fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let callee = ctx.callee(call)?.def();
     let receiver = call.func.as_attribute_expr().and_then(|attribute| QName::from_expr(&attribute.value));
@@ -121,7 +121,7 @@ fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName
     Some(updates(callee, receiver.as_ref().zip(own)))
 }
 
-/// The names that a function updates from their previous values: `n += 1` of an outer name, `self.n += 1`.
+/// Returns the names that a function updates from their previous values: `n += 1` of an outer name, `self.n += 1`.
 fn updates(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
     let mut updates = Updates { outer: Vec::new(), receiver, found: Vec::new() };
     updates.visit_body(&def.body);

@@ -121,14 +121,14 @@ fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: 
     }
 }
 
-/// The start of the code whose reads keep a name live: the outermost loop around the staged one, or the staged
+/// Returns the start of the code whose reads keep a name live: the outermost loop around the staged one, or the staged
 /// loop itself.
 fn liveness_start(staged: &StagedLoop) -> TextSize {
     let around = staged.ctx.enclosing(staged.construct.range).filter(|construct| construct.kind.is_loop());
     around.last().map_or(staged.construct.range, |construct| construct.range).start()
 }
 
-/// Whether the function reads a name at or after `from`; reads in lambdas are excluded.
+/// Returns whether the function reads a name at or after `from`; reads in lambdas are excluded.
 fn reads_from(ctx: &FunctionContext, name: &QName, from: TextSize) -> bool {
     let mut reads = Reads { name: name.root(), from, found: false };
     reads.visit_body(&ctx.def().body);
@@ -142,7 +142,7 @@ fn captures(lambda: &ExprLambda, name: &str) -> bool {
     reads.found && !own
 }
 
-/// The assignment of the lambda as a nested function.
+/// Returns the assignment of the lambda as a nested function.
 fn as_function(
     ctx: &FunctionContext,
     assign: &StmtAssign,

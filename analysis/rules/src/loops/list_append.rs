@@ -82,8 +82,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether this rule reports the mutation. An item under a carried key is correct, and AG211 reports Tensors under
-/// other keys.
+/// Returns whether this rule reports the mutation. An item under a carried key is correct, and AG211 reports Tensors
+/// under other keys.
 fn is_reportable(staged: &StagedLoop, mutation: &Mutation) -> bool {
     match mutation.change {
         Change::Call(..) => true,
@@ -135,7 +135,7 @@ fn report(staged: &StagedLoop, mutation: &Mutation) {
     }
 }
 
-/// The first TensorFlow operation after the loop whose first argument is the list.
+/// Returns the first TensorFlow operation after the loop whose first argument is the list.
 fn used_after(staged: &StagedLoop, name: &QName) -> Option<TextRange> {
     let uses = Uses::of(staged.ctx, name);
     let end = staged.construct.range.end();
@@ -143,7 +143,7 @@ fn used_after(staged: &StagedLoop, name: &QName) -> Option<TextRange> {
     uses.operations.iter().find(takes).map(|call| call.range())
 }
 
-/// The edits that replace a list by a TensorArray, if it is used in `items = []`, one `items.append(x)` and one
+/// Returns the edits that replace a list by a TensorArray, if it is used in `items = []`, one `items.append(x)` and one
 /// `tf.stack(items)` only.
 fn tensor_array(staged: &StagedLoop, name: &QName, append: &ExprCall, method: &str) -> Option<Vec<Edit>> {
     let ctx = staged.ctx;

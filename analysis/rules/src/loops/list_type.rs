@@ -82,7 +82,7 @@ struct Operations<'c, 'a> {
 }
 
 impl<'a> Operations<'_, 'a> {
-    /// The definition of `receiver` if it is certainly an empty list.
+    /// Returns the definition of `receiver` if it is certainly an empty list.
     fn empty_list(&self, receiver: &Expr) -> Option<TextRange> {
         let ctx = self.ctx;
         let name = QName::from_expr(receiver).filter(QName::is_simple)?;

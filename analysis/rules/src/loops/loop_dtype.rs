@@ -154,7 +154,7 @@ fn suggest_initial_value(staged: &StagedLoop, name: &QName, needs: DType, report
         .emit();
 }
 
-/// The number that a name is initialized with, and the same number in another dtype.
+/// Returns the number that a name is initialized with, and the same number in another dtype.
 fn start(staged: &StagedLoop, name: &QName, needs: DType) -> Option<(TextRange, String)> {
     let ctx = staged.ctx;
     let before = staged.before(name);

@@ -80,9 +80,9 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether a loop iterates over a Dataset. AutoGraph converts it to `dataset.reduce`, or to `dataset.scan` if the loop has
-/// a `break`. Both give a variable the most specific shape that all iterations have in common. A loop over `iter(dataset)`
-/// is a `tf.while_loop`.
+/// Returns whether a loop iterates over a Dataset. AutoGraph converts it to `dataset.reduce`, or to `dataset.scan` if
+/// the loop has a `break`. Both give a variable the most specific shape that all iterations have in common. A loop over
+/// `iter(dataset)` is a `tf.while_loop`.
 fn reduces_dataset(staged: &StagedLoop) -> bool {
     staged.iterable().is_some_and(|iterable| {
         staged.ctx.python_fact(iterable).tensor_kind() == Some(TensorKind::Dataset)
@@ -161,7 +161,7 @@ fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, def
     }
 }
 
-/// The shape invariant for a Tensor that grows along its axis, as the first statement of the body.
+/// Returns the shape invariant for a Tensor that grows along its axis, as the first statement of the body.
 fn declared(staged: &StagedLoop, name: &QName, shape: &Shape, growth: &Growth) -> Option<(String, Edit)> {
     let Growth::Along(Some(axis)) = growth else { return None };
     let mut allowed = shape.clone();

@@ -103,14 +103,14 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The definitions that reach the end of every traced iteration.
+/// Returns the definitions that reach the end of every traced iteration.
 fn after<'a>(staged: &StagedLoop<'_, 'a>, variable: &BlockVariable) -> Vec<&'a Def> {
     let mut definitions = staged.after(&variable.name);
     definitions.retain(|definition| staged.directly_contains(definition.range));
     definitions
 }
 
-/// The description of the values bound by all definitions, if a graph cannot carry them.
+/// Returns the description of the values bound by all definitions, if a graph cannot carry them.
 fn unsupported(staged: &StagedLoop, definitions: &[&Def]) -> Option<(String, TextRange)> {
     let described: Option<Vec<String>> =
         definitions.iter().map(|definition| values::uncarriable(staged.ctx, definition)).collect();

@@ -25,7 +25,8 @@ pub(super) enum Change<'a> {
     Item { target: &'a ast::ExprSubscript, value: &'a Expr },
 }
 
-/// The mutations, in the body of a staged loop, of lists, dicts and sets that the function bound before the loop.
+/// Returns the mutations, in the body of a staged loop, of lists, dicts and sets that the function bound before the
+/// loop.
 pub(super) fn mutations<'a>(staged: &StagedLoop<'_, 'a>) -> Vec<Mutation<'a>> {
     let mut visitor = Mutations { found: Vec::new() };
     visitor.visit_body(staged.body());

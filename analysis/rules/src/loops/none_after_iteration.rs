@@ -104,7 +104,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether a definition is `x = log(y)`, where `log` returns no value.
+/// Returns whether a definition is `x = log(y)`, where `log` returns no value.
 fn calls_procedure(ctx: &FunctionContext, definition: &Def) -> bool {
     let call = ctx.value_of(definition).and_then(Expr::as_call_expr);
     let Some(callee) = call.and_then(|call| ctx.callee(call)) else { return false };

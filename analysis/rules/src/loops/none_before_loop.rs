@@ -127,7 +127,7 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
     }
 }
 
-/// Whether an iteration may leave the `None`, and that is known only in the graph:
+/// Returns whether an iteration may leave the `None`, and that is known only in the graph:
 ///
 /// ```python
 /// for i in tf.range(n):
@@ -151,12 +151,12 @@ fn may_remain_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRan
         && inner.into_iter().all(decides_in_graph)
 }
 
-/// The severity: an error only if every trace reaches `range`.
+/// Returns the severity: an error only if every trace reaches `range`.
 fn severity(staged: &StagedLoop, range: TextRange) -> Severity {
     if staged.certainly_traces(range) { Severity::Error } else { Severity::Warning }
 }
 
-/// The description of the value after an iteration, if a graph cannot carry it.
+/// Returns the description of the value after an iteration, if a graph cannot carry it.
 fn uncarriable_after(staged: &StagedLoop, variable: &BlockVariable) -> Option<String> {
     let definitions = staged.after(&variable.name);
     let described: Option<Vec<String>> =
@@ -164,7 +164,7 @@ fn uncarriable_after(staged: &StagedLoop, variable: &BlockVariable) -> Option<St
     described?.into_iter().next()
 }
 
-/// The first arithmetic operation, ordering comparison, item or attribute of the body with an operand among
+/// Returns the first arithmetic operation, ordering comparison, item or attribute of the body with an operand among
 /// `reads` that may still be `None`.
 fn operand_of(staged: &StagedLoop, reads: &[TextRange]) -> Option<TextRange> {
     let mut operations = Operations { staged, reads, found: None };

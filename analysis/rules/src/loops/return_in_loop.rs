@@ -94,8 +94,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The `return` that fails most certainly. A `return` that every iteration reaches does not fail; one under a Python
-/// condition fails only while the condition is false.
+/// Returns the `return` that fails most certainly. A `return` that every iteration reaches does not fail; one under a
+/// Python condition fails only while the condition is false.
 fn most_severe(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
     let severity = |range: TextRange| {
         let around: Vec<_> = staged

@@ -33,14 +33,14 @@ const SHAPE_PRESERVING: [&str; 7] = [
     "tensorflow.sqrt",
 ];
 
-/// The shape of a name before the loop.
+/// Returns the shape of a name before the loop.
 pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Shape> {
     let before = staged.before(name);
     let [definition] = before.as_slice() else { return None };
     of(staged.ctx, staged.ctx.value_of(definition)?, None)
 }
 
-/// The shape of an expression; `known` is a name with its shape.
+/// Returns the shape of an expression; `known` is a name with its shape.
 pub(crate) fn of(ctx: &FunctionContext, expression: &Expr, known: Option<(&QName, &Shape)>) -> Option<Shape> {
     within(ctx, expression, known, 0)
 }
@@ -84,7 +84,7 @@ fn within(
     }
 }
 
-/// The dimensions in a literal: `[2, 3]`.
+/// Returns the dimensions in a literal: `[2, 3]`.
 fn dimensions(ctx: &FunctionContext, shape: &Expr) -> Option<Shape> {
     let elements = match shape {
         Expr::List(list) => &list.elts,
@@ -101,7 +101,7 @@ fn dimension(ctx: &FunctionContext, element: &Expr) -> Option<i64> {
     }
 }
 
-/// The shape of `[[1.0, 2.0], [3.0, 4.0]]`.
+/// Returns the shape of `[[1.0, 2.0], [3.0, 4.0]]`.
 fn literal(value: &Expr, depth: u32) -> Option<Shape> {
     let elements = match value {
         Expr::List(list) => &list.elts,
@@ -174,7 +174,7 @@ pub(crate) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Optio
     }
 }
 
-/// Whether a value consists of rows of the named Tensor: `tf.gather(x, indices)`.
+/// Returns whether a value consists of rows of the named Tensor: `tf.gather(x, indices)`.
 fn is_gathered(ctx: &FunctionContext, name: &QName, value: &Expr) -> bool {
     value.as_call_expr().is_some_and(|call| {
         ctx.resolve(&call.func).is_some_and(|function| function == "tensorflow.gather")
@@ -222,13 +222,13 @@ pub(super) fn invariant(staged: &StagedLoop, name: &QName) -> Invariant {
     Invariant::None
 }
 
-/// Whether a shape matches an invariant.
+/// Returns whether a shape matches an invariant.
 pub(super) fn conforms(shape: &Shape, invariant: &Shape) -> bool {
     shape.len() == invariant.len()
         && shape.iter().zip(invariant).all(|(size, allowed)| *allowed < 0 || size == allowed)
 }
 
-/// A shape in Python syntax: `()`, `(2,)`, `(2, 3)`.
+/// Returns a shape in Python syntax: `()`, `(2,)`, `(2, 3)`.
 pub(crate) fn display(shape: &Shape) -> String {
     let sizes: Vec<String> =
         shape.iter().map(|size| if *size < 0 { "None".to_owned() } else { size.to_string() }).collect();

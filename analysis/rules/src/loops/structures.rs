@@ -77,7 +77,7 @@ impl Structure {
         }
     }
 
-    /// Whether the two are certainly different.
+    /// Returns whether the two are certainly different.
     pub(super) fn differs(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Unknown, _) | (_, Self::Unknown) | (Self::Leaf, Self::Leaf) => false,
@@ -107,7 +107,7 @@ impl Structure {
     }
 }
 
-/// Whether a definition extends a list or tuple: `items = items + [x]`, `items += [x]`.
+/// Returns whether a definition extends a list or tuple: `items = items + [x]`, `items += [x]`.
 pub(super) fn grows(staged: &StagedLoop, name: &QName, definition: &Def) -> bool {
     let ctx = staged.ctx;
     let more = |value: &Expr| match Structure::of(ctx, value) {

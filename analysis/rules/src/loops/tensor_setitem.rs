@@ -138,7 +138,7 @@ impl<'a> Statements<'_, 'a> {
         repaired(ctx, report, statement, item);
     }
 
-    /// The outermost staged statement that carries the item as a variable.
+    /// Returns the outermost staged statement that carries the item as a variable.
     fn carrying_construct(&self, target: &Expr) -> Option<&'a Construct> {
         let name = QName::from_expr(target)?;
         let carries = |construct: &&Construct| {

@@ -85,7 +85,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether the first iteration reads an undefined name: `total += i`.
+/// Returns whether the first iteration reads an undefined name: `total += i`.
 fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     let ctx = staged.ctx;
     let name = &variable.name;
@@ -114,7 +114,7 @@ fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     true
 }
 
-/// The zero of the type that `total += i` adds.
+/// Returns the zero of the type that `total += i` adds.
 fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
     let definitions = staged.after(&variable.name);
     let [definition] = definitions.as_slice() else { return None };
@@ -132,7 +132,7 @@ fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
     }
 }
 
-/// Whether the name is used after the loop, and only one branch of a staged `if` in the loop binds it:
+/// Returns whether the name is used after the loop, and only one branch of a staged `if` in the loop binds it:
 ///
 /// ```python
 /// for i in tf.range(n):
@@ -186,7 +186,7 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     true
 }
 
-/// Whether all bindings of a name in a block are in one of its statements.
+/// Returns whether all bindings of a name in a block are in one of its statements.
 fn is_bound_only_in(block: &[Stmt], inner: &ast::StmtIf, name: &str) -> bool {
     block.iter().all(|statement| {
         if !Names::of_statement(statement).bound.contains(name) || statement.range() == inner.range() {

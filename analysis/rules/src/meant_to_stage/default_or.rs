@@ -155,7 +155,7 @@ fn check_not(ctx: &FunctionContext, range: TextRange, operand: &Expr) {
     }
 }
 
-/// Whether a parameter has the default `None`.
+/// Returns whether a parameter has the default `None`.
 fn is_optional(ctx: &FunctionContext, name: &str) -> bool {
     let default = ctx.def().parameters.iter().find(|parameter| parameter.name() == name);
     default.and_then(|parameter| parameter.default()).is_some_and(Expr::is_none_literal_expr)
@@ -175,7 +175,7 @@ fn severity(certainty: &TensorCertainty) -> Severity {
     }
 }
 
-/// Whether an expression is the whole right side of an assignment.
+/// Returns whether an expression is the whole right side of an assignment.
 fn is_assigned_value(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements()
         .into_iter()

@@ -164,7 +164,8 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     .emit();
 }
 
-/// Whether a name is a local list into which this function puts Tensors: `values.append(x)`, `values[i] = float(x)`.
+/// Returns whether a name is a local list into which this function puts Tensors: `values.append(x)`,
+/// `values[i] = float(x)`.
 fn is_list_of_tensors(ctx: &FunctionContext, list: &ExprName) -> bool {
     let name = QName::from(&list.id);
     // In converted code `float(x)` is a Tensor.
@@ -211,15 +212,15 @@ fn is_list_of_tensors(ctx: &FunctionContext, list: &ExprName) -> bool {
         })
 }
 
-/// Whether an argument is a parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors. NumPy
-/// converts both.
+/// Returns whether an argument is a parameter of a function that a Dataset calls: a Tensor, or a structure of Tensors.
+/// NumPy converts both.
 fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
     is_parameter_of_callback(ctx, argument)
         && ctx.fact(argument).binding() == Binding::Staged
         && tracing::origin(ctx, argument) == Origin::Assumed
 }
 
-/// Whether an argument is a required parameter of a function that a Dataset calls. It is never a Python string,
+/// Returns whether an argument is a required parameter of a function that a Dataset calls. It is never a Python string,
 /// whatever other callers pass.
 fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
     let Some(name) = argument.as_name_expr().filter(|_| ctx.root() == Some(RootKind::DatasetCallback)) else {
@@ -231,14 +232,16 @@ fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
     is_required && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
 }
 
-/// Whether an argument is a parameter with a default, `separator=os.path.sep`. Callers may pass a Tensor or omit it.
+/// Returns whether an argument is a parameter with a default, `separator=os.path.sep`. Callers may pass a Tensor or
+/// omit it.
 fn is_optional(ctx: &FunctionContext, argument: &Expr) -> bool {
     let Some(name) = argument.as_name_expr() else { return false };
     let mut parameters = ctx.def().parameters.iter_non_variadic_params();
     parameters.any(|it| it.default.is_some() && it.parameter.name.id == name.id)
 }
 
-/// Whether the function tests the type of the variable (`isinstance(x, tf.Tensor)`), so it handles several types.
+/// Returns whether the function tests the type of the variable (`isinstance(x, tf.Tensor)`), so it handles several
+/// types.
 fn has_type_test(ctx: &FunctionContext, value: &Expr) -> bool {
     let Some(name) = value.as_name_expr() else { return false };
     ctx.expressions().into_iter().filter_map(Expr::as_call_expr).any(|call| {
@@ -252,8 +255,8 @@ fn has_type_test(ctx: &FunctionContext, value: &Expr) -> bool {
     })
 }
 
-/// Whether a value is a Tensor or a parameter that is assumed to be one. The assumption is made only for uses that only
-/// arrays support.
+/// Returns whether a value is a Tensor or a parameter that is assumed to be one. The assumption is made only for uses
+/// that only arrays support.
 fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
     let fact = ctx.fact(value);
     let is_one = matches!(
@@ -368,7 +371,7 @@ fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
     .emit();
 }
 
-/// Whether Tensors have the methods of arrays: `tf.experimental.numpy.experimental_enable_numpy_behavior()`.
+/// Returns whether Tensors have the methods of arrays: `tf.experimental.numpy.experimental_enable_numpy_behavior()`.
 fn numpy_methods_are_enabled(ctx: &FunctionContext) -> bool {
     ctx.imports.dotted_names().any(|name| name.starts_with("tensorflow.experimental.numpy"))
 }
@@ -396,8 +399,8 @@ fn builtin(ctx: &FunctionContext, call: &ExprCall) {
     ctx.report(&HOST_VALUES, call, message).why(ctx.why(argument)).help(format!("use {instead}")).emit();
 }
 
-/// Whether the function may run with eager Tensors: outside of a `tf.function`, functions such as `tf.while_loop` call
-/// their arguments with eager Tensors.
+/// Returns whether the function may run with eager Tensors: outside of a `tf.function`, functions such as
+/// `tf.while_loop` call their arguments with eager Tensors.
 fn may_be_eager(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::ControlFlowBody
 }
@@ -432,7 +435,7 @@ fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
     .emit();
 }
 
-/// Whether numbers are formatted when the graph runs. Only the runtime `autograph` does that.
+/// Returns whether numbers are formatted when the graph runs. Only the runtime `autograph` does that.
 fn formats_staged(ctx: &FunctionContext) -> bool {
     ctx.dialect() == Dialect::Autograph
 }

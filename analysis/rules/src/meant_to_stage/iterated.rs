@@ -12,15 +12,15 @@ use ag_syntax::qname::QName;
 /// The number of expressions that are examined; beyond it the result is uncertain.
 const MAX_STEPS: u32 = 64;
 
-/// Whether the value is a dense Tensor or a Variable. Ragged Tensors and Datasets implement iteration.
+/// Returns whether the value is a dense Tensor or a Variable. Ragged Tensors and Datasets implement iteration.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     let kind = ctx.python_fact(expression).tensor_kind();
     matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable))
         && is_single_tensor(ctx, expression, &mut 0)
 }
 
-/// Whether a value is certainly a single Tensor. The result of a model, a layer or a gradient may also be a list of
-/// Tensors.
+/// Returns whether a value is certainly a single Tensor. The result of a model, a layer or a gradient may also be a
+/// list of Tensors.
 fn is_single_tensor(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -> bool {
     *steps += 1;
     if *steps > MAX_STEPS {

@@ -23,7 +23,7 @@ pub(super) enum Iteration {
 }
 
 impl<'a> Iterations<'_, 'a> {
-    /// The binding time of a condition in an iteration; one Tensor operand makes it staged.
+    /// Returns the binding time of a condition in an iteration; one Tensor operand makes it staged.
     pub(super) fn binding(&self, test: &Expr, iteration: Iteration) -> Binding {
         let all = |operands: &mut dyn Iterator<Item = &Expr>| {
             let bindings: Vec<Binding> = operands.map(|operand| self.binding(operand, iteration)).collect();
@@ -62,7 +62,7 @@ impl<'a> Iterations<'_, 'a> {
         }
     }
 
-    /// The definitions in the body that bind a name of the condition to a Tensor.
+    /// Returns the definitions in the body that bind a name of the condition to a Tensor.
     pub(super) fn tensor_definitions(&self, test: &Expr) -> Vec<&'a Def> {
         let mut names = Vec::new();
         self.names(test, &mut names);
@@ -101,7 +101,7 @@ impl<'a> Iterations<'_, 'a> {
         !self.in_body(name).is_empty()
     }
 
-    /// The definitions in the body that reach the next iteration.
+    /// Returns the definitions in the body that reach the next iteration.
     fn in_body(&self, name: &QName) -> Vec<&'a Def> {
         let mut definitions = self.ctx.flow.definitions_after_body(self.stmt, name);
         definitions.retain(|definition| {
@@ -133,7 +133,7 @@ impl<'a> Iterations<'_, 'a> {
         }
     }
 
-    /// Whether a definition binds a Tensor, or binds any known value under a staged condition in the body.
+    /// Returns whether a definition binds a Tensor, or binds any known value under a staged condition in the body.
     fn is_staged(&self, definition: &Def) -> bool {
         let bound = self.of_definition(definition);
         let start = self.construct.range.start();
@@ -146,7 +146,7 @@ impl<'a> Iterations<'_, 'a> {
                 })
     }
 
-    /// Whether every iteration reaches `definition`.
+    /// Returns whether every iteration reaches `definition`.
     pub(super) fn is_certain(&self, definition: &Def) -> bool {
         let start = self.construct.range.start();
         let mut within = self

@@ -90,7 +90,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether the annotation describes one kind of argument: `Tensor | list[Tensor]` is a structure of Tensors.
+/// Returns whether the annotation describes one kind of argument: `Tensor | list[Tensor]` is a structure of Tensors.
 fn is_one_value(alternative: &Alternative) -> bool {
     use Alternative::{Bool, Float, Int, None, Str, Tensor};
     matches!(alternative, Tensor { .. } | Bool(_) | Int(_) | Float | Str(_) | None)

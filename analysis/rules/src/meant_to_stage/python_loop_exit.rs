@@ -108,7 +108,7 @@ struct Exit<'a> {
     severity: Severity,
 }
 
-/// The exit at `range` if it depends on a Tensor and belongs to the loop `around`, not to a nested one.
+/// Returns the exit at `range` if it depends on a Tensor and belongs to the loop `around`, not to a nested one.
 fn tensor_exit<'a>(ctx: &FunctionContext<'a>, around: &Construct, range: TextRange) -> Option<Exit<'a>> {
     let within: Vec<_> = ctx
         .enclosing(range)

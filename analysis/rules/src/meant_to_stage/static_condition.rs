@@ -111,7 +111,7 @@ fn operands_of<'a>(test: &'a Expr, operands: &mut Vec<&'a Expr>) {
     }
 }
 
-/// Whether callers pass a number, flag or string for the operand.
+/// Returns whether callers pass a number, flag or string for the operand.
 fn is_python_argument(ctx: &FunctionContext, operand: &Expr) -> bool {
     let Some(name) = QName::from_expr(operand) else { return false };
     let definitions = ctx.flow.definitions_of(operand.range(), &name);

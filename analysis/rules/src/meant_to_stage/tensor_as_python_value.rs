@@ -105,7 +105,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether an operation of the library computes the value. A user's function annotated as `Tensor` may return a
+/// Returns whether an operation of the library computes the value. A user's function annotated as `Tensor` may return a
 /// structure.
 fn is_library_result(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
@@ -349,7 +349,7 @@ impl<'a> Checker<'_, 'a> {
             .emit();
     }
 
-    /// Whether a test compares Tensors: `lambda x: x > 0` over a list of Tensors.
+    /// Returns whether a test compares Tensors: `lambda x: x > 0` over a list of Tensors.
     fn compares_tensors(&self, test: &'a ast::ExprLambda, list: Option<&'a Expr>) -> bool {
         let parameter = test.parameters.as_ref().and_then(|parameters| parameters.args.first());
         let is_element = |operand: &Expr| {
@@ -367,8 +367,8 @@ impl<'a> Checker<'_, 'a> {
         self.ctx.binding(expression) == Binding::Staged && !self.ctx.fact(expression).unknown
     }
 
-    /// Whether the value is a parameter without an annotation, or does not come from an operation. If it is searched for
-    /// a string, it is a dictionary: `if "mask" in inputs:`.
+    /// Returns whether the value is a parameter without an annotation, or does not come from an operation. If it is
+    /// searched for a string, it is a dictionary: `if "mask" in inputs:`.
     fn is_assumed(&self, expression: &Expr) -> bool {
         let parameter = expression.as_name_expr().and_then(|name| self.ctx.parameter(&name.id));
         parameter.is_some_and(|parameter| parameter.source != Source::Annotation)
@@ -387,7 +387,7 @@ impl<'a> Checker<'_, 'a> {
         !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is)
     }
 
-    /// Whether the value is a list of Tensors; with `several`, a list of at least two.
+    /// Returns whether the value is a list of Tensors; with `several`, a list of at least two.
     fn holds_tensors(&self, expression: &Expr, several: bool) -> bool {
         match expression {
             Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
@@ -404,7 +404,7 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// Whether the expression is a string with a Tensor, `f"{x}"`, or a name that is bound to such a string.
+    /// Returns whether the expression is a string with a Tensor, `f"{x}"`, or a name that is bound to such a string.
     fn is_text_of_tensor(&self, expression: &'a Expr) -> bool {
         match expression {
             Expr::FString(text) => text

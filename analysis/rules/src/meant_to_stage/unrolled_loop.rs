@@ -99,7 +99,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The number of iterations of a `range(…)` of known arguments.
+/// Returns the number of iterations of a `range(…)` of known arguments.
 fn iterations<'a>(ctx: &FunctionContext<'a>, iterable: &'a Expr) -> Option<i64> {
     let call = iterable.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range"))?;
     let number = |argument: &Expr| match ctx.python_fact(argument).alternatives.as_slice() {

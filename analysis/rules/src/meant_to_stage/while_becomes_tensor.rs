@@ -120,7 +120,7 @@ fn by_name(iterations: &Iterations, test: &Expr) {
     }
 }
 
-/// The literal that the name is initialized with, as a Tensor.
+/// Returns the literal that the name is initialized with, as a Tensor.
 fn tensor_initializer(iterations: &Iterations, definition: &Def) -> Option<(String, Edit)> {
     let ctx = iterations.ctx;
     let before = ctx.flow.definitions_before(iterations.stmt, &definition.name);

@@ -30,7 +30,7 @@ pub(super) fn flatten<'a>(body: &'a [Stmt], steps: &mut Vec<&'a Stmt>) {
     }
 }
 
-/// The target and the value of `x = value` and `x += value`.
+/// Returns the target and the value of `x = value` and `x += value`.
 pub(super) fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     match statement {
         Stmt::Assign(assign) => {
@@ -42,7 +42,7 @@ pub(super) fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     }
 }
 
-/// The class in `object = Class(…)`; empty for any other value.
+/// Returns the class in `object = Class(…)`; empty for any other value.
 pub(super) fn created<'a>(statement: &'a Stmt, object: &str) -> Option<&'a str> {
     let (target, value) = assignment(statement)?;
     let is_object = target.as_name_expr().is_some_and(|name| name.id == object);
@@ -50,7 +50,7 @@ pub(super) fn created<'a>(statement: &'a Stmt, object: &str) -> Option<&'a str> 
     is_object.then(|| class().unwrap_or_default())
 }
 
-/// Whether the second call reuses the graph of the first one: both have the same arguments in the source.
+/// Returns whether the second call reuses the graph of the first one: both have the same arguments in the source.
 pub(super) fn same_arguments(first: &ast::ExprCall, second: &ast::ExprCall) -> bool {
     arguments(first) == arguments(second)
 }
@@ -60,7 +60,7 @@ fn arguments(call: &ast::ExprCall) -> Vec<ComparableExpr<'_>> {
     call.arguments.args.iter().chain(keywords).map(ComparableExpr::from).collect()
 }
 
-/// The call of `object.method(…)` or `function(…)` in a simple statement.
+/// Returns the call of `object.method(…)` or `function(…)` in a simple statement.
 pub(super) fn calls<'a>(statement: &'a Stmt, object: Option<&str>, name: &str) -> Option<&'a ast::ExprCall> {
     struct Calls<'n, 'a> {
         object: Option<&'n str>,

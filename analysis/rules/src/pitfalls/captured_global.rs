@@ -81,7 +81,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// The names that the module binds to literals only.
+/// Returns the names that the module binds to literals only.
 fn literals(body: &[Stmt]) -> FxHashSet<&str> {
     let mut literals = FxHashSet::default();
     let mut others = FxHashSet::default();

@@ -145,7 +145,7 @@ impl<'a> Blocks<'_, 'a> {
         }
     }
 
-    /// The value that a function reads and an assignment changes.
+    /// Returns the value that a function reads and an assignment changes.
     fn read(
         &self,
         function: &Declared<'a>,
@@ -224,7 +224,7 @@ impl<'a> Blocks<'_, 'a> {
         }
     }
 
-    /// Whether a `tf.function` of the class calls a method, directly or through other methods.
+    /// Returns whether a `tf.function` of the class calls a method, directly or through other methods.
     fn is_reached(&self, class: &'a ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
         let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
         let is_staged = |method: &&ast::StmtFunctionDef| self.staged.contains(&method.range());
@@ -288,7 +288,7 @@ struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// The call of the function in a simple statement.
+    /// Returns the call of the function in a simple statement.
     fn call(&self, statement: &'a Stmt) -> Option<&'a ast::ExprCall> {
         calls(statement, self.object, self.name)
     }
@@ -306,12 +306,12 @@ fn creates_variable(ctx: &FileContext, value: &Expr) -> bool {
         .is_some_and(|name| name == "tensorflow.Variable")
 }
 
-/// Whether a class has this method itself.
+/// Returns whether a class has this method itself.
 fn is_method_of(class: &ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
     class.body.iter().any(|statement| statement.range() == def.range())
 }
 
-/// Whether `__init__` and the other methods of a class set an attribute to numbers and parameters only.
+/// Returns whether `__init__` and the other methods of a class set an attribute to numbers and parameters only.
 fn starts_as_number(class: &ast::StmtClassDef, attribute: &str) -> bool {
     struct Values<'n> {
         attribute: &'n str,

@@ -77,7 +77,7 @@ fn argument_of_next<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Optio
     call.arguments.args.first().filter(|_| is_builtin)
 }
 
-/// Whether it is certainly a Python iterator.
+/// Returns whether it is certainly a Python iterator.
 fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     let fact = ctx.fact(iterator);
     let is_python = |alternative: &Alternative| match alternative {
@@ -94,7 +94,7 @@ fn is_python_iterator(ctx: &FunctionContext, iterator: &Expr) -> bool {
     !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_python)
 }
 
-/// Whether the items of an iterator are Python values: `Iterator[int]`, `Iterator[tuple[str, float]]`.
+/// Returns whether the items of an iterator are Python values: `Iterator[int]`, `Iterator[tuple[str, float]]`.
 fn yields_plain_values(class: &str) -> bool {
     const PLAIN_TYPES: [&str; 11] =
         ["Iterator", "bool", "bytes", "complex", "dict", "float", "int", "list", "set", "str", "tuple"];

@@ -125,7 +125,7 @@ impl<'a> Trace<'_, 'a> {
         staged || self.after(statement, local)
     }
 
-    /// Whether to visit the statements after one that may leave the function. They are no longer certain to be
+    /// Returns whether to visit the statements after one that may leave the function. They are no longer certain to be
     /// evaluated.
     fn after(&mut self, statement: &Stmt, local: bool) -> bool {
         if !may_leave(statement) {
@@ -135,7 +135,7 @@ impl<'a> Trace<'_, 'a> {
         local
     }
 
-    /// Whether AutoGraph stages the decision, so that all its branches are traced.
+    /// Returns whether AutoGraph stages the decision, so that all its branches are traced.
     fn is_staged(&self, kinds: &[ConstructKind], range: TextRange, test: &Expr) -> bool {
         self.ctx.converts()
             && self.ctx.constructs.iter().any(|construct| {
@@ -175,7 +175,7 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// Whether a Python loop has at least one iteration: over `range(3)`, `[a, b]`.
+/// Returns whether a Python loop has at least one iteration: over `range(3)`, `[a, b]`.
 fn iterates(iterable: &Expr) -> bool {
     match iterable {
         Expr::Call(call) => {
@@ -186,8 +186,8 @@ fn iterates(iterable: &Expr) -> bool {
     }
 }
 
-/// Whether a test depends on local values alone: `training`, `mode == "fit"`, `size > 2`. Such a test has the same
-/// result in every trace with the same arguments.
+/// Returns whether a test depends on local values alone: `training`, `mode == "fit"`, `size > 2`. Such a test has the
+/// same result in every trace with the same arguments.
 fn is_local(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::Name(name) => ctx.flow.scope().is_local(&name.id),
@@ -200,7 +200,7 @@ fn is_local(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// Whether a statement may leave the function or a loop.
+/// Returns whether a statement may leave the function or a loop.
 fn may_leave(statement: &Stmt) -> bool {
     struct Exits(bool);
     impl StatementVisitor<'_> for Exits {

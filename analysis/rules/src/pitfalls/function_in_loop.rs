@@ -87,12 +87,12 @@ impl<'a> FunctionCreations<'_, 'a> {
             .emit();
     }
 
-    /// Whether a statement reads a name that changes in each iteration.
+    /// Returns whether a statement reads a name that changes in each iteration.
     fn changes(&self, node: &'a Stmt) -> bool {
         self.is_exempt(&Names::of_statement(node))
     }
 
-    /// Whether there is no loop, or one of the names is bound by it.
+    /// Returns whether there is no loop, or one of the names is bound by it.
     fn is_exempt(&self, names: &Names) -> bool {
         self.loop_names
             .as_ref()

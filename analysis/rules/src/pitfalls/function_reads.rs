@@ -7,13 +7,13 @@ use rustc_hash::FxHashSet;
 
 use crate::names::Names;
 
-/// Whether a method reads `self.attribute` and does not set it.
+/// Returns whether a method reads `self.attribute` and does not set it.
 pub(super) fn reads_only(def: &ast::StmtFunctionDef, attribute: &str) -> bool {
     let Some(receiver) = def.parameters.iter().next() else { return false };
     uses(def, receiver.name().as_str(), attribute)
 }
 
-/// Whether a function reads `object.attribute` of a global object and does not set it.
+/// Returns whether a function reads `object.attribute` of a global object and does not set it.
 pub(super) fn reads_attribute(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
     !binds(def, object) && uses(def, object, attribute)
 }
@@ -53,12 +53,12 @@ fn uses(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
     uses.reads && !uses.sets
 }
 
-/// Whether a function reads a global name.
+/// Returns whether a function reads a global name.
 pub(super) fn reads_global(def: &ast::StmtFunctionDef, name: &str) -> bool {
     Names::of_body(&def.body).read.iter().any(|read| read.id == name) && !binds(def, name)
 }
 
-/// Whether a function has a parameter or variable of this name.
+/// Returns whether a function has a parameter or variable of this name.
 fn binds(def: &ast::StmtFunctionDef, name: &str) -> bool {
     Names::of_body(&def.body).bound.contains(name)
         || def.parameters.iter().any(|parameter| parameter.name().as_str() == name)
@@ -90,7 +90,7 @@ pub(super) fn first_read(def: &ast::StmtFunctionDef, target: &Expr) -> Option<Te
     reads.found
 }
 
-/// The names of the methods that a method calls on its receiver.
+/// Returns the names of the methods that a method calls on its receiver.
 pub(super) fn called_methods(def: &ast::StmtFunctionDef) -> FxHashSet<&str> {
     struct Called<'a>(FxHashSet<&'a str>);
     impl<'a> SourceOrderVisitor<'a> for Called<'a> {

@@ -67,7 +67,7 @@ pub(super) struct Graph<'c, 'a> {
 }
 
 impl<'c, 'a> Graph<'c, 'a> {
-    /// The errors in the models that a scope builds.
+    /// Returns the errors in the models that a scope builds.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         classes: &'c FxHashSet<&'a str>,
@@ -264,7 +264,7 @@ impl<'c, 'a> Graph<'c, 'a> {
         Value::Tensor(self.nodes.len() - 1)
     }
 
-    /// The result of an operator.
+    /// Returns the result of an operator.
     fn combined(&mut self, operands: &[Value<'a>]) -> Value<'a> {
         let tensors: Vec<usize> = operands.iter().flat_map(tensors).collect();
         // `[x] + others` is a list.
@@ -277,7 +277,7 @@ impl<'c, 'a> Graph<'c, 'a> {
         self.node(tensors, rank, None)
     }
 
-    /// The result of the call of a layer.
+    /// Returns the result of the call of a layer.
     fn apply(&mut self, layer: usize, call: &'a ast::ExprCall, depth: usize) -> Value<'a> {
         self.layers[layer].used = true;
         let class = self.layers[layer].class.clone();
@@ -445,7 +445,7 @@ fn is_known(value: &Value) -> bool {
     }
 }
 
-/// Whether a function of NumPy creates an array.
+/// Returns whether a function of NumPy creates an array.
 fn is_array(name: &str) -> bool {
     name.starts_with("numpy.random.")
         || name.strip_prefix("numpy.").is_some_and(|function| {

@@ -70,7 +70,8 @@ declare_rule! {
     }
 }
 
-/// Whether a file uses TensorFlow and has classes or functions that Keras traces. Other backends know the batch size.
+/// Returns whether a file uses TensorFlow and has classes or functions that Keras traces. Other backends know the batch
+/// size.
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("tensorflow")
         && (index.derives_from_keras || index.roots.iter().any(|site| site.kind == RootKind::KerasFunction))
@@ -116,7 +117,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Whether the batch size is known, or nothing is traced: `drop_remainder=True`, `keras.Input(batch_shape=…)`,
+/// Returns whether the batch size is known, or nothing is traced: `drop_remainder=True`, `keras.Input(batch_shape=…)`,
 /// `run_eagerly=True`.
 fn fixes_batch_size(ctx: &FileContext) -> bool {
     const KEYWORDS: [&str; 4] = ["batch_input_shape", "batch_shape", "drop_remainder", "run_eagerly"];
@@ -131,7 +132,7 @@ fn fixes_batch_size(ctx: &FileContext) -> bool {
     ctx.program().calls.iter().any(|site| keywords(site.node))
 }
 
-/// Whether the file builds a functional model or trains a model: `keras.Input(…)`, `model.fit(…)`.
+/// Returns whether the file builds a functional model or trains a model: `keras.Input(…)`, `model.fit(…)`.
 fn builds_or_fits(ctx: &FileContext) -> bool {
     ctx.program().calls.iter().any(|site| {
         let fits = site.node.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "fit");
@@ -141,7 +142,7 @@ fn builds_or_fits(ctx: &FileContext) -> bool {
     })
 }
 
-/// The functions of the file that are given to `compile` as losses.
+/// Returns the functions of the file that are given to `compile` as losses.
 fn losses<'a>(ctx: &FileContext<'a>) -> Vec<&'a ast::StmtFunctionDef> {
     let program = ctx.program();
     let mut found: Vec<&ast::StmtFunctionDef> = Vec::new();
@@ -157,7 +158,7 @@ fn losses<'a>(ctx: &FileContext<'a>) -> Vec<&'a ast::StmtFunctionDef> {
     found
 }
 
-/// The names that `x, y = data` binds, and `data` itself if it is not unpacked.
+/// Returns the names that `x, y = data` binds, and `data` itself if it is not unpacked.
 fn unpacked<'a>(def: &'a ast::StmtFunctionDef, data: &'a str) -> FxHashSet<&'a str> {
     let targets = statements::of_function(def).into_iter().filter_map(|statement| match statement {
         Stmt::Assign(assign) if assign.value.as_name_expr().is_some_and(|name| name.id.as_str() == data) => {
@@ -208,7 +209,7 @@ fn function<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, tensors: F
     }
 }
 
-/// Whether the code tests for an unknown size, or for eager execution.
+/// Returns whether the code tests for an unknown size, or for eager execution.
 fn handles_none(sizes: &Sizes, expression: &Expr) -> bool {
     match expression {
         Expr::Compare(compare) => {
@@ -272,7 +273,7 @@ impl<'a> Sizes<'a> {
         (!sizes.tensors.is_empty()).then_some(sizes)
     }
 
-    /// The Tensor `x` of `x.shape[0]`, or of a name that is bound to it.
+    /// Returns the Tensor `x` of `x.shape[0]`, or of a name that is bound to it.
     fn tensor_of(&self, expression: &Expr) -> Option<&'a str> {
         match expression {
             Expr::Name(name) => self.names.get(name.id.as_str()).copied(),
@@ -283,7 +284,7 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// The Tensor `x` of `x.shape`, `x.get_shape()` or `x.shape.as_list()`.
+    /// Returns the Tensor `x` of `x.shape`, `x.get_shape()` or `x.shape.as_list()`.
     fn shape(&self, expression: &Expr) -> Option<&'a str> {
         let attribute = match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => attribute,
@@ -301,7 +302,7 @@ impl<'a> Sizes<'a> {
         self.tensors.get(name).copied()
     }
 
-    /// The batch size in an expression that needs it as a number.
+    /// Returns the batch size in an expression that needs it as a number.
     fn needed<'e>(&self, ctx: &FileContext, expression: &'e Expr) -> Option<&'e Expr> {
         let is_size = |expression: &&'e Expr| self.tensor_of(expression).is_some();
         match expression {
@@ -333,7 +334,7 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// Whether a function needs numbers as sizes.
+/// Returns whether a function needs numbers as sizes.
 fn takes_sizes(name: &str) -> bool {
     const CREATE: [&str; 14] = [
         "arange",

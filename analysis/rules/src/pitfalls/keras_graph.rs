@@ -73,7 +73,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Whether a class is derived from `keras.layers.Layer`, and Keras calls it.
+/// Returns whether a class is derived from `keras.layers.Layer`, and Keras calls it.
 fn is_layer(ctx: &FileContext, class: &ast::StmtClassDef) -> bool {
     let [base] = class.bases() else { return false };
     ctx.resolve(base).is_some_and(|base| matches!(base.as_str(), "keras.Layer" | "keras.layers.Layer"))

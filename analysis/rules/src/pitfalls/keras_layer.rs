@@ -173,7 +173,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Whether another class of the file has this class and others as bases. Then `super()` may be one of the others:
+    /// Returns whether another class of the file has this class and others as bases. Then `super()` may be one of the
+    /// others:
     ///
     /// ```python
     /// class Readout(Scaled, keras.layers.Dense):    # `super().__init__(units=4)` of `Scaled` calls that of `Dense`
@@ -271,8 +272,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Whether the file builds layers with as many shapes itself. Then Keras has no shapes to match, because the layer
-    /// is built when it is called:
+    /// Returns whether the file builds layers with as many shapes itself. Then Keras has no shapes to match, because
+    /// the layer is built when it is called:
     ///
     /// ```python
     /// def build(self, x_shape, context_shape):
@@ -289,7 +290,7 @@ impl<'a> Class<'_, 'a> {
         })
     }
 
-    /// The attributes that `__init__` binds exactly once, to a layer of the library.
+    /// Returns the attributes that `__init__` binds exactly once, to a layer of the library.
     fn layers(&self) -> FxHashMap<&'a str, &'a Expr> {
         let mut layers = FxHashMap::default();
         let mut others = Vec::new();
@@ -322,8 +323,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// The layers and weights that the statements of `call` create; `local` has the layers in local variables. Adds the
-    /// methods that the statements call to `called`. Returns whether each call evaluates the code after these
+    /// Returns the layers and weights that the statements of `call` create; `local` has the layers in local variables.
+    /// Adds the methods that the statements call to `called`. Returns whether each call evaluates the code after these
     /// statements.
     fn creations_in(
         &self,
@@ -408,13 +409,13 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// A new layer with weights.
+    /// Returns a new layer with weights.
     fn new_layer(&self, value: &'a Expr) -> Option<&'a Expr> {
         let class = self.ctx.resolve(&value.as_call_expr()?.func)?;
         keras_ranks::has_weights(class.strip_prefix("keras.layers.")?).then_some(value)
     }
 
-    /// The severity of code that Keras 3 rejects and Keras 2 accepts.
+    /// Returns the severity of code that Keras 3 rejects and Keras 2 accepts.
     fn of_keras3(&self) -> Severity {
         keras_ranks::severity_of_keras3(self.ctx)
     }

@@ -5,13 +5,13 @@ use ruff_python_ast as ast;
 use crate::FileContext;
 use ag_db::diagnostic::Severity;
 
-/// The severity of code that Keras 3 rejects and Keras 2 accepts: `tf.keras` may be either version.
+/// Returns the severity of code that Keras 3 rejects and Keras 2 accepts: `tf.keras` may be either version.
 pub(super) fn severity_of_keras3(ctx: &FileContext) -> Severity {
     let is_either = ["tf.keras", "tensorflow.keras", "tf_keras"].iter().any(|name| ctx.text.contains(name));
     if is_either { Severity::Info } else { Severity::Warning }
 }
 
-/// Whether a dotted name is a layer class.
+/// Returns whether a dotted name is a layer class.
 pub(super) fn is_layer(name: &str) -> bool {
     name.strip_prefix("keras.layers.").is_some_and(|class| {
         class.starts_with(|letter: char| letter.is_ascii_uppercase())
@@ -19,7 +19,7 @@ pub(super) fn is_layer(name: &str) -> bool {
     })
 }
 
-/// Whether a layer preprocesses data: such layers also take lists and strings.
+/// Returns whether a layer preprocesses data: such layers also take lists and strings.
 pub(super) fn takes_python_values(class: &str) -> bool {
     const WORDS: [&str; 12] = [
         "Random",
@@ -39,7 +39,7 @@ pub(super) fn takes_python_values(class: &str) -> bool {
         || matches!(class, "Lambda" | "TFSMLayer" | "Pipeline" | "AutoContrast")
 }
 
-/// The rank of the tensor that a layer takes, including the batch dimension.
+/// Returns the rank of the tensor that a layer takes, including the batch dimension.
 pub(super) fn expected(class: &str) -> Option<usize> {
     Some(match class {
         "RepeatVector" => 2,
@@ -77,7 +77,8 @@ pub(super) fn expected(class: &str) -> Option<usize> {
     })
 }
 
-/// The rank of a layer's result, given the rank of its argument and the source text of the call that creates the layer.
+/// Returns the rank of a layer's result, given the rank of its argument and the source text of the call that creates
+/// the layer.
 pub(super) fn result(class: &str, rank: Option<usize>, options: &str) -> Option<usize> {
     let has = |option: &str| options.contains(option);
     match class {
@@ -115,12 +116,12 @@ fn is_recurrent(class: &str) -> bool {
     matches!(class, "LSTM" | "GRU" | "SimpleRNN")
 }
 
-/// Whether a layer creates weights when it is built.
+/// Returns whether a layer creates weights when it is built.
 pub(super) fn has_weights(class: &str) -> bool {
     class == "Dense" || class == "Embedding" || is_recurrent(class) || class.contains("Conv")
 }
 
-/// Whether a layer returns several tensors: `LSTM(4, return_state=True)`,
+/// Returns whether a layer returns several tensors: `LSTM(4, return_state=True)`,
 /// `attention(x, x, return_attention_scores=True)`.
 pub(super) fn returns_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     let text = ctx.text(call);

@@ -354,7 +354,7 @@ const NEED_VALUES: [&str; 19] = [
     "min",
 ];
 
-/// Whether a dotted name is an operation of TensorFlow on Tensors.
+/// Returns whether a dotted name is an operation of TensorFlow on Tensors.
 fn is_operation(name: &str) -> bool {
     const NOT_OPERATIONS: [&str; 8] = [
         "tensorflow.function",

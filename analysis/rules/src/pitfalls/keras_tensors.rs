@@ -41,8 +41,8 @@ pub(super) struct KerasTensors<'c, 'a> {
 }
 
 impl<'c, 'a> KerasTensors<'c, 'a> {
-    /// The tensors and layers of a scope. `symbolic` lists the parameters that are symbolic tensors, `parameters` the
-    /// others.
+    /// Returns the tensors and layers of a scope. `symbolic` lists the parameters that are symbolic tensors,
+    /// `parameters` the others.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         body: &'a [Stmt],
@@ -91,12 +91,12 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         self.tensors.is_empty()
     }
 
-    /// Whether an expression is a symbolic tensor.
+    /// Returns whether an expression is a symbolic tensor.
     pub(super) fn contains(&self, expression: &Expr) -> bool {
         self.is_symbolic(expression, 0)
     }
 
-    /// Whether the name of a builtin still refers to that builtin.
+    /// Returns whether the name of a builtin still refers to that builtin.
     pub(super) fn is_builtin(&self, name: &str) -> bool {
         !self.bound.contains(name) && self.ctx.imports.get(name).is_none()
     }
@@ -149,7 +149,8 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         }
     }
 
-    /// Whether a function of the file returns a symbolic tensor in this call: `def block(x): return Dense(4)(x)`.
+    /// Returns whether a function of the file returns a symbolic tensor in this call:
+    /// `def block(x): return Dense(4)(x)`.
     fn returns_tensor(
         &self,
         name: &ast::ExprName,
@@ -200,12 +201,12 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
     }
 }
 
-/// Whether a function of NumPy raises for a tensor of a functional model.
+/// Returns whether a function of NumPy raises for a tensor of a functional model.
 fn raises(function: &str) -> bool {
     !function.contains('.') && !matches!(function, "shape" | "ndim" | "iterable" | "isscalar")
 }
 
-/// Whether a function of TensorFlow, applied to a tensor of a functional model, returns such a tensor.
+/// Returns whether a function of TensorFlow, applied to a tensor of a functional model, returns such a tensor.
 fn keeps_tensor(function: &str) -> bool {
     const FUNCTIONS: [&str; 14] = [
         "cast",
@@ -226,7 +227,7 @@ fn keeps_tensor(function: &str) -> bool {
     FUNCTIONS.contains(&function) || function.starts_with("nn.") || function.starts_with("image.")
 }
 
-/// Whether the result of a function of `keras.ops` is one tensor.
+/// Returns whether the result of a function of `keras.ops` is one tensor.
 fn returns_one_tensor(function: &str) -> bool {
     const OTHER_RESULTS: [&str; 14] = [
         "shape",
@@ -247,7 +248,7 @@ fn returns_one_tensor(function: &str) -> bool {
     !OTHER_RESULTS.contains(&function)
 }
 
-/// Whether a value is a call that creates a layer with one result.
+/// Returns whether a value is a call that creates a layer with one result.
 fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
     const OTHER_LAYERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
     let Some(call) = value.as_call_expr().filter(|call| !returns_several(ctx, call)) else { return false };

@@ -131,14 +131,14 @@ impl<'a> Scope<'_, 'a> {
         is_sequential.then_some(Model { is_compiled: false, has_loss: false, may_add_loss })
     }
 
-    /// Whether a layer may add a loss: it is not a layer of the library, or has a regularizer.
+    /// Returns whether a layer may add a loss: it is not a layer of the library, or has a regularizer.
     fn may_add_loss(&self, layer: &'a Expr) -> bool {
         let Some(call) = layer.as_call_expr() else { return true };
         let is_library = self.ctx.resolve(&call.func).is_some_and(|name| name.starts_with("keras."));
         !is_library || self.ctx.text(call).contains("regular")
     }
 
-    /// A call of a method of a model: `model.fit(…)`.
+    /// Returns a call of a method of a model: `model.fit(…)`.
     fn method(&mut self, expression: &'a Expr) -> Option<()> {
         let call = expression.as_call_expr()?;
         let method = call.func.as_attribute_expr()?;

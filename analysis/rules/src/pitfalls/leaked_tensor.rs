@@ -105,7 +105,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether the function is a training step, which Keras stages as a whole.
+/// Returns whether the function is a training step, which Keras stages as a whole.
 fn is_step(ctx: &FunctionContext) -> bool {
     ctx.root() == Some(RootKind::KerasMethod) && is_step_name(&ctx.def().name)
 }
@@ -114,7 +114,8 @@ fn is_step_name(name: &str) -> bool {
     matches!(name, "train_step" | "test_step" | "predict_step")
 }
 
-/// Whether a method is called through `self` by a method that is traced as a whole, directly or through other methods:
+/// Returns whether a method is called through `self` by a method that is traced as a whole, directly or through other
+/// methods:
 ///
 /// ```python
 /// def train_step(self, data):
@@ -217,7 +218,7 @@ impl Stores<'_, '_> {
         }
     }
 
-    /// Whether another method of the class that is staged, or that empties the list, uses the attribute.
+    /// Returns whether another method of the class that is staged, or that empties the list, uses the attribute.
     fn is_used_by_staged_methods(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);
@@ -239,7 +240,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Whether it is an attribute of `self`.
+    /// Returns whether it is an attribute of `self`.
     fn is_own(&self, name: &QName) -> bool {
         !name.is_simple() && self.receiver == Some(name.root())
     }
@@ -251,7 +252,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Whether the function itself sets or empties the list, and so uses it within a single call.
+    /// Returns whether the function itself sets or empties the list, and so uses it within a single call.
     fn sets(&self, name: &QName) -> bool {
         expressions::of_function(self.ctx.def()).into_iter().any(|expression| match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "clear" => {
@@ -264,7 +265,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Whether the function reads a value stored by an earlier call.
+    /// Returns whether the function reads a value stored by an earlier call.
     fn reads_earlier(&self, name: &QName) -> bool {
         self.reads(name).any(|read| {
             self.ctx
@@ -275,7 +276,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Whether the list is used for anything but appending and `len`.
+    /// Returns whether the list is used for anything but appending and `len`.
     fn is_read_otherwise(&self, name: &QName) -> bool {
         let all = expressions::of_function(self.ctx.def());
         let harmless: Vec<_> = all

@@ -139,8 +139,8 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
     ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
 }
 
-/// Whether the function computes the object that contains the counter from its arguments. Then the counter belongs to the
-/// trace:
+/// Returns whether the function computes the object that contains the counter from its arguments. Then the counter
+/// belongs to the trace:
 ///
 /// ```python
 /// if self.shape is None:
@@ -167,7 +167,7 @@ fn is_computed(ctx: &FunctionContext, target: &Expr) -> bool {
     })
 }
 
-/// Whether the name shows that the counter counts traces, for which a Python number is correct.
+/// Returns whether the name shows that the counter counts traces, for which a Python number is correct.
 fn counts_traces(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["trac", "compil"].iter().any(|word| name.contains(word))
@@ -183,7 +183,7 @@ fn root_of(target: &Expr) -> Option<&str> {
     }
 }
 
-/// A Python decision that reads the name.
+/// Returns a Python decision that reads the name.
 fn tested<'a>(ctx: &FunctionContext<'a>, name: &QName) -> Option<&'a Construct> {
     let reads = |expression: &&Expr| {
         matches!(expression, Expr::Attribute(attribute) if attribute.ctx == ExprContext::Load)
@@ -199,7 +199,7 @@ fn tested<'a>(ctx: &FunctionContext<'a>, name: &QName) -> Option<&'a Construct> 
     )
 }
 
-/// An attribute that a statement updates from its own value, and the new value.
+/// Returns an attribute that a statement updates from its own value, and the new value.
 fn update(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     match statement {
         Stmt::AugAssign(ast::StmtAugAssign { target, value, .. }) if target.is_attribute_expr() => {
@@ -213,7 +213,7 @@ fn update(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     }
 }
 
-/// Whether an assignment updates its target: `self.n = self.n + 1`, `self.on = not self.on`.
+/// Returns whether an assignment updates its target: `self.n = self.n + 1`, `self.on = not self.on`.
 fn is_update(target: &Expr, value: &Expr) -> bool {
     let name = QName::from_expr(target);
     let is_same = |expression: &Expr| name.is_some() && QName::from_expr(expression) == name;

@@ -34,7 +34,7 @@ pub(super) struct Numbers<'c, 'a> {
 }
 
 impl<'c, 'a> Numbers<'c, 'a> {
-    /// The numbers of a function body or module, given the names and defaults of its parameters.
+    /// Returns the numbers of a function body or module, given the names and defaults of its parameters.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         body: &'a [Stmt],
@@ -105,7 +105,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         self.changing.truncate(before);
     }
 
-    /// Whether an expression is a number that differs in each iteration of an enclosing loop.
+    /// Returns whether an expression is a number that differs in each iteration of an enclosing loop.
     pub(super) fn changes(&self, expression: &Expr) -> bool {
         self.is_number(expression, 0) && self.mentions(expression, None)
     }
@@ -141,7 +141,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         }
     }
 
-    /// Whether an expression reads a changing name, or `own`.
+    /// Returns whether an expression reads a changing name, or `own`.
     fn mentions(&self, expression: &Expr, own: Option<&str>) -> bool {
         struct Reads<'n> {
             changing: &'n [&'n str],
@@ -210,7 +210,7 @@ fn is_text(statement: &Stmt) -> bool {
     statement.as_expr_stmt().is_some_and(|statement| statement.value.is_string_literal_expr())
 }
 
-/// Whether an expression is arithmetic on numbers and these names.
+/// Returns whether an expression is arithmetic on numbers and these names.
 fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bool {
     let inner = |value: &Expr| depth < MAX_DEPTH && of_names(ctx, value, names, depth + 1);
     match value {
@@ -231,7 +231,7 @@ fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bo
     }
 }
 
-/// The variable of a loop over numbers, unless there are certainly fewer than `MANY_TRACES`.
+/// Returns the variable of a loop over numbers, unless there are certainly fewer than `MANY_TRACES`.
 fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     match node.iter.as_ref() {
         Expr::Call(call) => {
@@ -252,7 +252,7 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     }
 }
 
-/// Whether a `range(3)` has fewer than `MANY_TRACES` numbers.
+/// Returns whether a `range(3)` has fewer than `MANY_TRACES` numbers.
 fn is_short(call: &ast::ExprCall) -> bool {
     matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY_TRACES as u64))
 }

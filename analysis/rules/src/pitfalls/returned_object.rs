@@ -74,7 +74,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether another decorator, such as `@tf.custom_gradient`, may change what the function returns.
+/// Returns whether another decorator, such as `@tf.custom_gradient`, may change what the function returns.
 fn is_wrapped(ctx: &FunctionContext) -> bool {
     let index = file_index(ctx.db, ctx.document);
     let function = index.definitions.find(&ctx.path);
@@ -82,7 +82,7 @@ fn is_wrapped(ctx: &FunctionContext) -> bool {
     signature.is_some_and(|signature| signature.decorators.len() > 1)
 }
 
-/// The part of a result that a graph cannot represent.
+/// Returns the part of a result that a graph cannot represent.
 fn object_in<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr, String)> {
     match value {
         Expr::Tuple(tuple) => tuple.elts.iter().find_map(|element| object_in(ctx, element)),

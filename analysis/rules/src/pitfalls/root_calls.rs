@@ -13,8 +13,8 @@ use ag_index::dialect::RootKind;
 use ag_index::index::{FunctionId, file_index};
 use ag_syntax::expressions;
 
-/// Whether each trace of a `tf.function` evaluates the calls that lead from it here; `Repeatedly` if one of them is in a
-/// loop, which may have no iterations: `for layer in self.layers: x = layer(x)`.
+/// Returns whether each trace of a `tf.function` evaluates the calls that lead from it here; `Repeatedly` if one of
+/// them is in a loop, which may have no iterations: `for layer in self.layers: x = layer(x)`.
 pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Reached> {
     if is_wrapped(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone())) {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Reached> {
     None
 }
 
-/// Whether a decorator may call the function less often than it is called: `@once`, `@functools.cache`.
+/// Returns whether a decorator may call the function less often than it is called: `@once`, `@functools.cache`.
 #[salsa::tracked(returns(copy))]
 fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let index = file_index(db, function.document(db));
@@ -73,7 +73,7 @@ fn evaluated(body: &[Stmt], range: TextRange) -> Option<Reached> {
     None
 }
 
-/// Whether a range is in an expression that may not be evaluated.
+/// Returns whether a range is in an expression that may not be evaluated.
 fn is_conditional(statement: &Stmt, range: TextRange) -> bool {
     struct Around {
         range: TextRange,

@@ -118,7 +118,7 @@ fn is_logging(name: &str) -> bool {
         .any(|module| name.strip_prefix(module).is_some_and(|function| LEVELS.contains(&function)))
 }
 
-/// The Tensor that an argument prints: the argument itself, or one in an f-string.
+/// Returns the Tensor that an argument prints: the argument itself, or one in an f-string.
 fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Expr, bool)> {
     struct Interpolations<'a>(Vec<&'a Expr>);
     impl<'a> SourceOrderVisitor<'a> for Interpolations<'a> {
@@ -162,7 +162,8 @@ fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     ctx.report(&RUNS_WHILE_TRACING, call.range(), message).help(help).emit();
 }
 
-/// Whether only the text of a number is used, which makes a name unique: `"PyFunc" + str(random.randint(0, 9))`.
+/// Returns whether only the text of a number is used, which makes a name unique:
+/// `"PyFunc" + str(random.randint(0, 9))`.
 fn is_text(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     expressions::of_function(ctx.def()).into_iter().any(|expression| match expression {
         Expr::FString(string) => string.range().contains_range(call.range()),

@@ -38,7 +38,7 @@ impl<'a> StagedNames<'a> {
         self.functions.is_empty() && self.methods.is_empty()
     }
 
-    /// The name of the `tf.function` that an expression refers to, in the methods of `class` or outside.
+    /// Returns the name of the `tf.function` that an expression refers to, in the methods of `class` or outside.
     pub(super) fn called<'e>(&self, callee: &'e Expr, class: Option<&str>) -> Option<&'e str> {
         match callee {
             Expr::Name(name) => self.functions.contains(name.id.as_str()).then_some(name.id.as_str()),

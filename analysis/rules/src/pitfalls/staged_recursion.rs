@@ -86,7 +86,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The staged decision that appears to guard a range: the enclosing one, otherwise the last one before the range.
+/// Returns the staged decision that appears to guard a range: the enclosing one, otherwise the last one before the
+/// range.
 fn decision_of<'a>(ctx: &FunctionContext<'a>, range: TextRange) -> Option<&'a Construct> {
     let staged = || ctx.staged().map(|(construct, _)| construct);
     let around = staged().filter(|construct| {

@@ -19,7 +19,7 @@ pub(super) struct Spec {
     shape: Option<Vec<Option<u64>>>,
 }
 
-/// An entry of an `input_signature`: `tf.TensorSpec([None, 4], tf.float32)`.
+/// Returns an entry of an `input_signature`: `tf.TensorSpec([None, 4], tf.float32)`.
 pub(super) fn of_entry(ctx: &FileContext, entry: &Expr) -> Option<Spec> {
     let call = entry.as_call_expr()?;
     ctx.resolve(&call.func).filter(|name| name == "tensorflow.TensorSpec")?;
@@ -61,7 +61,7 @@ fn shown(shape: &[Option<u64>]) -> String {
     format!("shape ({})", sizes.join(", "))
 }
 
-/// The sizes in `[None, 4]`; a name is an unknown size.
+/// Returns the sizes in `[None, 4]`; a name is an unknown size.
 fn sizes(shape: &Expr) -> Option<Vec<Option<u64>>> {
     let elements = sequence(shape)?;
     (!elements.iter().any(Expr::is_starred_expr)).then(|| elements.iter().map(natural).collect())
@@ -121,7 +121,7 @@ fn tensor<'a>(ctx: &FileContext<'a>, scope: ScopeId, value: &'a Expr, depth: usi
     }
 }
 
-/// The dtype that TensorFlow gives a literal, and its number of dimensions.
+/// Returns the dtype that TensorFlow gives a literal, and its number of dimensions.
 fn literal<'a>(
     ctx: &FileContext<'a>,
     scope: ScopeId,
@@ -162,7 +162,7 @@ fn literal<'a>(
     }
 }
 
-/// The argument for a parameter of a function that the file calls once.
+/// Returns the argument for a parameter of a function that the file calls once.
 fn passed<'a>(ctx: &FileContext<'a>, scope: ScopeId, name: &ast::ExprName) -> Option<(&'a Expr, ScopeId)> {
     let program = ctx.program();
     let owner = program.owner(scope, &name.id)?;

@@ -110,8 +110,8 @@ fn kept(ctx: &FunctionContext) -> Vec<TextRange> {
     ctx.statements().into_iter().filter_map(assigned).collect()
 }
 
-/// The expression that creates variables when `call` is evaluated, if any: for a call of a new layer, the constructor
-/// call.
+/// Returns the expression that creates variables when `call` is evaluated, if any: for a call of a new layer, the
+/// constructor call.
 fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a ExprCall> {
     match call.func.as_ref() {
         // `keras.layers.Dense(2)(x)`
@@ -127,13 +127,13 @@ fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a Expr
     }
 }
 
-/// Whether a call is `tf.Variable(…)`. Other rules find layers that a layer creates.
+/// Returns whether a call is `tf.Variable(…)`. Other rules find layers that a layer creates.
 fn is_variable(ctx: &FunctionContext, created: &ExprCall) -> bool {
     ctx.resolve(&created.func)
         .is_some_and(|name| matches!(name.as_str(), "tensorflow.Variable" | "keras.Variable"))
 }
 
-/// Whether a function or class creates variables when it is called.
+/// Returns whether a function or class creates variables when it is called.
 fn creates_variables(name: &str) -> bool {
     const NAMES: [&str; 6] = [
         "tensorflow.Variable",
@@ -155,7 +155,7 @@ fn creates_variables(name: &str) -> bool {
             .any(|module| is_class_of(module))
 }
 
-/// Whether a Keras layer creates weights when it is first called.
+/// Returns whether a Keras layer creates weights when it is first called.
 fn has_weights(name: &str) -> bool {
     const LAYERS: [&str; 14] = [
         "BatchNormalization",

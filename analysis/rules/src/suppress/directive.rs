@@ -83,7 +83,7 @@ pub(super) fn collect(text: &str, parsed: &Parsed<ModModule>, lines: &Lines) -> 
     directives
 }
 
-/// The start of the first statement other than a docstring.
+/// Returns the start of the first statement other than a docstring.
 fn head(parsed: &Parsed<ModModule>) -> TextSize {
     let mut statements = parsed.suite().iter();
     let first = statements.next();
@@ -157,7 +157,7 @@ fn codes(text: &str, list: TextRange) -> (Vec<Code>, Vec<DirectiveError>) {
     (codes, errors)
 }
 
-/// An offset in a comment; parsed texts are shorter than 4 GiB.
+/// Returns an offset in a comment; parsed texts are shorter than 4 GiB.
 fn size(index: usize) -> TextSize {
     TextSize::try_from(index).unwrap_or_default()
 }

@@ -35,19 +35,19 @@ impl Lines {
         self.index.line_index(offset).get()
     }
 
-    /// The logical line that contains `offset`.
+    /// Returns the logical line that contains `offset`.
     pub(super) fn logical(&self, offset: TextSize) -> Option<TextRange> {
         let line = *self.logical.get(self.logical.partition_point(|line| line.end() < offset))?;
         line.contains_inclusive(offset).then_some(line)
     }
 
-    /// Whether only whitespace precedes `offset` on its line.
+    /// Returns whether only whitespace precedes `offset` on its line.
     pub(super) fn is_on_own_line(&self, offset: TextSize, text: &str) -> bool {
         text[..offset.to_usize()].trim_end_matches([' ', '\t', '\u{c}', '\u{feff}']).ends_with(['\n', '\r'])
             || text[..offset.to_usize()].trim_matches([' ', '\t', '\u{c}', '\u{feff}']).is_empty()
     }
 
-    /// The physical lines on which a comment applies to a finding at `range`.
+    /// Returns the physical lines on which a comment applies to a finding at `range`.
     pub(super) fn anchors(&self, range: TextRange) -> [Line; 4] {
         let logical = self.logical(range.start()).unwrap_or(range);
         // A range that ends just after a newline ends on the line before it.

@@ -138,7 +138,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The name and a Tensor of a call that returns a Python bool: `torch.equal(a, b)`, `a.allclose(b)`.
+/// Returns the name and a Tensor of a call that returns a Python bool: `torch.equal(a, b)`, `a.allclose(b)`.
 pub(super) fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
     if let Some(name) = ctx.builtin(&call.func) {

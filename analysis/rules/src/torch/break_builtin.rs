@@ -239,7 +239,7 @@ const BUILTINS: [&str; 13] = [
 ];
 const LEVELS: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
 
-/// The name of the called function if the compiler cannot trace it.
+/// Returns the name of the called function if the compiler cannot trace it.
 fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<String> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, function) = name.rsplit_once('.')?;
@@ -273,7 +273,7 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
     is_logger.then(|| format!("{}.{}", ctx.text(&*method.value), method.attr))
 }
 
-/// Whether Python needs the result of a call: `if random.uniform(0, 1) < p:`, `k = random.randint(0, 3)` with
+/// Returns whether Python needs the result of a call: `if random.uniform(0, 1) < p:`, `k = random.randint(0, 3)` with
 /// `layers[k]` or `range(k)`.
 fn decides(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let name = ctx.statements().into_iter().find_map(|statement| match statement {

@@ -111,7 +111,8 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
     }
 }
 
-/// Whether the value is assigned or returned. The text of an error message, for example, is not always evaluated.
+/// Returns whether the value is assigned or returned. The text of an error message, for example, is not always
+/// evaluated.
 fn is_used(ctx: &FunctionContext, expression: &Expr) -> bool {
     ctx.statements().into_iter().any(|statement| {
         matches!(statement, Stmt::Assign(_) | Stmt::Return(_))

@@ -168,7 +168,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, help: &str) {
         .emit();
 }
 
-/// The part of a call that cannot be traced, and what to use instead.
+/// Returns the part of a call that cannot be traced, and what to use instead.
 fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, class) = name.rsplit_once('.')?;
@@ -207,14 +207,14 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'stat
     forward_mode(ctx, call).or_else(|| disabled(ctx, call))
 }
 
-/// A local variable in the message of a check.
+/// Returns a local variable in the message of a check.
 fn local_in<'a>(ctx: &FunctionContext<'a>, message: &Expr) -> Option<&'a str> {
     let within = |expression: &&Expr| message.range().contains_range(expression.range());
     let mut names = ctx.expressions().into_iter().filter(within).filter_map(Expr::as_name_expr);
     names.find(|name| ctx.flow.scope().is_local(&name.id)).map(|name| name.id.as_str())
 }
 
-/// A key that is an object of a class of this file with a `__hash__` method.
+/// Returns a key that is an object of a class of this file with a `__hash__` method.
 fn hashed<'a>(ctx: &FunctionContext, key: &'a Expr) -> Option<(&'a Expr, String)> {
     let [Alternative::Instance { class, .. }] = ctx.fact(key).alternatives.as_slice() else { return None };
     let is_here =
@@ -222,13 +222,13 @@ fn hashed<'a>(ctx: &FunctionContext, key: &'a Expr) -> Option<(&'a Expr, String)
     (is_here && definition(ctx, &format!("{class}.__hash__")).is_some()).then(|| (key, class.to_string()))
 }
 
-/// Whether the created layer has no parameters: `nn.LayerNorm(3, elementwise_affine=False)`,
+/// Returns whether the created layer has no parameters: `nn.LayerNorm(3, elementwise_affine=False)`,
 /// `nn.BatchNorm1d(3, affine=False)`.
 fn is_without_parameters(call: &ast::ExprCall) -> bool {
     ["affine", "elementwise_affine"].iter().any(|name| call.arguments.find_keyword(name).is_some())
 }
 
-/// A call `Doubling.apply(x)` of a class of this file that defines `jvp`.
+/// Returns a call `Doubling.apply(x)` of a class of this file that defines `jvp`.
 fn forward_mode(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "apply")?;
     let class = method.value.as_name_expr()?;
@@ -248,8 +248,8 @@ fn forward_mode(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, 
     })
 }
 
-/// A call of a function of this file under `torch.compiler.disable`. Without `fullgraph=True` the graph break is
-/// intended.
+/// Returns a call of a function of this file under `torch.compiler.disable`. Without `fullgraph=True` the graph break
+/// is intended.
 fn disabled(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     let name = call.func.as_name_expr().filter(|name| !ctx.flow.scope().is_local(&name.id))?;
     if !ctx.stage.options.full_graph {
@@ -266,7 +266,7 @@ fn disabled(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'st
     })
 }
 
-/// The class of a context manager that the compiler cannot enter.
+/// Returns the class of a context manager that the compiler cannot enter.
 fn untraced_context(ctx: &FunctionContext, manager: &Expr) -> Option<String> {
     let fact = ctx.fact(manager);
     match fact.alternatives.as_slice() {

@@ -82,7 +82,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// An operation of unknown output size, and the Tensor that determines it.
+/// Returns an operation of unknown output size, and the Tensor that determines it.
 pub(super) fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Subscript(subscript) => {

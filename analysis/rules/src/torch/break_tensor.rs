@@ -74,7 +74,7 @@ const SPARSE: &str = "keep sparse Tensors outside the compiled function";
 const OPERATION: &str = "use an operation on whole Tensors";
 const OUTSIDE: &str = "move it out of the compiled function";
 
-/// The methods of a Tensor at which the compiler breaks the graph (torch 2.11).
+/// Returns the methods of a Tensor at which the compiler breaks the graph (torch 2.11).
 fn of_method(name: &str) -> Option<&'static str> {
     Some(match name {
         "backward" | "retain_grad" => GRADIENT,
@@ -305,19 +305,19 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, value: &Expr, hel
         .emit();
 }
 
-/// The Tensor `x` of `x.register_hook(…)`.
+/// Returns the Tensor `x` of `x.register_hook(…)`.
 fn hooked<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     (method.attr.as_str() == "register_hook" && is_tensor(ctx, &method.value)).then_some(&*method.value)
 }
 
-/// The Tensor `x` of `x.data_ptr()`.
+/// Returns the Tensor `x` of `x.data_ptr()`.
 fn address<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     (method.attr.as_str() == "data_ptr" && is_tensor(ctx, &method.value)).then_some(&*method.value)
 }
 
-/// Whether a call sorts Tensors: `sorted([x[0], x[1]])`, `sorted(rows, key=lambda row: row.sum())`.
+/// Returns whether a call sorts Tensors: `sorted([x[0], x[1]])`, `sorted(rows, key=lambda row: row.sum())`.
 fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> bool {
     if let Some(keyword) = call.arguments.find_keyword("key") {
         let lambda = keyword.value.as_lambda_expr();
@@ -329,7 +329,7 @@ fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> 
     }
 }
 
-/// Whether a call enables gradients: `requires_grad_()`, `requires_grad_(True)`.
+/// Returns whether a call enables gradients: `requires_grad_()`, `requires_grad_(True)`.
 fn enables(call: &ast::ExprCall) -> bool {
     let argument =
         call.arguments.args.first().or(call.arguments.keywords.first().map(|keyword| &keyword.value));
@@ -340,7 +340,7 @@ fn is_true(value: &Expr) -> bool {
     value.as_boolean_literal_expr().is_some_and(|literal| literal.value)
 }
 
-/// Whether a value is a NumPy array: `x.numpy()` of a Tensor, or a value of the type `ndarray`.
+/// Returns whether a value is a NumPy array: `x.numpy()` of a Tensor, or a value of the type `ndarray`.
 fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
     let converts = value.as_call_expr().and_then(|call| call.func.as_attribute_expr());
     converts.is_some_and(|method| method.attr.as_str() == "numpy" && is_tensor(ctx, &method.value))
@@ -355,7 +355,7 @@ fn is_object(ctx: &FunctionContext, dtype: &Expr) -> bool {
         || dtype.as_string_literal_expr().is_some_and(|text| matches!(text.value.to_str(), "O" | "object"))
 }
 
-/// Whether a value is `torch.empty(3, 4).t()`, or a name that is bound to such a call.
+/// Returns whether a value is `torch.empty(3, 4).t()`, or a name that is bound to such a call.
 fn is_transposed(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(call) => call.func.as_attribute_expr().is_some_and(|method| {
@@ -373,14 +373,14 @@ fn is_transposed(ctx: &FunctionContext, value: &Expr) -> bool {
     }
 }
 
-/// Whether a value is a parameter that was not rebound.
+/// Returns whether a value is a parameter that was not rebound.
 fn is_argument(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     matches!(definitions.as_slice(), [definition] if matches!(definition.kind, DefKind::Parameter(_)))
 }
 
-/// Whether a value was created in the function, not received from outside.
+/// Returns whether a value was created in the function, not received from outside.
 fn is_fresh(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(_) => true,

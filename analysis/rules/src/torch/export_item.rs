@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The operation that needs a Python number, and its operand: a Tensor, or a number that is read from a Tensor.
+/// Returns the operation that needs a Python number, and its operand: a Tensor, or a number that is read from a Tensor.
 fn needed<'a>(
     ctx: &FunctionContext<'a>,
     expression: &'a Expr,
@@ -121,7 +121,7 @@ fn needed<'a>(
     }
 }
 
-/// Whether a value is a conversion such as `x.item()`, or a name that is bound to one.
+/// Returns whether a value is a conversion such as `x.item()`, or a name that is bound to one.
 fn is_read(value: &Expr) -> bool {
     value.is_name_expr() || value.is_call_expr()
 }

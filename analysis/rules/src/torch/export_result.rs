@@ -84,7 +84,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Whether the file registers a class with torch, in whatever way.
+/// Returns whether the file registers a class with torch, in whatever way.
 fn registers_classes(ctx: &FunctionContext) -> bool {
     let text = text(ctx.db, ctx.document);
     ["register_pytree", "register_dataclass", "register_constant"]
@@ -92,7 +92,7 @@ fn registers_classes(ctx: &FunctionContext) -> bool {
         .any(|name| text.as_str().contains(name))
 }
 
-/// The part of a result that is an object of a class of this file, and the class.
+/// Returns the part of a result that is an object of a class of this file, and the class.
 fn object_in<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr, &'a str)> {
     match value {
         Expr::Tuple(tuple) => tuple.elts.iter().find_map(|element| object_in(ctx, element)),

@@ -107,7 +107,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// Whether a dimension is `Dim("batch")`, without bounds.
+    /// Returns whether a dimension is `Dim("batch")`, without bounds.
     fn is_unbounded(&self, dimension: &'a Expr) -> bool {
         let value = value(self.program, self.scope, dimension);
         value
@@ -200,7 +200,7 @@ impl<'a> SourceOrderVisitor<'a> for Names<'a> {
     }
 }
 
-/// Whether an expression is the size of an axis: `x.shape[0]`, `x.size(0)`, `len(x)`.
+/// Returns whether an expression is the size of an axis: `x.shape[0]`, `x.size(0)`, `len(x)`.
 fn is_size(expression: &Expr, name: &str, axis: u64) -> bool {
     let is_input = |value: &Expr| value.as_name_expr().is_some_and(|input| input.id == name);
     match expression {

@@ -126,7 +126,7 @@ fn attributes(ctx: &FunctionContext) {
     }
 }
 
-/// Whether an expression is an attribute of `self` that holds a Python list or dictionary: `self.history`.
+/// Returns whether an expression is an attribute of `self` that holds a Python list or dictionary: `self.history`.
 fn is_container_of_self(ctx: &FunctionContext, destination: &Expr) -> bool {
     let Expr::Attribute(attribute) = destination else { return false };
     let of_self = ctx.stage.parameters.first().is_some_and(|receiver| {

@@ -74,14 +74,14 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// Whether an expression is `Dim("batch")`, or a name that is bound to such a call.
+    /// Returns whether an expression is `Dim("batch")`, or a name that is bound to such a call.
     fn is_dimension(&self, scope: ScopeId, expression: &'a Expr) -> bool {
         value(self.program, scope, expression)
             .and_then(Expr::as_call_expr)
             .is_some_and(|call| is_dim(self.ctx, call))
     }
 
-    /// The call of `torch.export.export` that returned the value of an expression.
+    /// Returns the call of `torch.export.export` that returned the value of an expression.
     fn exported(&self, scope: ScopeId, expression: &'a Expr) -> Option<(&'a ast::ExprCall, ScopeId)> {
         match self.program.value(scope, expression) {
             (Bound::Value(Expr::Call(call)), scope) if is_export(self.ctx, call) => Some((call, scope)),
@@ -89,8 +89,8 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// The call that exports the program, for `program.module()`, `torch.export.unflatten(program)`, or a name bound to
-    /// one of them.
+    /// Returns the call that exports the program, for `program.module()`, `torch.export.unflatten(program)`, or a name
+    /// bound to one of them.
     fn module_of_export(&self, scope: ScopeId, expression: &'a Expr) -> Option<(&'a ast::ExprCall, ScopeId)> {
         let (Bound::Value(Expr::Call(call)), scope) = self.program.value(scope, expression) else {
             return None;
@@ -102,7 +102,8 @@ impl<'a> Uses<'_, 'a> {
         self.exported(scope, &method.value)
     }
 
-    /// Whether a module is the result of `module()`. The module of `torch.export.unflatten` has `eval` and `train`.
+    /// Returns whether a module is the result of `module()`. The module of `torch.export.unflatten` has `eval` and
+    /// `train`.
     fn is_result_of_module(&self, scope: ScopeId, module: &'a Expr) -> bool {
         value(self.program, scope, module)
             .and_then(|value| value.as_call_expr()?.func.as_attribute_expr())

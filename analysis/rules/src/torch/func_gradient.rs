@@ -115,7 +115,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The first parameter that a caller passes.
+    /// Returns the first parameter that a caller passes.
     fn first(self) -> Option<&'a str> {
         let (parameters, skipped) = match self {
             Self::Def { def, is_method } => (&*def.parameters, usize::from(is_method)),
@@ -125,7 +125,7 @@ impl<'a> Function<'a> {
         positional.nth(skipped).map(|parameter| parameter.parameter.name.as_str())
     }
 
-    /// The returned expressions; `None` if the function may also return in another way.
+    /// Returns the returned expressions; `None` if the function may also return in another way.
     fn returned(self) -> Option<Vec<&'a Expr>> {
         match self {
             Self::Lambda(lambda) => Some(vec![&*lambda.body]),
@@ -157,7 +157,7 @@ impl<'a> Code<'_, 'a> {
         ["grad", "grad_and_value"].into_iter().find(|known| *known == function)
     }
 
-    /// The function that an expression refers to, and the scope of its body.
+    /// Returns the function that an expression refers to, and the scope of its body.
     fn function(&self, scope: ScopeId, value: &'a Expr, depth: usize) -> Option<(Function<'a>, ScopeId)> {
         let depth = depth.checked_sub(1)?;
         let function = match self.program.value(scope, value) {
@@ -216,7 +216,7 @@ impl<'a> Code<'_, 'a> {
         }
     }
 
-    /// The number of elements, if a value is certainly a tuple.
+    /// Returns the number of elements, if a value is certainly a tuple.
     fn size(&self, value: &'a Expr, scope: ScopeId, depth: usize) -> Option<usize> {
         let depth = depth.checked_sub(1)?;
         match self.program.value(scope, value) {
@@ -233,7 +233,7 @@ impl<'a> Code<'_, 'a> {
         }
     }
 
-    /// The number of dimensions of the result, if the first argument has `rank` dimensions.
+    /// Returns the number of dimensions of the result, if the first argument has `rank` dimensions.
     fn result_rank(&self, function: Function<'a>, scope: ScopeId, rank: usize) -> Option<usize> {
         let [returned] = *function.returned()? else { return None };
         let first = function.first()?;
@@ -241,7 +241,7 @@ impl<'a> Code<'_, 'a> {
         (!is_rebound).then(|| self.rank(returned, scope, Some((scope, first, rank)), DEEPEST)).flatten()
     }
 
-    /// The number of dimensions of a Tensor or number; `given` is the known parameter.
+    /// Returns the number of dimensions of a Tensor or number; `given` is the known parameter.
     fn rank(
         &self,
         value: &'a Expr,
@@ -308,7 +308,7 @@ impl<'a> Code<'_, 'a> {
     }
 }
 
-/// The number of dimensions after an operation on a Tensor with `rank` dimensions, without further arguments.
+/// Returns the number of dimensions after an operation on a Tensor with `rank` dimensions, without further arguments.
 fn keeps(function: &str, rank: usize) -> Option<usize> {
     const ELEMENTWISE: [&str; 22] = [
         "abs", "atan", "clone", "cos", "cosh", "erf", "exp", "expm1", "gelu", "log", "log1p", "neg", "relu",
@@ -320,7 +320,7 @@ fn keeps(function: &str, rank: usize) -> Option<usize> {
     }
 }
 
-/// The nesting depth of a list of numbers: `[[1.0, 2.0]]`.
+/// Returns the nesting depth of a list of numbers: `[[1.0, 2.0]]`.
 fn nesting(value: &Expr) -> Option<usize> {
     match value {
         Expr::List(list) => Some(1 + list.elts.first().map_or(Some(0), nesting)?),

@@ -52,38 +52,38 @@ use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 
-/// Whether torch.compile traces the function. It inserts graph breaks.
+/// Returns whether torch.compile traces the function. It inserts graph breaks.
 fn compiles(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchCompile | RootKind::Configured)
 }
 
-/// Whether torch.export or torch.fx traces the function. They raise instead of inserting a graph break.
+/// Returns whether torch.export or torch.fx traces the function. They raise instead of inserting a graph break.
 fn exports(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchExport | RootKind::TorchFx)
 }
 
-/// Whether torch.fx records the function. For torch.fx, the sizes of Tensors have no value either.
+/// Returns whether torch.fx records the function. For torch.fx, the sizes of Tensors have no value either.
 fn records_symbolically(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchFx
 }
 
-/// Whether TorchScript compiles the source of the function.
+/// Returns whether TorchScript compiles the source of the function.
 fn scripts(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchScript
 }
 
-/// Whether torch.jit.trace runs the function once and records its operations.
+/// Returns whether torch.jit.trace runs the function once and records its operations.
 fn traces(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchTrace
 }
 
-/// The severity of a graph break: an error with `fullgraph=True`, which raises an exception.
+/// Returns the severity of a graph break: an error with `fullgraph=True`, which raises an exception.
 fn break_severity(ctx: &FunctionContext) -> Severity {
     if ctx.stage.options.full_graph { Severity::Error } else { Severity::Warning }
 }
 
-/// The severity if Python needs the truth value of a Tensor; `certain` is the severity of a certain case. A parameter
-/// of unknown type may be a Python value. This is more likely if the code tests the parameter itself.
+/// Returns the severity if Python needs the truth value of a Tensor; `certain` is the severity of a certain case. A
+/// parameter of unknown type may be a Python value. This is more likely if the code tests the parameter itself.
 fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {
@@ -102,8 +102,9 @@ fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) 
     }
 }
 
-/// Whether the decision is on an attribute of the module that its class neither assigns nor registers: `self.checks`,
-/// which a base class or other code sets. The base class `Module` declares it as a Tensor or any other value.
+/// Returns whether the decision is on an attribute of the module that its class neither assigns nor registers:
+/// `self.checks`, which a base class or other code sets. The base class `Module` declares it as a Tensor or any other
+/// value.
 fn is_undeclared(ctx: &FunctionContext, test: &Expr) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
         let mut traced = operands.filter(|operand| ctx.binding(operand) != Binding::Python).peekable();
@@ -134,14 +135,14 @@ fn is_bare(test: &Expr) -> bool {
     }
 }
 
-/// The decisions on Tensors, except those in code that tests for tracing.
+/// Returns the decisions on Tensors, except those in code that tests for tracing.
 fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     let mut decisions = tracing::decisions(ctx);
     decisions.retain(|decision| !handles_tracing(ctx, decision.test.range()));
     decisions
 }
 
-/// Whether torch.compile turns an `assert` into a check in the graph: if its message is not computed.
+/// Returns whether torch.compile turns an `assert` into a check in the graph: if its message is not computed.
 fn is_graph_assert(decision: &Decision) -> bool {
     match decision.node {
         ConstructNode::Assert(node) => {
@@ -159,7 +160,7 @@ struct NumberDecision<'a> {
     number: &'a Expr,
 }
 
-/// The decisions on numbers that have no value during tracing, except those in code that tests for tracing.
+/// Returns the decisions on numbers that have no value during tracing, except those in code that tests for tracing.
 fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     let fact = |expression: &Expr| Some(ctx.fact(expression));
     let numbers = HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact };
@@ -179,7 +180,7 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     found
 }
 
-/// Whether the function tests anywhere whether it is being compiled, or the code at `range` is under a test for
+/// Returns whether the function tests anywhere whether it is being compiled, or the code at `range` is under a test for
 /// scripting. The functions that test for compilation are recognized by their last names, because torch has moved them
 /// between modules and packages wrap them.
 fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
@@ -191,7 +192,7 @@ fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
     tests_compilation || is_under_script_test(ctx, range)
 }
 
-/// Whether `if not torch.jit.is_scripting(): …` is around `range`.
+/// Returns whether `if not torch.jit.is_scripting(): …` is around `range`.
 fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.constructs.iter().any(|construct| {
         matches!(construct.kind, ConstructKind::If | ConstructKind::IfExp)
@@ -200,7 +201,7 @@ fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-/// A function of this file, given its qualified name: `step`, `Net.forward`, `train.step` for a `def` inside a
+/// Returns a function of this file, given its qualified name: `step`, `Net.forward`, `train.step` for a `def` inside a
 /// function.
 fn definition<'a>(ctx: &FunctionContext<'a>, qualname: &str) -> Option<&'a FunctionAst> {
     let path = FunctionPath { qualname: qualname.into(), occurrence: 0 };
@@ -211,7 +212,7 @@ fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
     tracing::snippet(ctx.text(expression))
 }
 
-/// A conversion to a Python number, `x.item()` or `int(x)`: its name and the Tensor.
+/// Returns a conversion to a Python number, `x.item()` or `int(x)`: its name and the Tensor.
 fn host_value<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     let call = expression.as_call_expr()?;
     if let Some(name) = ctx.builtin(&call.func) {
@@ -224,7 +225,7 @@ fn host_value<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(St
         .then(|| ("`.item()`".to_owned(), &*attribute.value))
 }
 
-/// Whether the type of an unmodified parameter is only assumed: it may be a Python number.
+/// Returns whether the type of an unmodified parameter is only assumed: it may be a Python number.
 fn is_assumed(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Assumed
 }

@@ -323,7 +323,7 @@ impl<'a> Body<'a> {
         Self { parameters, results, bound, effect, changed, lambda: false }
     }
 
-    /// The structure of the result, if the source shows it.
+    /// Returns the structure of the result, if the source shows it.
     fn structure(&self, ctx: &FunctionContext) -> Option<Structure> {
         let [result] = self.results.as_slice() else { return None };
         match result {
@@ -333,7 +333,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether a result is one Tensor.
+    /// Returns whether a result is one Tensor.
     fn is_single(&self, ctx: &FunctionContext, result: &Expr) -> bool {
         match result {
             Expr::BinOp(_) | Expr::Compare(_) => true,
@@ -347,7 +347,7 @@ fn names(parameters: &ast::Parameters) -> Vec<&str> {
     parameters.iter_non_variadic_params().map(|parameter| parameter.name().as_str()).collect()
 }
 
-/// The parameter that an expression changes in place: `v` of `v.add_(1)`.
+/// Returns the parameter that an expression changes in place: `v` of `v.add_(1)`.
 fn changed_in_place<'a>(expression: &'a Expr, parameters: &[&'a str]) -> Option<&'a str> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     let receiver = method.value.as_name_expr()?.id.as_str();

@@ -93,7 +93,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The target of `n += 1` and of `n = n + 1`.
+/// Returns the target of `n += 1` and of `n = n + 1`.
 fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
     match statement {
         Stmt::AugAssign(assign) => (matches!(assign.op, Operator::Add | Operator::Sub)
@@ -111,12 +111,13 @@ fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
     }
 }
 
-/// Whether a value is a positive integer literal.
+/// Returns whether a value is a positive integer literal.
 fn is_step(value: &Expr) -> bool {
     natural(value).is_some_and(|step| step > 0)
 }
 
-/// Whether the previous value is an integer. The target of an assignment does not always have a fact of its own.
+/// Returns whether the previous value is an integer. The target of an assignment does not always have a fact of its
+/// own.
 fn is_int(ctx: &FunctionContext, target: &Expr) -> bool {
     let known = |expression: &Expr| {
         let fact = ctx.python_fact(expression);
@@ -129,7 +130,7 @@ fn is_int(ctx: &FunctionContext, target: &Expr) -> bool {
         || ctx.expressions().into_iter().any(|expression| ctx.text(expression) == text && known(expression))
 }
 
-/// Whether an attribute belongs to the receiver of a method of an `nn.Module`: `self.calls`.
+/// Returns whether an attribute belongs to the receiver of a method of an `nn.Module`: `self.calls`.
 fn is_of_module(ctx: &FunctionContext, attribute: &ast::ExprAttribute) -> bool {
     let receiver = ctx.def().parameters.args.first().map(|parameter| parameter.name().as_str());
     let of_self = attribute.value.as_name_expr().is_some_and(|name| Some(name.id.as_str()) == receiver);

@@ -74,7 +74,7 @@ impl Attribute {
     }
 }
 
-/// Whether an annotation allows `None`: `Optional[Tensor]`, `Tensor | None`, `Union[Tensor, None]`.
+/// Returns whether an annotation allows `None`: `Optional[Tensor]`, `Tensor | None`, `Union[Tensor, None]`.
 pub(super) fn is_optional(annotation: &str) -> bool {
     let text = annotation.trim_matches(['"', '\'']);
     text.starts_with("Optional[")
@@ -82,7 +82,7 @@ pub(super) fn is_optional(annotation: &str) -> bool {
         || text.split('|').any(|part| part.trim() == "None") && !text.contains('[')
 }
 
-/// Whether an attribute of `self`, or of a module of `torch.nn`, is declared `Optional`: `self.bias`,
+/// Returns whether an attribute of `self`, or of a module of `torch.nn`, is declared `Optional`: `self.bias`,
 /// `self.conv.bias`.
 pub(super) fn is_optional_attribute(ctx: &FunctionContext, expression: &Expr) -> bool {
     let Expr::Attribute(attribute) = expression else { return false };
@@ -103,7 +103,7 @@ pub(super) fn is_optional_attribute(ctx: &FunctionContext, expression: &Expr) ->
     }
 }
 
-/// Whether `torch.nn` declares an attribute of a class `Optional` (torch 2.11).
+/// Returns whether `torch.nn` declares an attribute of a class `Optional` (torch 2.11).
 fn is_library_optional(class: &str, attribute: &str) -> bool {
     let Some(class) = class.strip_prefix("torch.nn.") else { return false };
     match attribute {
@@ -113,13 +113,13 @@ fn is_library_optional(class: &str, attribute: &str) -> bool {
     }
 }
 
-/// The class whose method the function is.
+/// Returns the class whose method the function is.
 pub(super) fn of_method<'a>(ctx: &FunctionContext<'a>) -> Option<&'a ModuleClass> {
     let (class, _) = ctx.path.qualname.rsplit_once('.')?;
     module_classes(ctx.db, ctx.document).get(class)
 }
 
-/// The name of `self.name` in a method.
+/// Returns the name of `self.name` in a method.
 pub(super) fn attribute_of_self<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Option<&'e Name> {
     let Expr::Attribute(attribute) = expression else { return None };
     let receiver = ctx.def().parameters.iter_non_variadic_params().next()?;
@@ -127,7 +127,7 @@ pub(super) fn attribute_of_self<'e>(ctx: &FunctionContext, expression: &'e Expr)
     (of_self && ctx.path.qualname.contains('.')).then_some(&attribute.attr.id)
 }
 
-/// The classes of a file by qualified name.
+/// Returns the classes of a file by qualified name.
 #[salsa::tracked(returns(ref))]
 pub(super) fn module_classes(db: &dyn Db, document: Document) -> FxHashMap<Name, ModuleClass> {
     let Some(parsed) = tree(db, document) else { return FxHashMap::default() };
@@ -318,7 +318,7 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
     }
 }
 
-/// The attribute that a call sets: `self.register_buffer("name", …)`, `setattr(self, "name", …)`.
+/// Returns the attribute that a call sets: `self.register_buffer("name", …)`, `setattr(self, "name", …)`.
 fn registered(call: &ast::ExprCall, receiver: &Name) -> Option<Name> {
     let is_receiver = |expression: &Expr| expression.as_name_expr().is_some_and(|it| it.id == *receiver);
     let name = match &*call.func {

@@ -148,7 +148,7 @@ fn check_item(ctx: &FunctionContext, statement: &Stmt) {
         .emit();
 }
 
-/// Whether every value that a name is bound to before this use satisfies a condition.
+/// Returns whether every value that a name is bound to before this use satisfies a condition.
 fn is_always(ctx: &FunctionContext, name: &ast::ExprName, holds: impl Fn(&Expr) -> bool) -> bool {
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     !definitions.is_empty()
@@ -158,7 +158,7 @@ fn is_always(ctx: &FunctionContext, name: &ast::ExprName, holds: impl Fn(&Expr) 
         })
 }
 
-/// The annotation of a name whose only definition is `found: List[Tensor] = …`.
+/// Returns the annotation of a name whose only definition is `found: List[Tensor] = …`.
 fn list_of_tensors<'a>(ctx: &FunctionContext<'a>, list: &ast::ExprName) -> Option<&'a str> {
     let definitions = ctx.flow.definitions_of(list.range(), &QName::from(&list.id));
     let [definition] = definitions.as_slice() else { return None };
@@ -173,7 +173,7 @@ fn list_of_tensors<'a>(ctx: &FunctionContext<'a>, list: &ast::ExprName) -> Optio
     })
 }
 
-/// Whether a value is certainly a number: `x.item()`, `len(x)`.
+/// Returns whether a value is certainly a number: `x.item()`, `len(x)`.
 fn is_number(fact: &Fact) -> bool {
     !fact.unknown
         && !fact.alternatives.is_empty()
@@ -182,7 +182,7 @@ fn is_number(fact: &Fact) -> bool {
         })
 }
 
-/// Whether a tuple has elements of different types: `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.
+/// Returns whether a tuple has elements of different types: `tuple[Tensor, int]`, `tuple[Tensor, Literal[1]]`.
 fn is_mixed_tuple(shown: &str) -> bool {
     let Some(elements) = shown.strip_prefix("tuple[").and_then(|rest| rest.strip_suffix(']')) else {
         return false;

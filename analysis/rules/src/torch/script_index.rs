@@ -112,8 +112,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The expressions whose type the code declares. If all modules of a container have that type, a variable may select
-/// among them:
+/// Returns the expressions whose type the code declares. If all modules of a container have that type, a variable may
+/// select among them:
 ///
 /// ```python
 /// step: Step = self.steps[i]
@@ -134,7 +134,7 @@ fn declared(ctx: &FunctionContext) -> Vec<TextRange> {
     of_statements.chain(of_calls).flat_map(results).collect()
 }
 
-/// The expressions that an expression may evaluate to: itself, or the branches of a conditional expression.
+/// Returns the expressions that an expression may evaluate to: itself, or the branches of a conditional expression.
 fn results(expression: &Expr) -> Vec<TextRange> {
     match expression {
         Expr::If(conditional) => {
@@ -144,7 +144,7 @@ fn results(expression: &Expr) -> Vec<TextRange> {
     }
 }
 
-/// Whether an index is neither a literal nor a constant of the module.
+/// Returns whether an index is neither a literal nor a constant of the module.
 fn is_variable(ctx: &FunctionContext, index: &Expr) -> bool {
     match index {
         Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::NoneLiteral(_) => false,

@@ -90,7 +90,7 @@ fn check(ctx: &FunctionContext) {
     declared_again(ctx);
 }
 
-/// The first use of the Tensor assigned at `target` that a number does not support: `y.abs()`, `y[0]`,
+/// Returns the first use of the Tensor assigned at `target` that a number does not support: `y.abs()`, `y[0]`,
 /// `torch.relu(y)`, `self.layer(y)`.
 fn used_as_tensor<'a>(ctx: &FunctionContext<'a>, target: TextRange) -> Option<&'a Expr> {
     ctx.expressions().into_iter().find_map(|expression| {
@@ -135,7 +135,7 @@ fn declared_again(ctx: &FunctionContext) {
     }
 }
 
-/// Whether a name is certainly bound before a compound statement around `statement`.
+/// Returns whether a name is certainly bound before a compound statement around `statement`.
 fn is_bound_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> bool {
     let cfg = &ctx.flow.cfg;
     let Some(mut current) = cfg.statement_at(statement.start()) else { return false };
@@ -157,7 +157,8 @@ fn is_bound_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> bo
     false
 }
 
-/// Whether TorchScript converts the value implicitly: a Tensor where a number is required, or a bool to an integer.
+/// Returns whether TorchScript converts the value implicitly: a Tensor where a number is required, or a bool to an
+/// integer.
 pub(super) fn converts(from: ScriptType, to: ScriptType) -> bool {
     match to {
         ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),
@@ -212,8 +213,8 @@ fn arithmetic(op: Operator) -> bool {
     matches!(op, Operator::Add | Operator::Sub | Operator::Mult)
 }
 
-/// The type of a name before the innermost `if` or loop around `statement`. If the name is not bound before that one,
-/// the next outer one is used.
+/// Returns the type of a name before the innermost `if` or loop around `statement`. If the name is not bound before
+/// that one, the next outer one is used.
 fn type_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> Option<ScriptType> {
     let cfg = &ctx.flow.cfg;
     let mut current = cfg.statement_at(statement.start())?;

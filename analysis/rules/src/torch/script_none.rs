@@ -152,7 +152,8 @@ fn check_operand(
     ctx.report(&SCRIPT_NONE, range, message).help(help).emit();
 }
 
-/// The operands of an expression for which TorchScript does not allow `None`, and whether the expression tests them.
+/// Returns the operands of an expression for which TorchScript does not allow `None`, and whether the expression tests
+/// them.
 fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, bool)> {
     match expression {
         Expr::BinOp(operation) => vec![(&operation.left, false), (&operation.right, false)],
@@ -175,7 +176,7 @@ fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, b
     }
 }
 
-/// The Tensors that a function of torch joins: `torch.cat([cache, x])`.
+/// Returns the Tensors that a function of torch joins: `torch.cat([cache, x])`.
 fn joined<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> &'e [Expr] {
     const JOIN: [&str; 7] = ["cat", "concat", "concatenate", "dstack", "hstack", "stack", "vstack"];
     let joins = ctx
@@ -189,7 +190,7 @@ fn orders(op: CmpOp) -> bool {
     matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE)
 }
 
-/// The arguments of a function of the project whose parameters do not allow `None`.
+/// Returns the arguments of a function of the project whose parameters do not allow `None`.
 fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, bool)> {
     // A name may be bound to a module: `for block in self.blocks: x = block(x, mask)` calls its `forward`.
     let Some((callee, bound)) = ctx.callee_and_receiver(call).filter(|_| call.func.is_name_expr()) else {
@@ -209,8 +210,8 @@ fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, 
 
 const PLAIN_TYPES: [&str; 6] = ["int", "float", "bool", "str", "Tensor", "torch.Tensor"];
 
-/// Whether an expression is a variable that may be `None` in spite of the tests before it, or an attribute that is
-/// declared `Optional`: tests do not narrow attributes.
+/// Returns whether an expression is a variable that may be `None` in spite of the tests before it, or an attribute that
+/// is declared `Optional`: tests do not narrow attributes.
 fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
     match expression {
         Expr::Name(name) => {

@@ -57,7 +57,7 @@ impl Compiled {
         Self { left_out: walk.found, is_uncertain: walk.uncertain }
     }
 
-    /// Whether every branch is compiled.
+    /// Returns whether every branch is compiled.
     pub(super) fn compiles_every_branch(&self) -> bool {
         self.left_out.is_empty() && !self.is_uncertain
     }
@@ -67,7 +67,7 @@ impl Compiled {
     }
 }
 
-/// The value of a test of this function, if the compiler knows it.
+/// Returns the value of a test of this function, if the compiler knows it.
 pub(super) fn known(ctx: &FunctionContext, test: &Expr) -> Known {
     let walk = Walk { ctx, class: script_class::of_method(ctx), found: Vec::new(), uncertain: false };
     walk.known(test)
@@ -81,7 +81,8 @@ struct Walk<'a, 'c> {
 }
 
 impl Walk<'_, '_> {
-    /// Whether control never reaches the end of the body, according to the compiler; `Maybe` if that depends on a test.
+    /// Returns whether control never reaches the end of the body, according to the compiler; `Maybe` if that depends on
+    /// a test.
     fn body(&mut self, body: &[Stmt]) -> Known {
         let mut exits = Known::Value(false);
         for statement in body {
@@ -188,7 +189,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The value of `x is None`. The test is evaluated at run time if `x` is declared `Optional`.
+    /// Returns the value of `x is None`. The test is evaluated at run time if `x` is declared `Optional`.
     fn identity(&self, compare: &ast::ExprCompare) -> Known {
         let [op] = &*compare.ops else { return Known::Maybe };
         if script_class::is_optional_attribute(self.ctx, &compare.left) {
@@ -276,8 +277,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Whether a variable has the type `None`: all assignments before its use are `x = None`. In a loop, that is its type in
-/// every iteration.
+/// Returns whether a variable has the type `None`: all assignments before its use are `x = None`. In a loop, that is
+/// its type in every iteration.
 pub(super) fn has_type_none(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));

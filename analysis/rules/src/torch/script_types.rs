@@ -46,8 +46,8 @@ impl fmt::Display for ScriptType {
     }
 }
 
-/// The number of elements of `tuple[Tensor, list[int]]`; `None` for `tuple[Tensor, ...]`, which may be a list in
-/// TorchScript.
+/// Returns the number of elements of `tuple[Tensor, list[int]]`; `None` for `tuple[Tensor, ...]`, which may be a list
+/// in TorchScript.
 fn tuple_length(shown: &str) -> Option<usize> {
     let elements = shown.strip_prefix("tuple[")?.strip_suffix(']')?;
     if elements.contains("...") || elements.contains('|') || elements.contains("Unknown") {
@@ -67,7 +67,7 @@ fn tuple_length(shown: &str) -> Option<usize> {
 }
 
 impl ScriptType {
-    /// The type of a value if it has exactly one.
+    /// Returns the type of a value if it has exactly one.
     pub(super) fn of(fact: &Fact) -> Option<Self> {
         if fact.unknown || fact.never {
             return None;
@@ -101,7 +101,7 @@ impl ScriptType {
         types.all(|ty| ty == Some(first)).then_some(first)
     }
 
-    /// The type that a definition gives a name. It is unknown if the annotation is more general than the value:
+    /// Returns the type that a definition gives a name. It is unknown if the annotation is more general than the value:
     /// `best: Optional[Tensor] = None`.
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Option<Self> {
         if let DefKind::Parameter(position) = definition.kind {
@@ -122,8 +122,8 @@ impl ScriptType {
         Self::of(ctx.fact(ctx.expression_at(definition.value?)?))
     }
 
-    /// Whether a definition is `x = value`. The right side of `x += 1` is not the value of `x`, and the right side of
-    /// `x: T = 1` does not determine the type of `x`.
+    /// Returns whether a definition is `x = value`. The right side of `x += 1` is not the value of `x`, and the right
+    /// side of `x: T = 1` does not determine the type of `x`.
     pub(super) fn is_plain_binding(ctx: &FunctionContext, definition: &Def) -> bool {
         ctx.statements().into_iter().any(|statement| match statement {
             Stmt::Assign(assign) => assign.range().contains_range(definition.range),
@@ -131,7 +131,7 @@ impl ScriptType {
         })
     }
 
-    /// The common type of all definitions.
+    /// Returns the common type of all definitions.
     pub(super) fn of_definitions<'d>(
         ctx: &FunctionContext,
         definitions: impl IntoIterator<Item = &'d Def>,
@@ -142,7 +142,7 @@ impl ScriptType {
     }
 }
 
-/// The `if` statements whose condition is evaluated at run time, with their clause.
+/// Returns the `if` statements whose condition is evaluated at run time, with their clause.
 pub(super) fn conditions<'a>(
     ctx: &FunctionContext<'a>,
     compiled: &Compiled,

@@ -94,14 +94,14 @@ fn after_branches(ctx: &FunctionContext, compiled: &Compiled) {
     }
 }
 
-/// Whether the compiler considers the name bound after a branch: a branch that ends in `break` or `continue`
+/// Returns whether the compiler considers the name bound after a branch: a branch that ends in `break` or `continue`
 /// must bind it, one that returns or raises need not.
 fn binds(after: Definedness, exits: Exits, modified: bool) -> bool {
     let jumps = !exits.completes && (exits.breaks || exits.continues) && !exits.returns && !exits.raises;
     after == Definedness::Always && (modified || !jumps)
 }
 
-/// Whether the statement is `assert False`, which ends a branch like `raise`.
+/// Returns whether the statement is `assert False`, which ends a branch like `raise`.
 fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements().into_iter().any(|statement| {
         range.contains_range(statement.range())

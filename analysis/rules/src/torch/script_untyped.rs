@@ -195,7 +195,8 @@ fn not_a_tensor(ctx: &FunctionContext, argument: &Expr) -> Option<(&'static str,
     })
 }
 
-/// The first use of a parameter that a Tensor does not support, and the type that does: `range(n)`, `mode == "fast"`.
+/// Returns the first use of a parameter that a Tensor does not support, and the type that does: `range(n)`,
+/// `mode == "fast"`.
 fn used_as_python<'a>(ctx: &FunctionContext<'a>, parameter: &str) -> Option<(&'a Expr, &'static str)> {
     let compiled = Compiled::of(ctx);
     let is_parameter = |value: &Expr| {
@@ -225,7 +226,7 @@ fn used_as_python<'a>(ctx: &FunctionContext<'a>, parameter: &str) -> Option<(&'a
     )
 }
 
-/// The type that has a method that Tensors do not have.
+/// Returns the type that has a method that Tensors do not have.
 fn required_by(method: &str) -> Option<&'static str> {
     Some(match method {
         "append" | "extend" | "insert" | "pop" | "reverse" => "List[…]",

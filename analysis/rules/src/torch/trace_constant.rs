@@ -198,7 +198,7 @@ fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity,
         .emit();
 }
 
-/// Whether a decision is an `assert`, or an `if` that only raises. Without it, the results are the same.
+/// Returns whether a decision is an `assert`, or an `if` that only raises. Without it, the results are the same.
 fn only_raises(node: ConstructNode) -> bool {
     match node {
         ConstructNode::Assert(_) => true,
@@ -209,7 +209,7 @@ fn only_raises(node: ConstructNode) -> bool {
     }
 }
 
-/// The size of a Tensor that determines `expression`: `x.shape[0]`, `x.size(1)`, `len(x)`.
+/// Returns the size of a Tensor that determines `expression`: `x.shape[0]`, `x.size(1)`, `len(x)`.
 pub(super) fn size_in<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr> {
     size_within(ctx, expression, MAX_STEPS)
 }

@@ -88,7 +88,7 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<SizeUse<'a>> {
     found
 }
 
-/// The operation that determines the size in a test: `kept.shape[0] > 2`, `not len(kept)`, `kept.numel()`.
+/// Returns the operation that determines the size in a test: `kept.shape[0] > 2`, `not len(kept)`, `kept.numel()`.
 fn decided_by<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr> {
     match test {
         Expr::Compare(compare) => {
@@ -103,7 +103,8 @@ fn decided_by<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr>
     }
 }
 
-/// The operation that determines the number of iterations of a loop over `kept`, `kept.tolist()`, `range(len(kept))`.
+/// Returns the operation that determines the number of iterations of a loop over `kept`, `kept.tolist()`,
+/// `range(len(kept))`.
 fn iterations<'a>(ctx: &FunctionContext<'a>, iter: &'a Expr) -> Option<&'a Expr> {
     if let Expr::Call(call) = iter {
         if let Some(name) = ctx.builtin(&call.func) {
@@ -145,7 +146,7 @@ fn size<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr>
     }
 }
 
-/// The operation that determines the number of rows of a Tensor, if that depends on values.
+/// Returns the operation that determines the number of rows of a Tensor, if that depends on values.
 fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option<&'a Expr> {
     let steps = steps.checked_sub(1)?;
     if selects_rows(ctx, tensor) {
@@ -182,7 +183,7 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
     }
 }
 
-/// Whether the first dimension of the result depends on values. In `x[:, mask]` and `one_hot(x)` it does not.
+/// Returns whether the first dimension of the result depends on values. In `x[:, mask]` and `one_hot(x)` it does not.
 fn selects_rows(ctx: &FunctionContext, tensor: &Expr) -> bool {
     let selects = match tensor {
         Expr::Subscript(subscript) => match &*subscript.slice {
@@ -207,7 +208,7 @@ fn selects_rows(ctx: &FunctionContext, tensor: &Expr) -> bool {
     selects && sized_by_values(ctx, tensor).is_some()
 }
 
-/// Whether a call returns a Tensor of indices for each axis: `x.nonzero(as_tuple=True)`, `torch.where(x)`.
+/// Returns whether a call returns a Tensor of indices for each axis: `x.nonzero(as_tuple=True)`, `torch.where(x)`.
 fn indices_by_axis(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let by_axis = call
         .arguments

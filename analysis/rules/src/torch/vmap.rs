@@ -190,7 +190,7 @@ fn is_dropout_function(function: &str) -> bool {
     )
 }
 
-/// Whether the probability of a dropout is the literal 0.
+/// Returns whether the probability of a dropout is the literal 0.
 fn is_off(call: &ast::ExprCall, position: usize) -> bool {
     let probability = call.arguments.find_argument_value("p", position);
     probability.and_then(Expr::as_number_literal_expr).is_some_and(|literal| match &literal.value {
@@ -200,7 +200,7 @@ fn is_off(call: &ast::ExprCall, position: usize) -> bool {
     })
 }
 
-/// Whether the constructor of this class assigns a value with a dropout layer to the attribute.
+/// Returns whether the constructor of this class assigns a value with a dropout layer to the attribute.
 fn holds_dropout(ctx: &FunctionContext, attribute: &str) -> bool {
     let Some((class, _)) = ctx.path.qualname.rsplit_once('.') else { return false };
     let Some(constructor) = definition(ctx, &format!("{class}.__init__")) else { return false };
@@ -258,12 +258,13 @@ fn unmapped_writes(ctx: &FunctionContext) {
     }
 }
 
-/// The definitions of a local variable.
+/// Returns the definitions of a local variable.
 fn definitions<'c>(ctx: &'c FunctionContext, name: &ast::ExprName) -> Vec<&'c Def> {
     ctx.flow.definitions_of(name.range(), &QName::from(&name.id))
 }
 
-/// Whether a variable is always a Tensor that a function of torch creates from sizes and numbers: `torch.zeros(n)`.
+/// Returns whether a variable is always a Tensor that a function of torch creates from sizes and numbers:
+/// `torch.zeros(n)`.
 fn is_new(ctx: &FunctionContext, target: &Expr) -> bool {
     let Expr::Name(name) = target else { return false };
     let definitions = definitions(ctx, name);
@@ -286,7 +287,8 @@ fn is_factory(function: &str) -> bool {
     function.strip_prefix("torch.").is_some_and(|function| FACTORIES.contains(&function))
 }
 
-/// Whether a call reaches a function of the project that only returns a new Tensor: `return torch.zeros(self.bins)`.
+/// Returns whether a call reaches a function of the project that only returns a new Tensor:
+/// `return torch.zeros(self.bins)`.
 fn returns_new(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<bool> {
     let site = ctx.types.calls.iter().find(|site| site.location.range == call.range() && !site.implicit)?;
     let [target] = site.targets.as_slice() else { return None };
@@ -305,7 +307,7 @@ fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity,
     ctx.report(&TORCH_VMAP, at, message).severity(severity).why(ctx.why(at)).help(help).emit();
 }
 
-/// The operation that needs a Tensor as a Python value, the Tensor, and the help.
+/// Returns the operation that needs a Tensor as a Python value, the Tensor, and the help.
 fn needed<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr, &'static str)> {
     if let Some((name, value)) = predicate(ctx, expression) {
         return Some((format!("`{name}`"), value, HELP));
@@ -320,7 +322,7 @@ fn needed<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
         .then(|| (format!("`.{name}()`"), &*method.value, compute))
 }
 
-/// Whether torch maps the operation although the size of its result depends on values.
+/// Returns whether torch maps the operation although the size of its result depends on values.
 fn is_mapped_by_torch(expression: &Expr) -> bool {
     let Expr::Call(ast::ExprCall { func, .. }) = expression else { return false };
     let name = match &**func {

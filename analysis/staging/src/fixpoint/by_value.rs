@@ -36,7 +36,7 @@ impl Fixpoint {
         changed
     }
 
-    /// Whether a scope passes the same Tensors as before, apart from the locations of the calls.
+    /// Returns whether a scope passes the same Tensors as before, apart from the locations of the calls.
     pub(crate) fn passes_same_by_value(
         &self,
         db: &dyn Db,

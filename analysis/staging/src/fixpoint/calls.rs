@@ -172,8 +172,8 @@ impl Fixpoint {
         })
     }
 
-    /// Whether a function is a method of a module of PyTorch and the caller is staged by TensorFlow or Keras, or vice versa.
-    /// Such a call goes to a class that is selected at run time:
+    /// Returns whether a function is a method of a module of PyTorch and the caller is staged by TensorFlow or Keras,
+    /// or vice versa. Such a call goes to a class that is selected at run time:
     ///
     /// ```python
     /// self.mlp = {"pytorch": TorchMlp, "tensorflow": KerasMlp}[backend](channels)
@@ -190,7 +190,7 @@ impl Fixpoint {
     }
 }
 
-/// Whether a run uses only one of these functions: functions of the same name in several files are alternative
+/// Returns whether a run uses only one of these functions: functions of the same name in several files are alternative
 /// implementations, as in `backend.add` with one module per backend.
 fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     let [first, rest @ ..] = targets else { return false };
@@ -198,16 +198,16 @@ fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     rest.iter().any(|target| target.document != first.document && name(target) == name(first))
 }
 
-/// Whether the document belongs to the framework itself (when the project is TensorFlow, PyTorch or JAX). The
-/// framework does not stage its own code: AutoGraph does not convert it, and Dynamo and TorchScript treat it
-/// as builtin.
+/// Returns whether the document belongs to the framework itself (when the project is TensorFlow, PyTorch or JAX). The
+/// framework does not stage its own code: AutoGraph does not convert it, and Dynamo and TorchScript treat it as
+/// builtin.
 fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
     let (package, _) = dialect.tensor_class();
     module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
 }
 
-/// Whether the file uses another framework and not the framework of the dialect. A call that resolves to such a file
-/// goes to a module that is selected at run time.
+/// Returns whether the file uses another framework and not the framework of the dialect. A call that resolves to such a
+/// file goes to a module that is selected at run time.
 fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
     let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
     const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];

@@ -38,7 +38,8 @@ impl Fixpoint {
         self.traces_models = TRACING.iter().any(|name| self.calls(db, name));
     }
 
-    /// Whether a function is the `call` of a Keras model, and the project creates the model but does not trace it.
+    /// Returns whether a function is the `call` of a Keras model, and the project creates the model but does not trace
+    /// it.
     pub(super) fn is_only_called_eagerly(
         &mut self,
         db: &dyn Db,
@@ -56,7 +57,7 @@ impl Fixpoint {
         self.calls(db, name)
     }
 
-    /// Whether the project calls a function or class of this name.
+    /// Returns whether the project calls a function or class of this name.
     fn calls(&self, db: &dyn Db, name: &str) -> bool {
         self.documents.iter().any(|document| file_index(db, *document).calls.contains_key(name))
     }

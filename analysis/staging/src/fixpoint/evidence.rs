@@ -37,7 +37,7 @@ impl<'db> Callers<'db> {
         Self { scopes: callers, other_names }
     }
 
-    /// All names under which a function of this name is called, its own name first.
+    /// Returns all names under which a function of this name is called, its own name first.
     fn names<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n str> {
         std::iter::once(name).chain(self.other_names.get(name).into_iter().flatten().copied())
     }

@@ -82,7 +82,7 @@ impl Fixpoint {
         }
     }
 
-    /// The lambdas that a call passes to the parameters of a function.
+    /// Returns the lambdas that a call passes to the parameters of a function.
     pub(super) fn lambdas_of(
         &self,
         db: &dyn Db,
@@ -129,7 +129,7 @@ impl Fixpoint {
         }
     }
 
-    /// The type of a default value.
+    /// Returns the type of a default value.
     fn default_of(
         &self,
         scope: Scope,
@@ -143,7 +143,7 @@ impl Fixpoint {
         defaults.iter().find(|(position, _)| *position == parameter).map(|(_, assumed)| assumed.clone())
     }
 
-    /// The arguments with which `callee` calls one of its parameters.
+    /// Returns the arguments with which `callee` calls one of its parameters.
     pub(super) fn applied_to(&self, callee: Scope, parameter: ParameterIndex) -> Vec<AssumedType> {
         let mut arguments: Vec<AssumedType> = Vec::new();
         let calls = self.applied.get(&callee).into_iter().flatten();
@@ -158,8 +158,8 @@ impl Fixpoint {
         arguments
     }
 
-    /// Whether a parameter that is annotated as a number receives a tracer instead: JAX replaces all arguments that are
-    /// not static, and a function that jitted code calls receives what the call passes.
+    /// Returns whether a parameter that is annotated as a number receives a tracer instead: JAX replaces all arguments
+    /// that are not static, and a function that jitted code calls receives what the call passes.
     ///
     /// ```python
     /// @jax.jit
@@ -291,18 +291,18 @@ impl Fixpoint {
     }
 }
 
-/// The number of leading parameters that the receiver of a method call fills: 0 or 1.
+/// Returns the number of leading parameters that the receiver of a method call fills: 0 or 1.
 fn skipped(index: &FileIndex, callee: Scope, target: &Target) -> usize {
     usize::from(target.bound && takes_receiver(index, callee))
 }
 
-/// Whether a function is a method with `self` or `cls`.
+/// Returns whether a function is a method with `self` or `cls`.
 pub(super) fn takes_receiver(index: &FileIndex, function: Scope) -> bool {
     let is_method = index.function(function.code).is_some_and(|entry| entry.class.is_some());
     is_method && index.signature(function.code).is_some_and(|signature| !signature.is_static)
 }
 
-/// The parameter that receives an argument.
+/// Returns the parameter that receives an argument.
 pub(super) fn parameter_at(
     signature: &Signature,
     skip: usize,
@@ -328,8 +328,8 @@ pub(super) fn parameter_at(
     }
 }
 
-/// Whether a function has parameters for all arguments of a call. An attribute that several classes assign may have
-/// several types, of which only some take these arguments:
+/// Returns whether a function has parameters for all arguments of a call. An attribute that several classes assign may
+/// have several types, of which only some take these arguments:
 ///
 /// ```python
 /// q, k = self.rotary(q, k)             # not the `call(self, tensors)` of the layer in a base class
@@ -426,7 +426,7 @@ fn assume(
     ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
 }
 
-/// The types of a jitted function's arguments inside it: numbers, alone or in containers, become tracers.
+/// Returns the types of a jitted function's arguments inside it: numbers, alone or in containers, become tracers.
 fn traced(contributions: &[Contribution]) -> AssumedType {
     let tracer = |part: &TypeExpression| match part {
         TypeExpression::Builtin(name) => {
@@ -469,7 +469,7 @@ fn with_arrays_as(alternative: &TypeExpression, dialect: Dialect) -> TypeExpress
     })
 }
 
-/// Whether a type is `jax.Array`, under any of its names.
+/// Returns whether a type is `jax.Array`, under any of its names.
 fn is_jax_array(alternative: &TypeExpression) -> bool {
     matches!(alternative, TypeExpression::Class(class)
         if class.qualname == "Array" && class.module.split('.').next() == Some("jax"))

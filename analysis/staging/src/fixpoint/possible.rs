@@ -48,26 +48,26 @@ impl Fixpoint {
         self.hierarchy == other.hierarchy
     }
 
-    /// Whether the types of a scope are inferred only because it is possibly staged.
+    /// Returns whether the types of a scope are inferred only because it is possibly staged.
     pub(super) fn is_only_possible(&self, scope: Scope) -> bool {
         self.typed_as(scope).is_some_and(|staged| staged.possible)
     }
 
-    /// The stage that determines how types are inferred in a scope. Possible calls do not change how evidence is
-    /// inferred, except calls that get only this function.
+    /// Returns the stage that determines how types are inferred in a scope. Possible calls do not change how evidence
+    /// is inferred, except calls that get only this function.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
         self.staged
             .get(&scope)
             .filter(|staged| !staged.possible || staged.only || !self.evidence.contains_key(&scope))
     }
 
-    /// Whether the types of a scope are inferred again because it is staged by calls that get only this function. What
-    /// other functions receive from it does not change.
+    /// Returns whether the types of a scope are inferred again because it is staged by calls that get only this
+    /// function. What other functions receive from it does not change.
     pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
         self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }
 
-    /// The location of a site.
+    /// Returns the location of a site.
     pub(crate) fn site_cause(&self, db: &dyn Db, document: DocumentIndex, site: SiteIndex) -> Option<Cause> {
         let (code, range) = self.possible.site(document, site)?;
         let location = file_index(db, self.documents[document]).location(code, range);
@@ -150,9 +150,9 @@ impl Fixpoint {
         }
     }
 
-    /// Whether a callable is the method of a module that TorchScript compiles. TorchScript derives the called function
-    /// from the static types, and has no functions as values. So the only values that it calls are modules, which are
-    /// attributes of modules: `self.layers[i](x)`.
+    /// Returns whether a callable is the method of a module that TorchScript compiles. TorchScript derives the called
+    /// function from the static types, and has no functions as values. So the only values that it calls are modules,
+    /// which are attributes of modules: `self.layers[i](x)`.
     fn is_forward(&self, db: &dyn Db, callable: Callable) -> bool {
         let index = file_index(db, self.documents[callable.document]);
         callable.function().is_some_and(|code| {
@@ -160,7 +160,7 @@ impl Fixpoint {
         })
     }
 
-    /// Whether a root such as `data.map(f)` is a call on a Dataset.
+    /// Returns whether a root such as `data.map(f)` is a call on a Dataset.
     fn is_on_dataset(&self, scope: Scope, site: RootIndex) -> bool {
         self.on_datasets.get(&scope).is_some_and(|sites| sites.contains(&site))
     }
@@ -172,7 +172,8 @@ impl Fixpoint {
         })
     }
 
-    /// Whether a function is staged, and a call that gets a single function (`only`) does not make this more certain.
+    /// Returns whether a function is staged, and a call that gets a single function (`only`) does not make this more
+    /// certain.
     fn is_staged(&self, callable: Callable, only: bool) -> bool {
         callable.function().is_some_and(|code| {
             let staged = self.staged.get(&Scope { document: callable.document, code });

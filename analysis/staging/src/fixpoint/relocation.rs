@@ -6,7 +6,7 @@ use crate::fixpoint::{Cause, Fixpoint};
 use crate::moves::Moves;
 
 impl Fixpoint {
-    /// Every location that the results refer to.
+    /// Returns every location that the results refer to.
     pub fn causes(&self) -> impl Iterator<Item = &Cause> {
         let staged = self.staged.values().map(|staged| &staged.cause);
         let contributions = self.contributions.values().chain(self.by_value.values()).flatten();

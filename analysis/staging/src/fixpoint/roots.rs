@@ -17,7 +17,7 @@ use ag_index::roots::{Reference, RootSite, RootTarget};
 use ag_syntax::unsupported;
 use ruff_python_ast::name::Name;
 
-/// Whether a function contains syntax that AutoGraph does not support when no optional features are enabled.
+/// Returns whether a function contains syntax that AutoGraph does not support when no optional features are enabled.
 #[salsa::tracked(returns(ref))]
 fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let imports = &file_index(db, function.document(db)).imports;
@@ -199,7 +199,7 @@ impl Fixpoint {
         self.stage_root(db, scope, site, bound, cause) || changed
     }
 
-    /// Whether the configuration selects a dialect.
+    /// Returns whether the configuration selects a dialect.
     pub(super) fn is_selected(&self, dialect: Dialect) -> bool {
         self.options.dialects.is_empty() || self.options.dialects.contains(&dialect)
     }
@@ -214,7 +214,7 @@ impl Fixpoint {
         Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
     }
 
-    /// The overriding methods that `self.method()` in `scope` may call.
+    /// Returns the overriding methods that `self.method()` in `scope` may call.
     pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
         let Some(class) = self.index(db, scope).class_around(scope.code) else { return Vec::new() };
         let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
@@ -227,8 +227,8 @@ impl Fixpoint {
         methods.collect()
     }
 
-    /// Whether type inference should resolve the function that a root names. With selective limits, it resolves only
-    /// functions that test values.
+    /// Returns whether type inference should resolve the function that a root names. With selective limits, it resolves
+    /// only functions that test values.
     pub(super) fn needs_inference(&self, index: &FileIndex, site: &RootSite) -> bool {
         let RootTarget::Reference(reference) = &site.target else { return false };
         !self.limits.selective
@@ -280,7 +280,7 @@ impl Fixpoint {
         }
     }
 
-    /// The default dialect of a file: the only configured one, else the one whose framework it imports.
+    /// Returns the default dialect of a file: the only configured one, else the one whose framework it imports.
     pub(super) fn dialect_of(&self, index: &FileIndex) -> Dialect {
         if let [only] = self.options.dialects.as_slice() {
             return *only;
@@ -393,7 +393,7 @@ impl Fixpoint {
     }
 }
 
-/// Whether a function contains syntax that AutoGraph does not support with the given features.
+/// Returns whether a function contains syntax that AutoGraph does not support with the given features.
 pub fn is_unsupported(db: &dyn Db, document: Document, code: Code, features: &[Name]) -> bool {
     let index = file_index(db, document);
     let Some(entry) = index.function(code) else { return false };

@@ -306,7 +306,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether an object of the class has methods of the project.
+    /// Returns whether an object of the class has methods of the project.
     fn has_methods(&mut self, class: ClassId) -> bool {
         let order = self.lookup_order(class);
         order.iter().any(|class| {

@@ -30,7 +30,8 @@ pub(crate) struct EditedFlow<'a> {
 }
 
 impl PossibleCalls {
-    /// The same calls and roots, with the sites of the edited documents; `None` if the edits change constraints.
+    /// Returns the same calls and roots, with the sites of the edited documents; `None` if the edits change
+    /// constraints.
     pub(crate) fn with_same_constraints(
         &self,
         db: &dyn Db,
@@ -45,7 +46,7 @@ impl PossibleCalls {
         is_same.then(|| Self { flows, ..self.clone() })
     }
 
-    /// The calls and roots whose functions and expressions still exist. New calls and roots are not found.
+    /// Returns the calls and roots whose functions and expressions still exist. New calls and roots are not found.
     pub(crate) fn carried_over(
         &self,
         db: &dyn Db,
@@ -157,7 +158,7 @@ impl<'a> Correspondence<'a> {
         Some(Code::Function(function))
     }
 
-    /// The lambdas of a function correspond, in order, if there are as many as before.
+    /// Returns the lambdas of a function correspond, in order, if there are as many as before.
     fn corresponding_lambdas(
         &self,
         before: &FileFlow,
@@ -180,8 +181,8 @@ impl<'a> Correspondence<'a> {
         lambdas
     }
 
-    /// The sites of a function correspond, in order, if there are as many as before. Otherwise a site corresponds
-    /// if its expression has not moved relative to the text around it.
+    /// Returns the sites of a function correspond, in order, if there are as many as before. Otherwise a site
+    /// corresponds if its expression has not moved relative to the text around it.
     fn corresponding_sites(
         &self,
         before: &FileFlow,
@@ -238,7 +239,7 @@ impl Change {
         Self { start: size(start), end: size(before.len() - rest), end_now: size(after.len() - rest) }
     }
 
-    /// The range of the same expression after the edit; `None` if its start or end was replaced.
+    /// Returns the range of the same expression after the edit; `None` if its start or end was replaced.
     fn moved(&self, range: TextRange) -> Option<TextRange> {
         let shifted = |offset: TextSize| (offset >= self.end).then(|| offset - self.end + self.end_now);
         let same = |offset: TextSize| (offset <= self.start).then_some(offset);

@@ -358,7 +358,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The functions that flatten and restore the objects of a class.
+    /// Returns the functions that flatten and restore the objects of a class.
     fn flattening(&mut self, class: ClassId) -> Vec<Callable> {
         let order = self.lookup_order(class);
         let registered = order.iter().filter_map(|class| self.pytrees.get(class).copied());

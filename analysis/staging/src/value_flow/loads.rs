@@ -44,7 +44,7 @@ const PROPERTIES: [&str; 4] = ["property", "cached_property", "abstractproperty"
 type Site = (DocumentIndex, SiteIndex);
 
 impl Solver<'_> {
-    /// The object that represents all instances of a class, unless each call of the class creates an object.
+    /// Returns the object that represents all instances of a class, unless each call of the class creates an object.
     pub(super) fn instance_of(&mut self, class: ClassId) -> Value {
         Value::Instance(self.object(Origin::Class(class), Some(class)))
     }
@@ -168,7 +168,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The attributes of a function.
+    /// Returns the attributes of a function.
     fn function_object(&mut self, value: Value) -> Option<u32> {
         let Value::Function { document, function, .. } = value else { return None };
         Some(self.object(Origin::Function(document, function), None))
@@ -266,7 +266,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether the class is derived from `property`.
+    /// Returns whether the class is derived from `property`.
     pub(super) fn is_property(&mut self, class: ClassId) -> bool {
         let order = self.lookup_order(class);
         order.iter().any(|class| {
@@ -279,7 +279,7 @@ impl Solver<'_> {
         })
     }
 
-    /// The getters of all properties that are instances of a class derived from `property`.
+    /// Returns the getters of all properties that are instances of a class derived from `property`.
     pub(super) fn getters(&mut self, class: ClassId) -> Cell {
         let object = self.object(Origin::Class(class), Some(class));
         let name = self.name_id("fget");
@@ -372,7 +372,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The names of a record's fields, those of its bases first.
+    /// Returns the names of a record's fields, those of its bases first.
     pub(super) fn fields_of(&mut self, class: ClassId) -> Vec<u32> {
         let order = self.lookup_order(class);
         let mut names: Vec<Name> = Vec::new();
@@ -427,7 +427,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The methods of the class, with those of its bases, that an operation may call.
+    /// Returns the methods of the class, with those of its bases, that an operation may call.
     fn special_methods(&mut self, class: ClassId, operation: Operation) -> Arc<[Cell]> {
         if let Some(known) = self.special.get(&(class, operation)) {
             return Arc::clone(known);

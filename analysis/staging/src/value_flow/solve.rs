@@ -165,7 +165,7 @@ impl<'a> Solver<'a> {
         object
     }
 
-    /// The container of a display, unless the cell may have other values.
+    /// Returns the container of a display, unless the cell may have other values.
     pub(super) fn display(&self, cell: Cell) -> Option<Value> {
         self.origins.get(&Origin::Display(cell)).map(|object| Value::Container(*object))
     }
@@ -253,7 +253,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Whether a library function is propagated as a value: only if the analysis models its effect on its arguments.
+    /// Returns whether a library function is propagated as a value: only if the analysis models its effect on its
+    /// arguments.
     fn is_passed_on(&mut self, name_id: u32) -> bool {
         if let Some(known) = self.passed_on.get(&name_id) {
             return *known;

@@ -83,8 +83,8 @@ impl Solver<'_> {
         found
     }
 
-    /// The classes that define each abstract method, by the method's name. All of them must be derived from one of
-    /// them.
+    /// Returns the classes that define each abstract method, by the method's name. All of them must be derived from one
+    /// of them.
     pub(super) fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
         let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
         for (document, index) in self.modules.indices.iter_enumerated() {

@@ -213,12 +213,12 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Whether it may be a use of many cells: of the elements of all containers that are passed to a call.
+    /// Returns whether it may be a use of many cells: of the elements of all containers that are passed to a call.
     pub(super) fn is_of_many_cells(self) -> bool {
         matches!(self, Self::Passed { within: true, .. } | Self::Root { is_first: false, .. })
     }
 
-    /// Whether the use of the value has an effect. Most values that are passed to libraries have none.
+    /// Returns whether the use of the value has an effect. Most values that are passed to libraries have none.
     pub(super) fn has_effect_on(self, value: Value) -> bool {
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
@@ -270,7 +270,7 @@ impl<T: Copy + Eq + Hash> Distinct<T> {
         }
     }
 
-    /// Whether the item is new.
+    /// Returns whether the item is new.
     pub(super) fn insert(&mut self, item: T) -> bool {
         const FEW: usize = 12;
         if self.has(&item) {
@@ -295,7 +295,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Whether the value is new.
+    /// Returns whether the value is new.
     pub(super) fn insert(&mut self, value: Value) -> bool {
         self.list.len() < MAX_VALUES && self.list.insert(value)
     }

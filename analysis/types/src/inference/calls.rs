@@ -170,7 +170,7 @@ impl Inference<'_> {
         }
     }
 
-    /// The call of the module in `functional_call(module, parameters, (x, y))`.
+    /// Returns the call of the module in `functional_call(module, parameters, (x, y))`.
     fn functional_call(
         &self,
         index: &FileIndex,
@@ -200,7 +200,7 @@ impl Inference<'_> {
         Some(CallSite { arguments: arguments.collect(), open, ..CallSite::of(targets, Some(expression)) })
     }
 
-    /// The call that `f.defvjp(forward, backward)` implies: `forward` is called with the arguments of `f`.
+    /// Returns the call that `f.defvjp(forward, backward)` implies: `forward` is called with the arguments of `f`.
     fn derivative_rule(&self, call: &ast::ExprCall, expression: ExprId) -> Option<CallSite> {
         let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "defvjp")?;
         let forward = callbacks::argument(call, 0, "fwd")?;
@@ -344,7 +344,7 @@ impl Inference<'_> {
             .collect()
     }
 
-    /// The type of an operand of staged control flow, where numbers become Tensors.
+    /// Returns the type of an operand of staged control flow, where numbers become Tensors.
     fn staged_operand(&self, caller: &Caller, expression: &Expr) -> AssumedType {
         if caller.dialect == Dialect::Torch {
             return self.assumed(expression);
@@ -365,7 +365,8 @@ impl Inference<'_> {
     }
 }
 
-/// The types of the leaves of a tree: `Array` for `list[tuple[Array, Array]]`. Other classes than arrays may be nodes.
+/// Returns the types of the leaves of a tree: `Array` for `list[tuple[Array, Array]]`. Other classes than arrays may be
+/// nodes.
 fn leaves(tree: &AssumedType) -> AssumedType {
     fn add(part: &TypeExpression, found: &mut AssumedType) {
         match part {
@@ -399,13 +400,13 @@ fn leaves(tree: &AssumedType) -> AssumedType {
     found
 }
 
-/// Whether the last name of a callee is the function's own name. It differs if the function is called through another
-/// value.
+/// Returns whether the last name of a callee is the function's own name. It differs if the function is called through
+/// another value.
 fn is_named(callee: &Expr, target: &Target) -> bool {
     last_name(callee).is_some_and(|name| name == target.path.name())
 }
 
-/// Whether a callee is `self.method`.
+/// Returns whether a callee is `self.method`.
 fn on_self(callee: &Expr) -> bool {
     let receiver = callee.as_attribute_expr().and_then(|attribute| attribute.value.as_name_expr());
     receiver.is_some_and(|receiver| matches!(receiver.id.as_str(), "self" | "cls"))

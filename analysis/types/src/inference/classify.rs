@@ -118,8 +118,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Whether a type is a host value. It is decisive in an intersection: a Tensor after
-    /// `isinstance(x, list)` is a list.
+    /// Returns whether a type is a host value. It is decisive in an intersection: a Tensor after `isinstance(x, list)`
+    /// is a list.
     fn is_host_value(&self, ty: Type<'db>) -> bool {
         const HOST: &[&str] = &["list", "tuple", "dict", "set", "str", "int", "float", "bool", "ndarray"];
         self.is_class(ty, HOST)
@@ -176,7 +176,7 @@ impl<'db> Inference<'db> {
         Alternative::Instance { module, class }
     }
 
-    /// The dtype in a type: `Tensor[float32]` -> float32.
+    /// Returns the dtype in a type: `Tensor[float32]` -> float32.
     fn dtype(&self, ty: Type<'db>) -> Option<DType> {
         let shown = ty.display(self.db, &self.env).to_string();
         let (_, arguments) = shown.split_once('[')?;
@@ -200,7 +200,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// The kind of Tensor by the name of its class.
+/// Returns the kind of Tensor by the name of its class.
 fn tensor_kind(class: &str) -> Option<TensorKind> {
     Some(match class {
         "Tensor" | "EagerTensor" | "SymbolicTensor" | "KerasTensor" | "Array" | "ArrayImpl" | "Tracer" => {

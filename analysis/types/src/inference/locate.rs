@@ -11,7 +11,7 @@ use ag_index::definitions::Definitions;
 use ag_syntax::functions::FunctionPath;
 use ty_python_semantic::Db;
 
-/// The definitions of a file in ty's database: the definitions of the user's text, at other offsets.
+/// Returns the definitions of a file in ty's database: the definitions of the user's text, at other offsets.
 #[salsa::tracked(returns(ref), no_eq)]
 pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     let program_file = db.program_file(file);
@@ -19,7 +19,7 @@ pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     Definitions::collect(source_text(db, file).as_str(), module.suite())
 }
 
-/// A function in the tree of annotated source.
+/// Returns a function in the tree of annotated source.
 pub(super) fn function<'a>(
     db: &dyn Db,
     file: File,
@@ -30,7 +30,7 @@ pub(super) fn function<'a>(
     function_named_at(module, entry.name_range)
 }
 
-/// A method with a name that no other method of the file has.
+/// Returns a method with a name that no other method of the file has.
 pub(super) fn method<'a>(
     db: &dyn Db,
     file: File,
@@ -42,7 +42,7 @@ pub(super) fn method<'a>(
     function_named_at(module, entry.name_range)
 }
 
-/// The function whose name has this range.
+/// Returns the function whose name has this range.
 fn function_named_at(module: &ParsedModuleRef, name: TextRange) -> Option<&ast::StmtFunctionDef> {
     let mut finder = Finder { name, function: None, class: None };
     finder.visit_body(module.suite());

@@ -19,7 +19,7 @@ use ag_index::facts::{Alternative, Library};
 use ag_index::type_expression::{Placeholder, TypeExpression};
 
 impl<'db> Inference<'db> {
-    /// The type of an expression.
+    /// Returns the type of an expression.
     pub(super) fn assumed(&self, expression: &Expr) -> AssumedType {
         let mut assumed = AssumedType::default();
         if let Expr::Lambda(lambda) = expression {
@@ -48,7 +48,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The type of a dictionary literal, from its items. For an argument, ty infers the declared type of the
+    /// Returns the type of a dictionary literal, from its items. For an argument, ty infers the declared type of the
     /// parameter (`options: dict[str, Any]`), which may be less precise.
     fn dict_of(&self, dict: &ast::ExprDict) -> Option<AssumedType> {
         let (mut keys, mut values) = (AssumedType::default(), AssumedType::default());
@@ -61,7 +61,7 @@ impl<'db> Inference<'db> {
         Some(AssumedType::of(TypeExpression::generic(TypeExpression::builtin("dict"), arguments)))
     }
 
-    /// Whether an expression is `not t` on a Tensor, which AutoGraph converts to an operator.
+    /// Returns whether an expression is `not t` on a Tensor, which AutoGraph converts to an operator.
     fn negates_tensor(&self, expression: &Expr) -> bool {
         let Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) = expression else {
             return false;
@@ -112,7 +112,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The type of a function or class object: `TypeOf[module.function]`.
+    /// Returns the type of a function or class object: `TypeOf[module.function]`.
     pub(super) fn type_of_definition(&self, ty: Type<'db>) -> Option<TypeExpression> {
         let definition = ty.definition(self.db, &self.env)?;
         let name = match definition {
@@ -122,7 +122,7 @@ impl<'db> Inference<'db> {
         Some(TypeExpression::generic(TypeExpression::class("ty_extensions", "TypeOf"), vec![name]))
     }
 
-    /// A class or function that other files can name.
+    /// Returns a class or function that other files can name.
     fn full_name(&self, definition: &TypeDefinition<'db>) -> Option<TypeExpression> {
         let definition = *definition.definition()?;
         let file = definition.file(self.db);
@@ -136,7 +136,7 @@ impl<'db> Inference<'db> {
         Some(TypeExpression::class(&module_key(self.db, file), &qualname))
     }
 
-    /// The dotted name of the definition whose name is at `range`; `None` if it is local to a function.
+    /// Returns the dotted name of the definition whose name is at `range`; `None` if it is local to a function.
     fn qualname(&self, file: File, range: TextRange) -> Option<Name> {
         let definitions = super::locate::definitions(self.db, file);
         let within_function = |range: TextRange| {
@@ -156,7 +156,7 @@ impl<'db> Inference<'db> {
         Some(function.path.qualname.clone())
     }
 
-    /// The type `Callable[..., T]` of a local function, which other code cannot name.
+    /// Returns the type `Callable[..., T]` of a local function, which other code cannot name.
     fn callable_returning(&self, ty: Type<'db>) -> Option<TypeExpression> {
         let result = self.part_of_display(ty, |label| {
             let arrow = after_parameters(label)?;
@@ -227,7 +227,7 @@ impl<'db> Inference<'db> {
         })
     }
 
-    /// The enum of a literal type: `Literal[Mode.FAST, Mode.SLOW]` -> `Mode`.
+    /// Returns the enum of a literal type: `Literal[Mode.FAST, Mode.SLOW]` -> `Mode`.
     fn enum_class(&self, slice: &Expr, names: &FxHashMap<TextRange, Type<'db>>) -> Option<TypeExpression> {
         let first = match slice {
             Expr::Tuple(tuple) => tuple.elts.first()?,
@@ -259,7 +259,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// The start of the result in `def step(x: int) -> bool` or `(x: int) -> bool`.
+/// Returns the start of the result in `def step(x: int) -> bool` or `(x: int) -> bool`.
 fn after_parameters(label: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (position, c) in label.char_indices() {
@@ -280,7 +280,7 @@ fn after_parameters(label: &str) -> Option<usize> {
     None
 }
 
-/// The class of a literal type: `Literal[1, 2]` -> `int`, because other calls may pass other values.
+/// Returns the class of a literal type: `Literal[1, 2]` -> `int`, because other calls may pass other values.
 fn widened(slice: &Expr) -> Option<TypeExpression> {
     let first = match slice {
         Expr::Tuple(tuple) => tuple.elts.first()?,

@@ -18,8 +18,8 @@ use ruff_db::files::FileRange;
 const MAX_BASES: usize = 12;
 
 impl<'db> Inference<'db> {
-    /// The functions of the project that calling `expression` runs: functions, methods, constructors,
-    /// and the `__call__`, `call` or `forward` of callable objects.
+    /// Returns the functions of the project that calling `expression` runs: functions, methods, constructors, and the
+    /// `__call__`, `call` or `forward` of callable objects.
     pub(super) fn targets(&self, expression: &Expr) -> Vec<Target> {
         let mut targets = Vec::new();
         self.add_known(expression, &mut targets);
@@ -44,8 +44,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Whether an expression that has no targets in the project refers to a function, method, class or module of a
-    /// library.
+    /// Returns whether an expression that has no targets in the project refers to a function, method, class or module
+    /// of a library.
     fn is_of_library(&self, expression: &Expr) -> bool {
         matches!(expression, Expr::Name(_) | Expr::Attribute(_))
             && matches!(
@@ -71,7 +71,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The method `setup` that Flax calls before a method of a module: for `self.encoder(x)` and `module.apply(…)`.
+    /// Returns the method `setup` that Flax calls before a method of a module: for `self.encoder(x)` and
+    /// `module.apply(…)`.
     pub(super) fn setup_before(&self, callee: &Expr) -> Vec<Target> {
         let object = match callee {
             Expr::Attribute(attribute) if is_application(&attribute.attr) => &attribute.value,
@@ -87,7 +88,7 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// Whether a class of the project is derived from `flax.linen.Module`.
+    /// Returns whether a class of the project is derived from `flax.linen.Module`.
     fn is_linen_module(&self, class: FileRange) -> bool {
         let mut queue = vec![class];
         let mut next = 0;
@@ -114,7 +115,7 @@ impl<'db> Inference<'db> {
         false
     }
 
-    /// The functions that a root stages. For a class, JAX stages the `__call__` method of its instances. For a
+    /// Returns the functions that a root stages. For a class, JAX stages the `__call__` method of its instances. For a
     /// Lightning module, torch stages the steps as well.
     pub(super) fn staged_targets(&self, expression: &Expr, dialect: Dialect) -> Vec<Target> {
         let mut targets = Vec::new();
@@ -145,7 +146,7 @@ impl<'db> Inference<'db> {
         entry.is_some_and(|entry| entry.bases.iter().any(|base| base.ends_with("LightningModule")))
     }
 
-    /// The local function that `expression` refers to, if any.
+    /// Returns the local function that `expression` refers to, if any.
     pub(super) fn local_functions(&self, expression: &Expr) -> Vec<Target> {
         let mut targets = Vec::new();
         if let Some(ty @ Type::FunctionLiteral(_)) = self.type_of(expression)
@@ -156,7 +157,7 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// The method `name` of an object whose class is in the project.
+    /// Returns the method `name` of an object whose class is in the project.
     pub(super) fn methods(&self, object: &Expr, name: &str) -> Vec<Target> {
         let mut targets = Vec::new();
         if let Some(ty @ Type::NominalInstance(_)) = self.type_of(object)
@@ -167,7 +168,8 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// The methods `forward` of the modules in an `nn.Sequential` whose type lists them: `Sequential[Encoder | Head]`.
+    /// Returns the methods `forward` of the modules in an `nn.Sequential` whose type lists them:
+    /// `Sequential[Encoder | Head]`.
     pub(super) fn modules_of_sequence(&self, object: &Expr) -> Vec<Target> {
         let mut targets = Vec::new();
         if !matches!(self.type_of(object), Some(Type::NominalInstance(_))) {
@@ -195,7 +197,7 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// The location of the name of a class of the project.
+    /// Returns the location of the name of a class of the project.
     fn class_named(&self, module: &str, qualname: &str) -> Option<FileRange> {
         let file = self.workspace.files().find(|file| super::module_key(self.db, *file) == module)?;
         let classes = &locate::definitions(self.db, file).classes;
@@ -248,7 +250,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The location of a class's name.
+    /// Returns the location of a class's name.
     pub(super) fn class_of(&self, ty: Type<'db>) -> Option<FileRange> {
         match ty.definition(self.db, &self.env)? {
             definition @ TypeDefinition::StaticClass(_) => definition.focus_range(self.db),
@@ -323,7 +325,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The types of the elements of a list or tuple.
+    /// Returns the types of the elements of a list or tuple.
     pub(super) fn elements(&self, iterable: &Expr) -> AssumedType {
         let mut elements = AssumedType::default();
         for alternative in self.assumed(iterable).alternatives() {
@@ -338,7 +340,7 @@ impl<'db> Inference<'db> {
         elements
     }
 
-    /// The arguments with which `Dataset.map` and similar methods call their function.
+    /// Returns the arguments with which `Dataset.map` and similar methods call their function.
     pub(super) fn dataset_elements(
         &self,
         receiver: Type<'db>,
@@ -377,7 +379,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// The function that a builtin applies to the elements of its arguments, and these arguments: `map(f, xs, ys)`,
+/// Returns the function that a builtin applies to the elements of its arguments, and these arguments: `map(f, xs, ys)`,
 /// `sorted(xs, key=f)`. In annotated source the builtin may have the name of AutoGraph's overload.
 pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr])> {
     let name = call.func.as_name_expr()?.id.as_str();
@@ -394,12 +396,12 @@ fn is_partial(imports: &Imports, call: &ast::ExprCall) -> bool {
     imports.resolve(&call.func).is_some_and(|name| name == "functools.partial")
 }
 
-/// Whether Flax or Haiku calls a module with its parameters through this method: `apply`.
+/// Returns whether Flax or Haiku calls a module with its parameters through this method: `apply`.
 pub(super) fn is_application(method: &str) -> bool {
     matches!(method, "apply" | "init" | "init_with_output" | "lazy_init")
 }
 
-/// The function that a wrapper call applies to its arguments, and the number of positional arguments of the
+/// Returns the function that a wrapper call applies to its arguments, and the number of positional arguments of the
 /// call that precede those of the function:
 ///
 /// ```python

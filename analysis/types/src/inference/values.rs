@@ -247,7 +247,7 @@ fn part_of(slice: &Expr) -> Part {
     }
 }
 
-/// The elements of a list, tuple or dict display that `part` may select.
+/// Returns the elements of a list, tuple or dict display that `part` may select.
 fn elements<'a>(container: &'a Expr, part: &Part) -> Vec<&'a Expr> {
     match (container, part) {
         (Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }), part) => {
@@ -271,8 +271,8 @@ fn elements<'a>(container: &'a Expr, part: &Part) -> Vec<&'a Expr> {
     }
 }
 
-/// The argument that becomes a field of the object. It is found by keyword, by the order of the fields, or, if the
-/// class is unknown, by the argument's own name: `GradientTransformation(init_fn, update_fn)`.
+/// Returns the argument that becomes a field of the object. It is found by keyword, by the order of the fields, or, if
+/// the class is unknown, by the argument's own name: `GradientTransformation(init_fn, update_fn)`.
 fn field<'a>(arguments: &'a ast::Arguments, fields: &[&Name], part: &Part) -> Option<&'a Expr> {
     match part {
         Part::Position(position) => arguments.args.get(*position),
@@ -296,7 +296,7 @@ fn field<'a>(arguments: &'a ast::Arguments, fields: &[&Name], part: &Part) -> Op
     }
 }
 
-/// The fields of a NamedTuple or dataclass, in order.
+/// Returns the fields of a NamedTuple or dataclass, in order.
 fn fields_of(class: &ast::StmtClassDef) -> Vec<&Name> {
     let declared = class.body.iter().filter_map(Stmt::as_ann_assign_stmt);
     declared.filter_map(|assign| Some(&assign.target.as_name_expr()?.id)).collect()
@@ -318,7 +318,7 @@ fn returns(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     returns.0
 }
 
-/// The bindings of a name that is read at `at`, in the innermost scope that binds it.
+/// Returns the bindings of a name that is read at `at`, in the innermost scope that binds it.
 fn bound_to<'a>(body: &'a [Stmt], name: &Name, at: TextRange) -> Bound<'a> {
     let mut bindings = Bindings { name, at, bound: Vec::new(), inner: None };
     bindings.visit_body(body);

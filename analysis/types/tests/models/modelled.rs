@@ -27,7 +27,7 @@ pub(crate) struct Name {
     pub(crate) name: String,
 }
 
-/// All modelled names, in the order of their owners.
+/// Returns all modelled names, in the order of their owners.
 pub(crate) fn names() -> Vec<Name> {
     let models = Models::parse();
     let mut names = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) fn names() -> Vec<Name> {
     names
 }
 
-/// The modules of the models, in the order of their files.
+/// Returns the modules of the models, in the order of their files.
 pub(crate) fn modules() -> Vec<String> {
     stubs::files().iter().map(|(path, _)| module_of(path)).collect()
 }
@@ -95,7 +95,7 @@ impl Models {
         Name { file: stub.path.clone(), line, owner: owner.to_owned(), name: name.to_owned() }
     }
 
-    /// The attributes of a public module, and the parameters of its functions.
+    /// Returns the attributes of a public module, and the parameters of its functions.
     fn attributes(&self, module: &str) -> Vec<Name> {
         let mut names = Vec::new();
         for (name, at, (home, _)) in self.exports(module) {
@@ -107,7 +107,7 @@ impl Models {
         names
     }
 
-    /// The public names of a module: name, its location, and its definition.
+    /// Returns the public names of a module: name, its location, and its definition.
     fn exports(&self, module: &str) -> Vec<(String, (String, TextRange), Definition)> {
         let mut exports = Vec::new();
         for statement in &self.stubs[module].body {
@@ -161,7 +161,7 @@ impl Models {
         here
     }
 
-    /// The public path of each class that has one: the shortest, in the package of its definition if possible.
+    /// Returns the public path of each class that has one: the shortest, in the package of its definition if possible.
     fn public_paths(&self) -> Paths {
         let mut paths = Paths::new();
         for module in self.stubs.keys().filter(|module| is_public_module(module)) {
@@ -211,7 +211,7 @@ impl Models {
         })
     }
 
-    /// The overloads of a function.
+    /// Returns the overloads of a function.
     fn functions(&self, module: &str, name: &str) -> Vec<&StmtFunctionDef> {
         let body = self.stubs.get(module).map(|stub| stub.body.as_slice()).unwrap_or_default();
         body.iter()
@@ -240,7 +240,7 @@ impl Stub {
     }
 }
 
-/// The parameters of a function that can be passed by keyword.
+/// Returns the parameters of a function that can be passed by keyword.
 pub(crate) fn keywords(function: &StmtFunctionDef) -> impl Iterator<Item = &Parameter> {
     let named = function.parameters.args.iter().chain(&function.parameters.kwonlyargs);
     named
@@ -248,7 +248,7 @@ pub(crate) fn keywords(function: &StmtFunctionDef) -> impl Iterator<Item = &Para
         .filter(|parameter| !matches!(parameter.name.as_str(), "self" | "cls"))
 }
 
-/// The names that a statement of a module or class defines. A type variable is not one of them.
+/// Returns the names that a statement of a module or class defines. A type variable is not one of them.
 fn defined(statement: &Stmt) -> Vec<(String, TextRange)> {
     match statement {
         Stmt::ClassDef(class) => vec![(class.name.to_string(), class.name.range())],
@@ -284,7 +284,7 @@ fn is_public(name: &str) -> bool {
     !name.starts_with('_') || name == "__version__"
 }
 
-/// Whether a member of a class is part of its interface. Special methods that every class has are excluded.
+/// Returns whether a member of a class is part of its interface. Special methods that every class has are excluded.
 fn is_member(name: &str) -> bool {
     is_public(name) || (name.starts_with("__") && !matches!(name, "__init__" | "__new__" | "__getattr__"))
 }

@@ -104,7 +104,7 @@ impl Recorded {
         self.names.get(&name.owner).is_some_and(|names| names.contains(&name.name))
     }
 
-    /// The package of an owner with its version: `torch 2.11.0`.
+    /// Returns the package of an owner with its version: `torch 2.11.0`.
     pub(crate) fn version(&self, owner: &str) -> Option<&str> {
         self.versions.get(owner.split(['.', '(']).next()?).map(String::as_str)
     }
@@ -114,7 +114,7 @@ impl Recorded {
     }
 }
 
-/// The strings in `__all__ = [...]`.
+/// Returns the strings in `__all__ = [...]`.
 fn exported(assign: &StmtAssign) -> Vec<String> {
     let is_all =
         assign.targets.iter().any(|name| name.as_name_expr().is_some_and(|name| name.id == "__all__"));

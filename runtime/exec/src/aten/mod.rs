@@ -72,7 +72,7 @@ impl<'a> Argument<'a> {
         Self::new(raw::Tag::String, text.len() as u64, raw::Payload { text: text.as_ptr().cast() })
     }
 
-    /// A list whose items are the trees that follow.
+    /// Returns a list whose items are the trees that follow.
     pub const fn list(length: usize) -> Self {
         Self::new(raw::Tag::List, length as u64, raw::Payload { integer: 0 })
     }
@@ -146,7 +146,7 @@ fn dtype_number(dtype: DType) -> i64 {
     }
 }
 
-/// The dtype of a tensor; `None` if graphs do not support it.
+/// Returns the dtype of a tensor; `None` if graphs do not support it.
 pub fn dtype(tensor: &Tensor) -> Option<DType> {
     // SAFETY: the tensor is alive.
     let number = i64::from(unsafe { torch_sys::at_scalar_type(tensor.as_ptr().cast_mut()) });
@@ -224,7 +224,7 @@ impl Call {
         Ok(Self { raw, holes, returns })
     }
 
-    /// The number of results.
+    /// Returns the number of results.
     pub fn returns(&self) -> usize {
         self.returns
     }
@@ -258,7 +258,7 @@ impl Call {
     }
 }
 
-/// The number of trees; `None` if a list is incomplete or a hole is filled with a hole.
+/// Returns the number of trees; `None` if a list is incomplete or a hole is filled with a hole.
 fn trees(nodes: &[Argument<'_>]) -> Option<usize> {
     let (mut trees, mut open) = (0_usize, 0_u64);
     for node in nodes {
@@ -330,7 +330,7 @@ fn failed(failure: raw::Failure) -> AtenError {
     AtenError { kind, message }
 }
 
-/// The single element of a tensor.
+/// Returns the single element of a tensor.
 pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
     let mut value = Argument::NONE.raw;
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
@@ -344,8 +344,8 @@ pub fn item(tensor: &Tensor) -> Result<Output, AtenError> {
     }
 }
 
-/// A number as a tensor that torch promotes like a number ("wrapped number"). `other_dtype` is the dtype of the other
-/// operand: with this dtype, the operator need not convert the tensor.
+/// Returns a number as a tensor that torch promotes like a number ("wrapped number"). `other_dtype` is the dtype of the
+/// other operand: with this dtype, the operator need not convert the tensor.
 pub fn number(number: Argument<'_>, other_dtype: DType) -> Result<Tensor, AtenError> {
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
     let other_dtype = i32::try_from(dtype_number(other_dtype)).unwrap_or(-1);
@@ -356,7 +356,7 @@ pub fn number(number: Argument<'_>, other_dtype: DType) -> Result<Tensor, AtenEr
     }
 }
 
-/// The size of a dimension; negative dimensions count from the last.
+/// Returns the size of a dimension; negative dimensions count from the last.
 pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
     let mut size = 0;
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };
@@ -368,14 +368,14 @@ pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
     }
 }
 
-/// Whether an in-place write to the tensor is unobservable, because the tensor and its storage have a single owner and
-/// torch allocated the storage.
+/// Returns whether an in-place write to the tensor is unobservable, because the tensor and its storage have a single
+/// owner and torch allocated the storage.
 pub fn is_uniquely_owned(tensor: &Tensor) -> bool {
     // SAFETY: the tensor is alive.
     unsafe { raw::ag_is_sole(tensor.as_ptr()) }
 }
 
-/// Whether both tensors have the same dtype, sizes and device.
+/// Returns whether both tensors have the same dtype, sizes and device.
 pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
     // SAFETY: the tensors are alive.
     unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
@@ -411,7 +411,7 @@ impl Form {
     }
 }
 
-/// Whether two of these tensors share a storage. Tensors without elements share nothing.
+/// Returns whether two of these tensors share a storage. Tensors without elements share nothing.
 pub fn share_storage(tensors: &[Tensor]) -> bool {
     let tensors: Vec<_> = tensors.iter().map(Tensor::as_ptr).collect();
     // SAFETY: the tensors are alive.
@@ -429,7 +429,7 @@ pub fn write(pairs: &[(Tensor, Tensor)]) -> Result<(), AtenError> {
     if is_done { Ok(()) } else { Err(failed(failure)) }
 }
 
-/// The address of a tensor on the CPU with this dtype, these sizes and these strides. `None` for any other.
+/// Returns the address of a tensor on the CPU with this dtype, these sizes and these strides. `None` for any other.
 pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<*const u8> {
     let (number, rank) = (dtype_number(dtype) as i32, sizes.len());
     // SAFETY: the tensor is alive, and there are as many strides as sizes.
@@ -437,7 +437,7 @@ pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64], strides: &[i64]) ->
     (!address.is_null()).then_some(address.cast())
 }
 
-/// A new tensor on the CPU with undefined elements, and its address.
+/// Returns a new tensor on the CPU with undefined elements, and its address.
 pub fn uninitialized(dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<(Tensor, *mut u8)> {
     let mut address = ptr::null_mut();
     let number = dtype_number(dtype) as i32;
@@ -448,7 +448,7 @@ pub fn uninitialized(dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<(Te
     }
 }
 
-/// A view of a tensor that starts `offset` elements after its first, as `torch.as_strided`.
+/// Returns a view of a tensor that starts `offset` elements after its first, as `torch.as_strided`.
 pub fn view(tensor: &Tensor, sizes: &[usize], strides: &[usize], offset: usize) -> Option<Tensor> {
     let signed = |sizes: &[usize]| sizes.iter().map(|size| *size as i64).collect::<Vec<_>>();
     let (sizes, strides) = (signed(sizes), signed(strides));
@@ -466,26 +466,26 @@ pub fn load_cuda() -> bool {
     unsafe { raw::ag_load_cuda() }
 }
 
-/// The settings of torch on this thread that influence what an operator computes or records, as one number. An odd
-/// number means that modes, transforms or autocast are active; the number does not describe their state.
+/// Returns the settings of torch on this thread that influence what an operator computes or records, as one number. An
+/// odd number means that modes, transforms or autocast are active; the number does not describe their state.
 pub fn ambient() -> u64 {
     // SAFETY: reads settings of this thread and of torch.
     unsafe { raw::ag_ambient() }
 }
 
-/// Whether operators on this thread record gradients.
+/// Returns whether operators on this thread record gradients.
 pub fn grad_is_enabled() -> bool {
     // SAFETY: reads a setting of this thread.
     unsafe { raw::ag_grad_is_enabled() }
 }
 
-/// Whether libtorch has oneDNN and the user has not disabled it (`torch.backends.mkldnn.enabled`).
+/// Returns whether libtorch has oneDNN and the user has not disabled it (`torch.backends.mkldnn.enabled`).
 pub fn uses_onednn() -> bool {
     // SAFETY: reads a setting of torch.
     unsafe { raw::ag_uses_onednn() }
 }
 
-/// The version of libtorch.
+/// Returns the version of libtorch.
 pub fn version() -> &'static str {
     // SAFETY: the text is a constant, zero-terminated.
     unsafe { std::ffi::CStr::from_ptr(raw::ag_version()) }.to_str().unwrap_or("unknown")

@@ -67,7 +67,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The arguments in the order of the graph.
+/// Returns the arguments in the order of the graph.
 fn inputs(saved: &SavedModel, given: &[String]) -> Result<Vec<Value>> {
     let wanted = saved.arguments();
     let mut values: Vec<Option<Value>> = wanted.iter().map(|_| None).collect();

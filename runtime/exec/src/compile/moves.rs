@@ -59,8 +59,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A register of the same bank that has never been used. Released registers may still be read, because `sources`
-    /// has already released the sources.
+    /// Returns a register of the same bank that has never been used. Released registers may still be read, because
+    /// `sources` has already released the sources.
     fn fresh_for(&mut self, register: Register) -> Register {
         match register {
             Register::Scalar(_, kind) => Register::Scalar(self.registers.unused_scalar(), kind),

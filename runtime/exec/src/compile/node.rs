@@ -269,7 +269,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A list or a tuple, in a register.
+    /// Returns a list or a tuple, in a register.
     fn object_operand(&mut self, operand: &Operand) -> Compiled<ObjectReg> {
         if let Operand::Value(value) = operand {
             return match self.register_of(*value)? {
@@ -330,7 +330,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A scalar converted to the kind `wanted`. Temporaries are recorded in `between`.
+    /// Returns a scalar converted to the kind `wanted`. Temporaries are recorded in `between`.
     fn number_as(
         &mut self,
         operand: &Operand,

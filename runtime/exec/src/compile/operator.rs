@@ -54,7 +54,7 @@ impl Compiler<'_> {
         Ok(true)
     }
 
-    /// The form of an operand, by which a direct call is selected.
+    /// Returns the form of an operand, by which a direct call is selected.
     fn form<'o>(&self, operand: &'o Operand) -> Form<'o> {
         match operand {
             Operand::None => Form::None,
@@ -79,7 +79,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A step that calls a function directly. `None` if the function does not support these operands.
+    /// Returns a step that calls a function directly. `None` if the function does not support these operands.
     fn direct(&mut self, function: Typed, out: TensorReg, operands: &[Operand]) -> Compiled<Option<Step>> {
         let mut tensors = Vec::new();
         let mut ints = Vec::new();
@@ -151,8 +151,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// A step with a tensor and a number. A literal is converted to a tensor at compile time, a scalar register in each
-    /// run.
+    /// Returns a step with a tensor and a number. A literal is converted to a tensor at compile time, a scalar register
+    /// in each run.
     fn with_number(
         &mut self,
         f: Binary,

@@ -42,7 +42,7 @@ impl Bank {
     }
 }
 
-/// Whether both are the same register, regardless of the kind of scalar.
+/// Returns whether both are the same register, regardless of the kind of scalar.
 pub(super) fn same(a: Register, b: Register) -> bool {
     match (a, b) {
         (Register::Scalar(a, _), Register::Scalar(b, _)) => a == b,

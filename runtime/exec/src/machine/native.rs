@@ -30,7 +30,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// The buffers that the thread has kept, or new ones.
+    /// Returns the buffers that the thread has kept, or new ones.
     pub(super) fn take() -> Self {
         KEPT.take().unwrap_or_default()
     }

@@ -82,7 +82,7 @@ impl Registers {
         (ints, inputs.len().min(MAX_INTS))
     }
 
-    /// The value of a source. A source that releases its register moves the value out of it.
+    /// Returns the value of a source. A source that releases its register moves the value out of it.
     pub(super) fn fetch(&mut self, source: &Source) -> Value {
         match source {
             Source::Scalar(TypedScalar { input, kind }) => boxed(self.scalar(*input), *kind),
@@ -158,7 +158,7 @@ impl Registers {
         }
     }
 
-    /// The argument for a scalar or a tensor.
+    /// Returns the argument for a scalar or a tensor.
     fn plain(&self, source: &Source) -> Argument<'_> {
         match source {
             Source::Scalar(number) => self.argument_of(*number),

@@ -14,8 +14,8 @@ use super::table::Table;
 /// The maximum size of the file, in bytes. A larger file is not read.
 const LARGEST: u64 = 1 << 16;
 
-/// The path of the table for a number of threads. The name contains the processor and the version of torch, on which
-/// the table depends. `None` if the user has no home folder.
+/// Returns the path of the table for a number of threads. The name contains the processor and the version of torch, on
+/// which the table depends. `None` if the user has no home folder.
 pub(super) fn path(threads: i32) -> Option<PathBuf> {
     let folder = etcetera::choose_base_strategy().ok()?.cache_dir().join("ag-lsp");
     let torch = crate::aten::version();
@@ -72,7 +72,7 @@ fn parse(text: &str) -> Table {
     table
 }
 
-/// A name for the model of the processor, which is part of a file name.
+/// Returns a name for the model of the processor, which is part of a file name.
 fn processor() -> String {
     #[cfg(target_arch = "x86_64")]
     {

@@ -89,7 +89,7 @@ fn matrix(tensor: &Tensor) -> Option<[u64; 2]> {
     Some([u64::try_from(rows).ok()?, u64::try_from(columns).ok()?])
 }
 
-/// Whether a matrix is stored by columns; `None` if it is not dense.
+/// Returns whether a matrix is stored by columns; `None` if it is not dense.
 fn is_transposed(matrix: &Tensor, [rows, columns]: [u64; 2]) -> Option<bool> {
     let strides = matrix.stride();
     let strides: [u64; 2] = [u64::try_from(*strides.first()?).ok()?, u64::try_from(*strides.get(1)?).ok()?];

@@ -58,12 +58,12 @@ impl Kernel {
     }
 }
 
-/// Whether oneDNN can be used: libtorch has it, and the user has not disabled it.
+/// Returns whether oneDNN can be used: libtorch has it, and the user has not disabled it.
 pub(super) fn has_onednn() -> bool {
     aten::uses_onednn() && LINEAR.is_some()
 }
 
-/// Whether `added` has an element for each column of the product.
+/// Returns whether `added` has an element for each column of the product.
 fn is_bias(added: &Tensor, b: &Tensor) -> Result<bool, TchError> {
     Ok(added.size() == [b.size2()?.1])
 }

@@ -68,7 +68,7 @@ impl Clock {
     }
 }
 
-/// A matrix of ones, stored by columns if it is transposed.
+/// Returns a matrix of ones, stored by columns if it is transposed.
 fn matrix(rows: i64, columns: i64, is_transposed: bool) -> Option<Tensor> {
     let sizes = if is_transposed { [columns, rows] } else { [rows, columns] };
     let matrix = Tensor::f_ones(sizes, (Kind::Float, Device::Cpu)).ok()?;

@@ -18,7 +18,7 @@ static TABLES: LazyLock<RwLock<FxHashMap<i32, Table>>> = LazyLock::new(RwLock::d
 /// Locked while a class is measured, because two measurements would disturb each other.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// The fastest kernel for products of a class. Measures the kind of the class when it is first needed.
+/// Returns the fastest kernel for products of a class. Measures the kind of the class when it is first needed.
 pub(super) fn fastest(class: Class) -> Kernel {
     let threads = crate::threads();
     let row = known(threads, class.kind).unwrap_or_else(|| add(threads, class.kind));
@@ -41,7 +41,8 @@ fn add(threads: i32, kind: ProductKind) -> [Kernel; SIZES] {
     row
 }
 
-/// The table for the current number of threads as text, one line for each kind of products that has been measured.
+/// Returns the table for the current number of threads as text, one line for each kind of products that has been
+/// measured.
 pub fn description() -> String {
     let threads = crate::threads();
     let mut text = String::new();

@@ -49,14 +49,14 @@ fn copy(value: &Value) -> Value {
     }
 }
 
-/// The single result, as Python would print it.
+/// Returns the single result, as Python would print it.
 fn shown(functions: &str, inputs: Vec<Value>) -> String {
     let results = run(functions, inputs).unwrap_or_else(|error| panic!("{error}\n{functions}"));
     let shown: Vec<String> = results.iter().map(numbers).collect();
     shown.join(", ")
 }
 
-/// The elements of a tensor, regardless of its shape.
+/// Returns the elements of a tensor, regardless of its shape.
 fn numbers(value: &Value) -> String {
     match value {
         Value::Tensor(tensor) => {

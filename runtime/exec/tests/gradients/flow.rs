@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
         name
     }
 
-    /// A variable of a type, preferring recent ones.
+    /// Returns a variable of a type, preferring recent ones.
     fn pick(&mut self, scope: &Scope, ty: &str) -> String {
         let found: Vec<&String> =
             scope.iter().filter(|(_, other)| *other == ty).map(|(name, _)| name).collect();

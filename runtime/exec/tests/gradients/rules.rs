@@ -69,7 +69,7 @@ fn rules_match_finite_differences() {
     assert!(compared > 400, "{compared}");
 }
 
-/// A function that sums the sines of the operator's first result, and its parameters.
+/// Returns a function that sums the sines of the operator's first result, and its parameters.
 fn program(row: &str) -> (String, Vec<(String, Type)>) {
     let (types, call) = row.split_once(" = ").unwrap();
     let mut params = Vec::new();
@@ -99,7 +99,7 @@ fn program(row: &str) -> (String, Vec<(String, Type)>) {
     (text, params)
 }
 
-/// The same program with sizes that are only known at run time.
+/// Returns the same program with sizes that are only known at run time.
 fn relaxed(program: &str) -> String {
     let mut relaxed = String::new();
     let mut rest = program;

@@ -56,7 +56,7 @@ pub fn differentiable_results(function: &Function, inputs: &[Value]) -> Vec<bool
     function.body.results.iter().map(has_gradient).collect()
 }
 
-/// Whether values of a type have gradients. Scalars have none, as `Tensor.item()` has none.
+/// Returns whether values of a type have gradients. Scalars have none, as `Tensor.item()` has none.
 pub(super) fn is_differentiable(ty: &Type) -> bool {
     match ty {
         Type::Tensor(tensor) => tensor.dtype.is_differentiable(),
@@ -66,8 +66,8 @@ pub(super) fn is_differentiable(ty: &Type) -> bool {
     }
 }
 
-/// Whether the gradient stops at a node. Under `torch.no_grad()` it stops at operators and calls. It does not stop at
-/// lists, branches and loops, which only pass values on, as in Python.
+/// Returns whether the gradient stops at a node. Under `torch.no_grad()` it stops at operators and calls. It does not
+/// stop at lists, branches and loops, which only pass values on, as in Python.
 pub(super) fn stops_gradient(node: &Node) -> bool {
     match &node.op {
         Op::Operator(operator) => !node.grad || depends_on_shape_only(operator),
@@ -220,7 +220,7 @@ pub(super) struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    /// The body, and the initial values of the carried variables.
+    /// Returns the body, and the initial values of the carried variables.
     fn of(node: &'a Node) -> (Self, &'a [Operand]) {
         let (body, first, start) = loop_layout(node);
         let region = &node.regions[body];
@@ -228,7 +228,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// The index of a loop's body region, of its first carried parameter, and of its first carried operand.
+/// Returns the index of a loop's body region, of its first carried parameter, and of its first carried operand.
 pub(super) fn loop_layout(node: &Node) -> (usize, usize, usize) {
     if node.op == Op::For { (0, 1, 3) } else { (1, 0, 0) }
 }

@@ -33,7 +33,7 @@ impl Adjoints {
         self.of.insert(value, Adjoint::Whole(adjoint));
     }
 
-    /// The gradient as one operand. If the gradient is known by items, the list is built first.
+    /// Returns the gradient as one operand. If the gradient is known by items, the list is built first.
     pub(super) fn get(&mut self, emit: &mut Emit, value: Value) -> Option<Operand> {
         if let Adjoint::Items(items) = self.of.get(&value)? {
             let ty = emit.builder.ty(value).clone();
@@ -51,7 +51,7 @@ impl Adjoints {
         }
     }
 
-    /// The gradients of a list's items; `None` unless the gradient is known by items.
+    /// Returns the gradients of a list's items; `None` unless the gradient is known by items.
     pub(super) fn items(&self, value: Value, length: usize) -> Option<Vec<Option<Operand>>> {
         let Adjoint::Items(known) = self.of.get(&value)? else { return None };
         let mut items = vec![None; length];
@@ -102,7 +102,7 @@ impl Adjoints {
     }
 }
 
-/// The type of the gradient. Tuple items without a gradient become `none`.
+/// Returns the type of the gradient. Tuple items without a gradient become `none`.
 pub(super) fn type_of(ty: &Type) -> Type {
     match ty {
         Type::List(item) => Type::list(type_of(item)),
@@ -112,12 +112,12 @@ pub(super) fn type_of(ty: &Type) -> Type {
     }
 }
 
-/// The gradient of a value that no output depends on.
+/// Returns the gradient of a value that no output depends on.
 pub(super) fn zero(emit: &mut Emit, value: Value) -> Operand {
     zeros(emit, value.into())
 }
 
-/// A gradient of zeros for a tensor, or for a list or tuple of tensors.
+/// Returns a gradient of zeros for a tensor, or for a list or tuple of tensors.
 pub(super) fn zeros(emit: &mut Emit, of: Operand) -> Operand {
     let ty = emit.ty(&of);
     match &ty {
@@ -152,7 +152,7 @@ pub(super) fn zeros(emit: &mut Emit, of: Operand) -> Operand {
     }
 }
 
-/// The sum of two gradients of a value of type `ty`.
+/// Returns the sum of two gradients of a value of type `ty`.
 pub(super) fn sum(emit: &mut Emit, a: Operand, b: Operand, ty: &Type) -> Operand {
     match ty {
         Type::List(item) => {
@@ -188,7 +188,7 @@ pub(super) fn sum(emit: &mut Emit, a: Operand, b: Operand, ty: &Type) -> Operand
     }
 }
 
-/// The list with `more` added to one of its items.
+/// Returns the list with `more` added to one of its items.
 pub(super) fn accumulated(
     emit: &mut Emit,
     list: Operand,

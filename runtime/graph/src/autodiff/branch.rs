@@ -133,7 +133,7 @@ impl Reverse<'_> {
     }
 }
 
-/// The placeholder for a value that this branch does not define.
+/// Returns the placeholder for a value that this branch does not define.
 fn absent(ty: &Type) -> Operand {
     match ty {
         Type::Int => Operand::Int(0),

@@ -50,13 +50,13 @@ struct Derivative {
 }
 
 impl Functions {
-    /// All functions of a graph except the entry. `entry` is the name of the entry.
+    /// Returns all functions of a graph except the entry. `entry` is the name of the entry.
     pub fn without_entry(entry: &str, others: Vec<Function>) -> Self {
         let known = std::iter::once(None).chain(others.into_iter().map(Some)).collect();
         Self { known, entry: entry.into(), ..Self::default() }
     }
 
-    /// The functions; `None` if a declared one is not defined.
+    /// Returns the functions; `None` if a declared one is not defined.
     pub fn into_others(self) -> Option<Vec<Function>> {
         self.known.into_iter().skip(1).collect()
     }
@@ -93,7 +93,7 @@ impl Functions {
         }
     }
 
-    /// Whether a function must not run twice, because it draws random numbers or calls Python.
+    /// Returns whether a function must not run twice, because it draws random numbers or calls Python.
     fn happens_once(&self, id: FunctionId, seen: &mut HashSet<FunctionId>) -> bool {
         fn any(functions: &Functions, nodes: &[Node], seen: &mut HashSet<FunctionId>) -> bool {
             nodes.iter().any(|node| match &node.op {
@@ -163,7 +163,7 @@ impl Reverse<'_> {
         operand.value().filter(|value| self.activity.is_active(*value))
     }
 
-    /// The derivative of a function, which is created at the first use.
+    /// Returns the derivative of a function, which is created at the first use.
     fn derivative(&mut self, key: &DerivativeKey) -> Result<Derivative, Error> {
         if let Some(known) = self.functions.derived.get(key) {
             return Ok(known.clone());
@@ -279,7 +279,7 @@ impl ForwardBackward {
         Ok(Self { builder, attrs: attrs.clone(), name, forward, results, seeds, gradients })
     }
 
-    /// A forward function that also returns the saved values, and the backward function that takes them.
+    /// Returns a forward function that also returns the saved values, and the backward function that takes them.
     fn split(mut self) -> (Function, Function) {
         let mut backward = self.builder.open.pop().unwrap_or_default();
         backward.results = self.gradients;
@@ -318,7 +318,7 @@ impl ForwardBackward {
         (forward, backward)
     }
 
-    /// A single function that recomputes the forward pass.
+    /// Returns a single function that recomputes the forward pass.
     fn combined(mut self) -> Function {
         let backward = self.builder.open.pop().unwrap_or_default();
         let mut body = self.forward;

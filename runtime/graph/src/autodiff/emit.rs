@@ -44,7 +44,7 @@ impl Emit<'_> {
         self.builder.type_of(operand)
     }
 
-    /// The type of a tensor.
+    /// Returns the type of a tensor.
     pub(super) fn tensor(&self, operand: &Operand) -> TensorType {
         match self.ty(operand) {
             Type::Tensor(tensor) => tensor,
@@ -68,7 +68,7 @@ impl Emit<'_> {
         self.node(Op::Scalar(scalar), operands, ty)
     }
 
-    /// The size of one dimension: a literal if it is known.
+    /// Returns the size of one dimension: a literal if it is known.
     pub(super) fn size(&mut self, tensor: &Operand, dim: usize) -> Operand {
         match self.tensor(tensor).shape.as_deref().and_then(|shape| shape.get(dim)) {
             Some(Dim::Known(size)) => int(*size),
@@ -76,13 +76,13 @@ impl Emit<'_> {
         }
     }
 
-    /// The shape of a tensor. `None` if the rank is unknown.
+    /// Returns the shape of a tensor. `None` if the rank is unknown.
     pub(super) fn sizes(&mut self, tensor: &Operand) -> Option<Operand> {
         let rank = self.tensor(tensor).rank()?;
         Some(Operand::List((0..rank).map(|dim| self.size(tensor, dim)).collect()))
     }
 
-    /// The number of elements along some dimensions.
+    /// Returns the number of elements along some dimensions.
     pub(super) fn count(&mut self, tensor: &Operand, dims: impl IntoIterator<Item = usize>) -> Operand {
         dims.into_iter().fold(Operand::Int(1), |count, dim| {
             let size = self.size(tensor, dim);
@@ -108,7 +108,7 @@ impl Emit<'_> {
         })
     }
 
-    /// The tensor converted to the dtype and device of `wanted`.
+    /// Returns the tensor converted to the dtype and device of `wanted`.
     pub(super) fn converted(&mut self, tensor: Operand, wanted: &TensorType) -> Operand {
         let ty = self.tensor(&tensor);
         if ty.dtype == wanted.dtype && ty.device == wanted.device {
@@ -125,7 +125,7 @@ impl Emit<'_> {
         self.node(Op::aten("_to_copy.default"), operands, Type::Tensor(ty))
     }
 
-    /// A loop over `range(count)`; `body` maps the carried values of one iteration to those of the next.
+    /// Returns a loop over `range(count)`; `body` maps the carried values of one iteration to those of the next.
     pub(super) fn count_loop(
         &mut self,
         count: Operand,
@@ -152,7 +152,7 @@ fn unknown() -> TensorType {
     TensorType { dtype: DType::F32, shape: None, device: Default::default() }
 }
 
-/// The result of an operation on integers that is known at compile time.
+/// Returns the result of an operation on integers that is known at compile time.
 fn folded(scalar: Scalar, operands: &[Operand]) -> Option<Operand> {
     match (scalar, operands) {
         (Scalar::Add, [Operand::Int(0), other] | [other, Operand::Int(0)])

@@ -37,7 +37,7 @@ impl Expr {
         Self::Call(Box::new(Call { name, operands, typing }))
     }
 
-    /// An operator with the given result type.
+    /// Returns an operator with the given result type.
     pub(super) fn typed(name: &'static str, operands: Vec<Self>, ty: TensorType) -> Self {
         Self::call(name, operands, Typing::Given(ty))
     }

@@ -9,7 +9,7 @@ use crate::ir::operand::Operand;
 use crate::ir::operator::Operator;
 use crate::ir::types::Type;
 
-/// The gradients of a node's tensor operands, from the gradients of its results.
+/// Returns the gradients of a node's tensor operands, from the gradients of its results.
 pub(super) fn apply(
     emit: &mut Emit,
     formulas: &mut dyn Formulas,

@@ -148,7 +148,7 @@ fn pop(emit: &mut Emit, list: &Operand, index: Operand) -> (Operand, Operand) {
     (outputs[0].into(), outputs[1].into())
 }
 
-/// A tuple of zeros except for one item.
+/// Returns a tuple of zeros except for one item.
 fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Operand {
     let Type::Tuple(items) = emit.builder.ty(tuple).clone() else { return gradient };
     let parts = (0u32..)
@@ -167,7 +167,7 @@ fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Ope
     emit.node(Op::TupleNew, parts, adjoint::type_of(&Type::Tuple(items)))
 }
 
-/// The non-negative form of an index. The index is into a list that has `longer` more items than `list`.
+/// Returns the non-negative form of an index. The index is into a list that has `longer` more items than `list`.
 fn non_negative(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) -> Operand {
     if matches!(index, Operand::Int(index) if index >= 0) {
         return index;
@@ -182,7 +182,7 @@ fn non_negative(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) ->
     }
 }
 
-/// The position at which `list.insert` inserts: an index that is out of range is clamped.
+/// Returns the position at which `list.insert` inserts: an index that is out of range is clamped.
 fn clamped(emit: &mut Emit, list: &Operand, index: Operand) -> Operand {
     if index == Operand::Int(0) {
         return index;

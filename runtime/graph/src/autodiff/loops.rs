@@ -98,7 +98,7 @@ impl Reverse<'_> {
         Ok(before)
     }
 
-    /// The number of iterations of the forward loop.
+    /// Returns the number of iterations of the forward loop.
     fn iteration_count(&mut self, node: &mut Node) -> Operand {
         if node.op == Op::For && node.regions.len() == 1 {
             let [start, stop, step] = [0, 1, 2].map(|index| node.operands[index].clone());

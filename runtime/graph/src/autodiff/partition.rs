@@ -126,7 +126,7 @@ fn used(node: &Node) -> Vec<Value> {
     values
 }
 
-/// A copy of a tensor that does not share memory with saved values. Scalars need no copy.
+/// Returns a copy of a tensor that does not share memory with saved values. Scalars need no copy.
 fn copied(into: &mut Function, result: &Operand) -> Option<Operand> {
     let ty = into.type_of(result);
     if ty.is_scalar() {

@@ -44,7 +44,7 @@ pub(super) fn gradient(
     gradients
 }
 
-/// The region and the node that define the first of these values; `None` if one of them is a parameter.
+/// Returns the region and the node that define the first of these values; `None` if one of them is a parameter.
 fn first_definition(forward: &[Vec<Node>], values: &[Value]) -> Option<(usize, usize)> {
     let mut missing = values.to_vec();
     for (region, nodes) in forward.iter().enumerate().rev() {
@@ -83,7 +83,8 @@ impl Reverse<'_> {
         Ok(inputs.iter().map(|input| adjoints.get(&mut self.emit, *input)).collect())
     }
 
-    /// A seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its seed.
+    /// Returns a seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its
+    /// seed.
     fn detached(&mut self, seed: Operand) -> Operand {
         let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
         if self.emit.attrs.no_grad && is_tensor {
@@ -93,7 +94,7 @@ impl Reverse<'_> {
         }
     }
 
-    /// The default seed of an output.
+    /// Returns the default seed of an output.
     fn default_seed(&mut self, output: Operand) -> Result<Operand, Error> {
         const MESSAGE: &str = "grad can be implicitly created only for scalar outputs";
         let ty = self.emit.tensor(&output);
@@ -188,7 +189,7 @@ impl Reverse<'_> {
         }
     }
 
-    /// The active values from outside that these regions use.
+    /// Returns the active values from outside that these regions use.
     pub(super) fn used_from_outside(&self, regions: &[Region]) -> Vec<Value> {
         let mut outside = Vec::new();
         let mut seen = std::collections::HashSet::new();

@@ -7,7 +7,7 @@ use crate::ir::graph::{Node, Region, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 
-/// The values of a forward region that the backward region needs and that must be saved, in definition order.
+/// Returns the values of a forward region that the backward region needs and that must be saved, in definition order.
 /// Values that are recomputed instead are emitted at the start of the backward region.
 ///
 /// `index` is a parameter that the backward region already has.
@@ -75,7 +75,7 @@ pub(super) fn needed(
     saved
 }
 
-/// Whether a node can be recomputed. `path` collects the nodes that must be recomputed for this.
+/// Returns whether a node can be recomputed. `path` collects the nodes that must be recomputed for this.
 fn can_recompute(
     forward: &Region,
     position: &HashMap<Value, usize>,
@@ -140,7 +140,7 @@ fn renamed(value: &mut Value, by: &HashMap<Value, Value>) {
     }
 }
 
-/// A new node that takes its span from another one.
+/// Returns a new node that takes its span from another one.
 pub(super) fn node(op: Op, operands: Vec<Operand>, outputs: Vec<Value>, like: &Node) -> Node {
     Node { op, operands, outputs, regions: Vec::new(), span: like.span, grad: true }
 }

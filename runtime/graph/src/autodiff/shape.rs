@@ -2,7 +2,7 @@
 
 use crate::ir::types::{DType, Device, Dim, TensorType, Type};
 
-/// The result type of an elementwise operator on tensors and numbers.
+/// Returns the result type of an elementwise operator on tensors and numbers.
 pub(super) fn pointwise(operands: &[Type]) -> TensorType {
     let tensors = || operands.iter().filter_map(Type::tensor);
     let shape =

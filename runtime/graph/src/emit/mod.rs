@@ -18,7 +18,7 @@ use crate::ir::{Function, Graph, Node, Operand, Span, Value};
 /// Returns a line of a file (counted from one), if it can be read.
 pub type Source<'a> = dyn Fn(&str, u32) -> Option<String> + 'a;
 
-/// The file, line number and trimmed source line of a node.
+/// Returns the file, line number and trimmed source line of a node.
 fn line(graph: &Graph, span: Option<Span>, source: &Source<'_>) -> Option<(String, u32, String)> {
     let span = span?;
     let file = graph.files.get(span.file as usize)?;
@@ -34,7 +34,7 @@ fn name(function: &Function, value: Value) -> String {
     }
 }
 
-/// The operation with its operands: `aten.add.Tensor(x.0, 1)`.
+/// Returns the operation with its operands: `aten.add.Tensor(x.0, 1)`.
 fn call(graph: &Graph, function: &Function, node: &Node) -> String {
     let mut text = op_name(graph, &node.op);
     text.push('(');
@@ -46,7 +46,7 @@ fn call(graph: &Graph, function: &Function, node: &Node) -> String {
     text
 }
 
-/// The text of an operand.
+/// Returns the text of an operand.
 fn short(function: &Function, operand: &Operand) -> String {
     match operand {
         Operand::Value(value) => name(function, *value),

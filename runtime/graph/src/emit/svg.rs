@@ -118,7 +118,7 @@ impl Drawing<'_> {
         self.rows.push(Row { depth, text: cut(text), source: source.map(cut), place: None, kind });
     }
 
-    /// The whole drawing: one row per node, with the source line beside it.
+    /// Returns the whole drawing: one row per node, with the source line beside it.
     fn finish(&self) -> String {
         let left = |depth: usize| GUTTER + depth * INDENT;
         let letters = |text: &str| text.chars().count() * LETTER;

@@ -54,7 +54,7 @@ fn of_bool(value: bool) -> Result<u64, ArithmeticError> {
     Ok(u64::from(value))
 }
 
-/// A result that fits 64 bits; otherwise an overflow error. Python's integers are unbounded.
+/// Returns a result that fits 64 bits; otherwise an overflow error. Python's integers are unbounded.
 fn bounded(value: Option<i64>) -> Result<u64, ArithmeticError> {
     value.map(i64::cast_unsigned).ok_or(ArithmeticError::Overflow("the result does not fit in 64 bits"))
 }
@@ -73,7 +73,8 @@ pub fn widen(bits: u64, from: Kind, to: Kind) -> Option<u64> {
     }
 }
 
-/// The function for a binary operation, the kind to which both operands are converted, and the kind of its result.
+/// Returns the function for a binary operation, the kind to which both operands are converted, and the kind of its
+/// result.
 pub fn binary(scalar: Scalar, a: Kind, b: Kind, result: Kind) -> Option<(Function, Kind, Kind)> {
     let both = a.max(b);
     let number = both.max(Kind::Int);
@@ -119,7 +120,7 @@ pub fn binary(scalar: Scalar, a: Kind, b: Kind, result: Kind) -> Option<(Functio
     }
 }
 
-/// The function for a unary operation, which ignores its second argument.
+/// Returns the function for a unary operation, which ignores its second argument.
 pub fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)> {
     let number = kind.max(Kind::Int);
     let real = |f: Function| Some((f, Kind::Float, Kind::Float));

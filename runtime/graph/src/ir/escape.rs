@@ -7,12 +7,12 @@ use super::graph::{Function, Node, Value};
 use super::op::Op;
 use super::operand::Operand;
 
-/// The results of a function and everything that may share memory with them.
+/// Returns the results of a function and everything that may share memory with them.
 pub fn escaping(function: &Function) -> HashSet<Value> {
     sharing(function, &function.body.results)
 }
 
-/// The given operands and everything that may share memory with them.
+/// Returns the given operands and everything that may share memory with them.
 pub fn sharing(function: &Function, operands: &[Operand]) -> HashSet<Value> {
     let mut seen = HashSet::new();
     operands.iter().for_each(|operand| reach(operand, &mut seen));
@@ -70,7 +70,7 @@ fn hand_back(to: &[Value], from: &[Operand], seen: &mut HashSet<Value>) {
     }
 }
 
-/// Whether the results may share memory with the operands.
+/// Returns whether the results may share memory with the operands.
 fn shares(op: &Op) -> bool {
     let Op::Operator(operator) = op else {
         return !matches!(op, Op::Scalar(_) | Op::Item | Op::Size | Op::ListLen);

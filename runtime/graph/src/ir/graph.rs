@@ -120,7 +120,7 @@ impl Function {
         &self.values[value.index()].ty
     }
 
-    /// The type of an operand. A list has the type of its first item.
+    /// Returns the type of an operand. A list has the type of its first item.
     pub fn type_of(&self, operand: &Operand) -> Type {
         type_of(&self.values, operand)
     }
@@ -147,7 +147,7 @@ impl Node {
         self.operands.iter().for_each(|operand| operand.values(visit));
     }
 
-    /// Whether the node, or any node in its regions, has an effect.
+    /// Returns whether the node, or any node in its regions, has an effect.
     pub fn has_effect(&self) -> bool {
         self.op.has_effect() || self.regions.iter().any(|region| region.nodes.iter().any(Self::has_effect))
     }

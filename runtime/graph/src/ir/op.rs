@@ -86,7 +86,7 @@ const NAMED: &[(&str, Op)] = &[
 ];
 
 impl Op {
-    /// An operation of the graph itself without a parameter: `item`, `list.append`, `scalar.add`.
+    /// Returns an operation of the graph itself without a parameter: `item`, `list.append`, `scalar.add`.
     pub fn builtin(name: &str) -> Option<Self> {
         if let Some(scalar) = name.strip_prefix("scalar.") {
             return Scalar::from_text(scalar).map(Self::Scalar);
@@ -102,12 +102,12 @@ impl Op {
         Self::builtin(name).or_else(|| Operator::parse(name).map(Self::Operator))
     }
 
-    /// An operator of ATen by its name and overload: `add.Tensor`.
+    /// Returns an operator of ATen by its name and overload: `add.Tensor`.
     pub fn aten(name: &str) -> Self {
         Self::Operator(Operator::aten(name))
     }
 
-    /// The name, for operations whose textual form is only a name.
+    /// Returns the name, for operations whose textual form is only a name.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Operator(operator) => Some(operator.text()),
@@ -115,8 +115,8 @@ impl Op {
         }
     }
 
-    /// Whether the operation has an effect besides its results. Passes neither remove nor reorder such nodes. A node
-    /// with regions also has the effects of its regions.
+    /// Returns whether the operation has an effect besides its results. Passes neither remove nor reorder such nodes. A
+    /// node with regions also has the effects of its regions.
     pub fn has_effect(&self) -> bool {
         match self {
             Self::Print | Self::Assert | Self::Raise(_) | Self::Python(_) | Self::Call(_) => true,
@@ -125,8 +125,8 @@ impl Op {
         }
     }
 
-    /// Whether the operation may raise, for example for an index out of range or a division by zero. ATen operators do
-    /// not count, because tracing has already rejected operands that do not fit them.
+    /// Returns whether the operation may raise, for example for an index out of range or a division by zero. ATen
+    /// operators do not count, because tracing has already rejected operands that do not fit them.
     pub fn can_raise(&self) -> bool {
         matches!(
             self,
@@ -145,7 +145,7 @@ impl Op {
         )
     }
 
-    /// The names of its regions, in order. The test of a `for` is optional.
+    /// Returns the names of its regions, in order. The test of a `for` is optional.
     pub fn regions(&self) -> &'static [&'static str] {
         match self {
             Self::If => &["then", "else"],
@@ -156,7 +156,7 @@ impl Op {
     }
 }
 
-/// Whether the operator draws from the random number generator, whose state is an effect.
+/// Returns whether the operator draws from the random number generator, whose state is an effect.
 fn is_random(operator: &Operator) -> bool {
     matches!(
         operator.name(),
@@ -201,7 +201,7 @@ macro_rules! scalars {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// The number of operands.
+            /// Returns the number of operands.
             pub fn operands(self) -> usize {
                 match self { $(Self::$name => $operands),* }
             }

@@ -20,7 +20,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// The value, unless the operand is a literal or a list.
+    /// Returns the value, unless the operand is a literal or a list.
     pub fn value(&self) -> Option<Value> {
         if let Self::Value(value) = self { Some(*value) } else { None }
     }

@@ -15,7 +15,7 @@ impl Operator {
         parts.iter().all(is_word).then(|| Self(parts.join(".").into()))
     }
 
-    /// An operator of ATen by its name and overload: `add.Tensor`.
+    /// Returns an operator of ATen by its name and overload: `add.Tensor`.
     pub fn aten(name: &str) -> Self {
         debug_assert!(name.split('.').count() == 2, "{name} must be name.overload");
         Self(format!("aten.{name}").into())
@@ -28,7 +28,7 @@ impl Operator {
         Self::new(namespace, name, overload)
     }
 
-    /// All three parts, with dots between them.
+    /// Returns all three parts, with dots between them.
     pub fn text(&self) -> &str {
         &self.0
     }

@@ -12,12 +12,12 @@ macro_rules! dtypes {
         impl DType {
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The name in the text of a graph: `f32`.
+            /// Returns the name in the text of a graph: `f32`.
             pub fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// The name in Python, without `torch.`: `float32`.
+            /// Returns the name in Python, without `torch.`: `float32`.
             pub fn torch(self) -> &'static str {
                 match self { $(Self::$name => $torch),* }
             }
@@ -46,7 +46,7 @@ impl DType {
         Self::ALL.iter().copied().find(|dtype| dtype.text() == text)
     }
 
-    /// Whether tensors of this dtype have derivatives.
+    /// Returns whether tensors of this dtype have derivatives.
     pub fn is_differentiable(self) -> bool {
         self.is_floating() || matches!(self, Self::C32 | Self::C64 | Self::C128)
     }
@@ -65,7 +65,7 @@ impl DType {
         )
     }
 
-    /// The scalar type that `Tensor.item()` returns. `None` for complex numbers.
+    /// Returns the scalar type that `Tensor.item()` returns. `None` for complex numbers.
     pub fn scalar(self) -> Option<Type> {
         match self {
             Self::Bool => Some(Type::Bool),
@@ -152,7 +152,7 @@ pub struct TensorType {
 }
 
 impl TensorType {
-    /// A CPU tensor with a fully known shape.
+    /// Returns a CPU tensor with a fully known shape.
     pub fn new(dtype: DType, shape: &[u64]) -> Self {
         let shape = Some(shape.iter().copied().map(Dim::Known).collect());
         Self { dtype, shape, device: Device::Cpu }
@@ -162,7 +162,7 @@ impl TensorType {
         self.shape.as_ref().map(Vec::len)
     }
 
-    /// The sizes, if all are known.
+    /// Returns the sizes, if all are known.
     pub fn sizes(&self) -> Option<Vec<u64>> {
         self.shape
             .as_ref()?
@@ -219,7 +219,7 @@ impl Type {
         matches!(self, Self::Int | Self::Float | Self::Bool)
     }
 
-    /// Whether a value of type `given` may be used where this type is declared. Unknown sizes accept every
+    /// Returns whether a value of type `given` may be used where this type is declared. Unknown sizes accept every
     /// size.
     pub fn accepts(&self, given: &Self) -> bool {
         match (self, given) {

@@ -31,7 +31,7 @@ impl Rewrite for AlgebraicSimplification {
     }
 }
 
-/// The operand that equals the result.
+/// Returns the operand that equals the result.
 fn unchanged_operand(node: &Node, values: &[ValueInfo]) -> Option<Operand> {
     if node.op == Op::Overwritten {
         return node.operands.get(1).cloned();

@@ -52,7 +52,7 @@ impl Rewrite for CommonSubexpressionElimination {
     }
 }
 
-/// Whether equal nodes may be merged. Lists may not: a list with a single owner is modified in place.
+/// Returns whether equal nodes may be merged. Lists may not: a list with a single owner is modified in place.
 fn is_shared(node: &Node) -> bool {
     match node.op {
         Op::Operator(_) => !node.op.has_effect(),

@@ -58,7 +58,7 @@ fn size(operands: &[Operand], values: &[ValueInfo]) -> Option<Operand> {
     }
 }
 
-/// The result of an operation on literals. `None` if the operation would raise or overflow; the run does so.
+/// Returns the result of an operation on literals. `None` if the operation would raise or overflow; the run does so.
 fn folded(scalar: Scalar, node: &Node, values: &[ValueInfo]) -> Option<Operand> {
     let is_int = |operand: &Operand| match operand {
         Operand::Value(value) => values.get(value.index()).is_some_and(|info| info.ty == Type::Int),
@@ -91,7 +91,7 @@ fn folded(scalar: Scalar, node: &Node, values: &[ValueInfo]) -> Option<Operand> 
     }
 }
 
-/// The bits and the kind of a literal.
+/// Returns the bits and the kind of a literal.
 fn scalar_literal(operand: &Operand) -> Option<(u64, Kind)> {
     match operand {
         Operand::Bool(value) => Some((u64::from(*value), Kind::Bool)),

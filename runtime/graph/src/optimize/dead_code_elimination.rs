@@ -11,7 +11,7 @@ pub(super) fn run(function: &mut Function) {
     live.sweep(&mut function.body.nodes);
 }
 
-/// Whether a node may raise. With some literal operands it cannot.
+/// Returns whether a node may raise. With some literal operands it cannot.
 pub(super) fn can_raise(node: &Node) -> bool {
     if let (Op::Scalar(Scalar::FloorDiv | Scalar::TrueDiv | Scalar::Mod), [_, Operand::Int(divisor)]) =
         (&node.op, &node.operands[..])
@@ -145,7 +145,7 @@ impl LoopLayout {
     }
 }
 
-/// Whether a node, or any node in its regions, has an effect or may raise.
+/// Returns whether a node, or any node in its regions, has an effect or may raise.
 fn has_effect_or_raises(node: &Node) -> bool {
     node.op.has_effect()
         || can_raise(node)

@@ -112,7 +112,7 @@ impl Slices {
         is_part.then(|| Self { whole: whole.clone(), dimension, slices: vec![(start, end, (*part).into())] })
     }
 
-    /// The union, if the slices do not overlap.
+    /// Returns the union, if the slices do not overlap.
     fn union(&self, other: &Self) -> Option<Self> {
         if self.dimension != other.dimension || self.whole != other.whole {
             return None;
@@ -123,7 +123,7 @@ impl Slices {
         is_disjoint.then(|| Self { slices, ..self.clone() })
     }
 
-    /// The operands of `cat`, if the slices cover the whole tensor.
+    /// Returns the operands of `cat`, if the slices cover the whole tensor.
     fn as_cat(&self) -> Option<Vec<Operand>> {
         let size = *self.whole.sizes()?.get(usize::try_from(self.dimension).ok()?)?;
         let covered: i64 = self.slices.iter().map(|(start, end, _)| end - start).sum();
@@ -133,8 +133,8 @@ impl Slices {
 }
 
 impl Rows {
-    /// The rows of `embedding_dense_backward(gradient, indices, count, padding, scale by frequency)`. `None` if there
-    /// are at least as many indices as rows in the table: then the table of zeros is cheaper.
+    /// Returns the rows of `embedding_dense_backward(gradient, indices, count, padding, scale by frequency)`. `None` if
+    /// there are at least as many indices as rows in the table: then the table of zeros is cheaper.
     fn of<'a>(operands: &[Operand], tensor: impl Fn(Value) -> Option<&'a TensorType>) -> Option<Self> {
         let [
             Operand::Value(rows),

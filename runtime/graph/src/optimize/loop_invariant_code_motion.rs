@@ -44,7 +44,7 @@ fn hoist(region: &mut Region, escaping: &HashSet<Value>, before: &mut Vec<Node>)
     region.nodes = stay;
 }
 
-/// Whether a node may be hoisted. A loop may run zero iterations, so a node that can raise must stay. Lists
+/// Returns whether a node may be hoisted. A loop may run zero iterations, so a node that can raise must stay. Lists
 /// must stay with the code that modifies them.
 fn can_hoist(node: &Node) -> bool {
     match node.op {

@@ -66,7 +66,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether each value is replaced by one of the same type.
+    /// Returns whether each value is replaced by one of the same type.
     fn fits(&self, outputs: &[Value], operands: &[Operand]) -> bool {
         let declared = |value: &Value| self.values.get(value.index()).map(|info| &info.ty);
         outputs.iter().zip(operands).all(|(output, operand)| match operand {

@@ -15,7 +15,8 @@ impl Formulas for NoFormulas {
     }
 }
 
-/// A graph that, instead of its results, returns the gradient of the first one with respect to these parameters.
+/// Returns a graph that, instead of its results, returns the gradient of the first one with respect to these
+/// parameters.
 pub(crate) fn differentiated(
     text: &str,
     inputs: &[usize],

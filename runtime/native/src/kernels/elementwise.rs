@@ -96,7 +96,7 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
     }
 }
 
-/// Whether the kernel of an operator of one tensor calls a function for each element.
+/// Returns whether the kernel of an operator of one tensor calls a function for each element.
 pub(crate) fn is_slow(name: &str, element: Element) -> bool {
     match name.split('.').next() {
         Some("exp" | "tanh" | "sigmoid") => element != Element::F32 || !is_wide(),

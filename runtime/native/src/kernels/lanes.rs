@@ -28,7 +28,7 @@ pub(super) trait Vectors {
 
     fn exp(x: f32) -> f32;
 
-    /// The sum of a block, added pairwise.
+    /// Returns the sum of a block, added pairwise.
     ///
     /// # Safety
     /// The processor must have the instructions.
@@ -37,7 +37,7 @@ pub(super) trait Vectors {
         combine(block, |x, y| x + y)
     }
 
-    /// The largest element of a block without NaN.
+    /// Returns the largest element of a block without NaN.
     ///
     /// # Safety
     /// The processor must have the instructions.

@@ -16,7 +16,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// The class of a row. `None` for an ignored row; an error if there is no such class.
+    /// Returns the class of a row. `None` for an ignored row; an error if there is no such class.
     ///
     /// # Safety
     /// `classes` must be valid for `rows` elements.

@@ -37,7 +37,7 @@ pub(crate) enum Instructions {
     Avx512,
 }
 
-/// The instruction set of this process: the processor's, unless `AUTOGRAPH_INSTRUCTIONS` names a smaller one.
+/// Returns the instruction set of this process: the processor's, unless `AUTOGRAPH_INSTRUCTIONS` names a smaller one.
 pub(crate) fn instructions() -> Instructions {
     static INSTRUCTIONS: OnceLock<Instructions> = OnceLock::new();
     *INSTRUCTIONS.get_or_init(|| {
@@ -68,7 +68,7 @@ fn available() -> Instructions {
     Instructions::Portable
 }
 
-/// Whether the wide kernels run, which need AVX2 and FMA.
+/// Returns whether the wide kernels run, which need AVX2 and FMA.
 pub(crate) fn is_wide() -> bool {
     instructions() >= Instructions::Avx2
 }

@@ -49,9 +49,9 @@ pub(super) trait Number: Copy + PartialOrd {
     fn size(self) -> Self;
     fn larger(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
-    /// The quotient, rounded down. The divisor of an integer is not zero.
+    /// Returns the quotient, rounded down. The divisor of an integer is not zero.
     fn floor_div(self, other: Self) -> Self;
-    /// The remainder, with the sign of the divisor.
+    /// Returns the remainder, with the sign of the divisor.
     fn modulo(self, other: Self) -> Self;
     fn relu(self) -> Self;
 }

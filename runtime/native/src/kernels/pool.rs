@@ -17,8 +17,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// The height and width of the result for planes of this height and width, rounded down. `None` if the result would
-    /// be empty, the padding is too large, or positions do not fit in 32 bits.
+    /// Returns the height and width of the result for planes of this height and width, rounded down. `None` if the
+    /// result would be empty, the padding is too large, or positions do not fit in 32 bits.
     pub fn result(&self, plane: [usize; 2]) -> Option<[usize; 2]> {
         let along = |axis: usize| {
             let Self { kernel, stride, padding, dilation } = self;
@@ -107,7 +107,7 @@ struct Inside {
     count: usize,
 }
 
-/// The part of the window of a row or column of the result.
+/// Returns the part of the window of a row or column of the result.
 #[inline(always)]
 fn inside(result: usize, axis: usize, window: &Window, size: usize) -> Inside {
     let (start, before) = (result * window.stride[axis], window.padding[axis]);

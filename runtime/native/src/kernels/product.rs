@@ -53,7 +53,7 @@ pub(crate) enum Vectors {
     Avx2,
 }
 
-/// The kernel of this kind that computes this product. `None` if none is suitable.
+/// Returns the kernel of this kind that computes this product. `None` if none is suitable.
 pub(crate) fn vectors(element: Element, product: &Product) -> Option<Vectors> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -407,7 +407,7 @@ impl Product {
     }
 }
 
-/// The dot products of one vector with others.
+/// Returns the dot products of one vector with others.
 ///
 /// # Safety
 /// All addresses must be valid for `count` elements.

@@ -18,7 +18,7 @@ const HEIGHT_OF_NARROW: usize = 12;
 /// rows of `b` are faster.
 const MIN_ROWS: usize = 4;
 
-/// Whether this kernel is suitable: the rows of `b` are contiguous and long enough, and `a` has enough rows.
+/// Returns whether this kernel is suitable: the rows of `b` are contiguous and long enough, and `a` has enough rows.
 pub(crate) fn is_suitable(product: &Product) -> bool {
     product.b[1] == 1 && product.columns > LANES / 2 && product.rows >= MIN_ROWS
 }

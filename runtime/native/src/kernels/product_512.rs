@@ -32,7 +32,8 @@ const MIN_ROWS_TO_TRANSPOSE: usize = 6;
 /// How many rows of `b` are prefetched. Processors do not prefetch them themselves if each row is in another page.
 const AHEAD: usize = 12;
 
-/// Whether there are enough columns, and the rows of `b` are contiguous, or its columns are and it has enough rows.
+/// Returns whether there are enough columns, and the rows of `b` are contiguous, or its columns are and it has enough
+/// rows.
 pub(crate) fn is_suitable(product: &Product) -> bool {
     let is_transposed = product.b[0] == 1 && product.rows >= MIN_ROWS_TO_TRANSPOSE;
     product.columns > LANES / 2 && (product.b[1] == 1 || is_transposed)
@@ -105,7 +106,7 @@ unsafe fn direct(product: &Product, c: *mut f32, a: *const f32, b: *const f32) {
     }
 }
 
-/// The height of tiles of nearly equal height.
+/// Returns the height of tiles of nearly equal height.
 fn tile_height(rows: usize, most: usize) -> usize {
     rows.div_ceil(rows.div_ceil(most).max(1))
 }
@@ -136,7 +137,7 @@ unsafe fn packed(product: &Product, c: *mut f32, a: *const f32, b: *const f32) {
     }
 }
 
-/// The mask of the first `lanes` lanes.
+/// Returns the mask of the first `lanes` lanes.
 fn mask(lanes: usize) -> __mmask16 {
     if lanes >= LANES { !0 } else { (1 << lanes) - 1 }
 }
@@ -217,7 +218,7 @@ unsafe fn transpose<const VECTORS: usize>(
     }
 }
 
-/// The transposed matrix of 16 rows.
+/// Returns the transposed matrix of 16 rows.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn transposed(rows: [__m512; LANES]) -> [__m512; LANES] {

@@ -176,7 +176,7 @@ impl Reduce {
         true
     }
 
-    /// The result of the reduction, given the sum of its `count` elements.
+    /// Returns the result of the reduction, given the sum of its `count` elements.
     #[inline(always)]
     fn total(&self, sum: f64, count: usize) -> f64 {
         match self.reduction {
@@ -216,7 +216,7 @@ impl Reduce {
         }
     }
 
-    /// The sum of a function of the elements. It is computed as four partial sums where that is faster.
+    /// Returns the sum of a function of the elements. It is computed as four partial sums where that is faster.
     #[inline(always)]
     fn sum(&self, at: &impl Fn(usize) -> f64, value: impl Fn(f64) -> f64) -> f64 {
         if let [(size, stride)] = self.reduced[..] {
@@ -275,7 +275,7 @@ impl Reduce {
         }
     }
 
-    /// Whether there is a kernel for this reduction and these dtypes.
+    /// Returns whether there is a kernel for this reduction and these dtypes.
     pub(crate) fn is_supported(&self) -> bool {
         let count: usize = self.reduced.iter().map(|(size, _)| size).product();
         match self.from {
@@ -299,13 +299,13 @@ impl Reduce {
     }
 }
 
-/// The larger number, or NaN if one is NaN.
+/// Returns the larger number, or NaN if one is NaN.
 #[inline(always)]
 fn larger(x: f32, y: f32) -> f32 {
     if y > x || y.is_nan() { y } else { x }
 }
 
-/// The smaller number, or NaN if one is NaN.
+/// Returns the smaller number, or NaN if one is NaN.
 #[inline(always)]
 fn smaller(x: f32, y: f32) -> f32 {
     if y < x || y.is_nan() { y } else { x }

@@ -18,7 +18,7 @@ pub(crate) enum Rows {
     LogSoftmaxBackward,
 }
 
-/// Whether the kernel is vectorized.
+/// Returns whether the kernel is vectorized.
 pub(crate) fn is_fast(element: Element) -> bool {
     element == Element::F32 && is_wide()
 }
@@ -120,7 +120,7 @@ impl Rows {
     }
 }
 
-/// A sum, computed as four partial sums that the compiler keeps in one vector register.
+/// Returns a sum, computed as four partial sums that the compiler keeps in one vector register.
 #[inline(always)]
 fn sum(count: usize, value: &impl Fn(usize) -> f64) -> f64 {
     let mut sums = [0.0; 4];

@@ -99,7 +99,7 @@ unsafe fn wide<T: Copy + Default + PartialOrd, const LARGEST: bool>(
     unsafe { portable::<T, LARGEST>(selection, values, indices, a) }
 }
 
-/// Whether `a` is selected before `b`.
+/// Returns whether `a` is selected before `b`.
 #[inline(always)]
 fn precedes<T: PartialOrd, const LARGEST: bool>(a: T, b: T) -> bool {
     if LARGEST { a > b } else { a < b }
@@ -244,7 +244,7 @@ fn sift<T: Copy + PartialOrd, const LARGEST: bool>(heap: &mut [(T, usize)], root
     heap[hole] = item;
 }
 
-/// An element; an error if it is NaN.
+/// Returns an element; an error if it is NaN.
 ///
 /// # Safety
 /// The address must be valid.
@@ -255,7 +255,8 @@ unsafe fn ordered<T: Copy + PartialOrd>(a: *const T) -> Result<T, ()> {
     if x.partial_cmp(&x).is_none() { Err(()) } else { Ok(x) }
 }
 
-/// Whether an element of a block may precede the last selected element, or is NaN. Usually, no element of a block does.
+/// Returns whether an element of a block may precede the last selected element, or is NaN. Usually, no element of a
+/// block does.
 ///
 /// # Safety
 /// The address must be valid for these indices.

@@ -42,7 +42,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether the last step adds the result of this product, which is not used again.
+    /// Returns whether the last step adds the result of this product, which is not used again.
     fn is_added(&self, product: u32, buffer: BufferId) -> bool {
         let steps = &self.program.steps;
         let at = product as usize;

@@ -42,7 +42,7 @@ impl Arena {
         (BufferId((self.buffers.len() - 1) as u32), offset)
     }
 
-    /// The offset and the bytes of a buffer.
+    /// Returns the offset and the bytes of a buffer.
     pub(super) fn extent(&self, id: BufferId) -> (usize, usize) {
         let buffer = &self.buffers[id.0 as usize];
         (buffer.offset, buffer.used)
@@ -52,12 +52,12 @@ impl Arena {
         self.buffers[id.0 as usize].users == 0
     }
 
-    /// Whether the buffer has one user.
+    /// Returns whether the buffer has one user.
     pub(super) fn has_one_user(&self, id: BufferId) -> bool {
         self.buffers[id.0 as usize].users == 1
     }
 
-    /// Whether two offsets are or have been in the same buffer.
+    /// Returns whether two offsets are or have been in the same buffer.
     pub(super) fn is_same_buffer(&self, a: usize, b: usize) -> bool {
         self.buffers.iter().any(|buffer| {
             let range = buffer.offset..buffer.offset + buffer.bytes;

@@ -144,7 +144,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The index of the next step, as the target of a jump.
+    /// Returns the index of the next step, as the target of a jump.
     pub(super) fn target(&mut self) -> u32 {
         self.last_jump = self.next();
         self.last_jump

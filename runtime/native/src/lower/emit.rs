@@ -83,7 +83,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The dtype and the sizes of the only result of a node.
+    /// Returns the dtype and the sizes of the only result of a node.
     pub(super) fn result(&self, node: &Node) -> Option<(Element, Vec<usize>)> {
         let [output] = node.outputs[..] else { return None };
         known(self.function.ty(output).tensor()?)
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// A contiguous tensor with the same elements.
+    /// Returns a contiguous tensor with the same elements.
     pub(super) fn as_contiguous(&mut self, view: &View) -> Option<View> {
         if view.is_contiguous() {
             return Some(view.clone());

@@ -68,8 +68,8 @@ impl Lowering<'_> {
         true
     }
 
-    /// Whether a place may be in a buffer. An address that is computed at run time may be anywhere in the arena, unless
-    /// it is in an input or in a list.
+    /// Returns whether a place may be in a buffer. An address that is computed at run time may be anywhere in the
+    /// arena, unless it is in an input or in a list.
     pub(super) fn may_be_in(&self, place: Place, buffer: BufferId) -> bool {
         let (start, bytes) = self.arena.extent(buffer);
         match place.base {

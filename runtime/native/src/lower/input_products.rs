@@ -109,7 +109,7 @@ impl Lowering<'_> {
         Some(Groups { candidates, slices, stacked, products, iterations, position })
     }
 
-    /// The number of iterations of a loop, if it is known.
+    /// Returns the number of iterations of a loop, if it is known.
     fn iterations(&mut self, node: &Node) -> Option<usize> {
         let mut bounds = [0; 3];
         for (bound, operand) in bounds.iter_mut().zip(&node.operands) {
@@ -122,7 +122,7 @@ impl Lowering<'_> {
         usize::try_from((distance + step.abs() - 1) / step.abs()).ok()
     }
 
-    /// Whether a group of this size is faster than single products, and fits into the limits.
+    /// Returns whether a group of this size is faster than single products, and fits into the limits.
     fn is_worthwhile(&mut self, candidate: &Candidate, iterations: usize) -> bool {
         let Some(weight) = self.tensor(&candidate.weight) else { return false };
         let [_, columns] = weight.sizes[..] else { return false };
@@ -246,7 +246,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The rows of one of `count` iterations.
+    /// Returns the rows of one of `count` iterations.
     fn block(&mut self, rows: &View, index: Number, count: usize) -> View {
         let sizes = vec![rows.sizes[0] / count, rows.sizes[1]];
         let stride = (sizes[0] * sizes[1] * rows.element.size()) as u32;
@@ -266,7 +266,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The rows of the right operand that a part of the left one is multiplied with.
+/// Returns the rows of the right operand that a part of the left one is multiplied with.
 fn rows_of(weight: &View, part: &Part) -> Option<View> {
     let [_, columns] = weight.sizes[..] else { return None };
     Some(weight.with(vec![part.columns, columns], weight.strides.clone(), part.start * weight.strides[0]))

@@ -63,7 +63,7 @@ impl Lowering<'_> {
         true
     }
 
-    /// The step outside of loops and branches that makes a list, if it is only moved after that.
+    /// Returns the step outside of loops and branches that makes a list, if it is only moved after that.
     fn made_at(&self, mut list: ListRegister) -> Option<usize> {
         let steps = &self.program.steps;
         for _ in 0..MAX_MOVES {

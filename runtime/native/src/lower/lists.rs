@@ -17,7 +17,7 @@ pub(super) enum ListItem {
 }
 
 impl ListItem {
-    /// The items of a list type, if they are supported.
+    /// Returns the items of a list type, if they are supported.
     pub(super) fn of_list(list: &Type) -> Option<Self> {
         let Type::List(item) = list else { return None };
         match &**item {
@@ -30,7 +30,7 @@ impl ListItem {
         }
     }
 
-    /// The bytes of an item, unless it is a list.
+    /// Returns the bytes of an item, unless it is a list.
     pub(super) fn bytes(&self) -> Option<u32> {
         match self {
             Self::Tensor(element, sizes) => Some((sizes.iter().product::<usize>() * element.size()) as u32),
@@ -125,7 +125,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// The register and the items of a list of the segment.
+    /// Returns the register and the items of a list of the segment.
     pub(super) fn known_list(&self, value: Value) -> Option<(ListRegister, ListItem)> {
         match self.items.get(&value)? {
             (Item::List(list, item), _) => Some((*list, item.clone())),
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A list that the node may change: the list itself if this is its last use, or a copy.
+    /// Returns a list that the node may change: the list itself if this is its last use, or a copy.
     fn changed(&mut self, operand: &Operand, life: &NodeLife) -> Option<(ListRegister, ListItem)> {
         let value = operand.value()?;
         let (list, item) = self.known_list(value)?;
@@ -166,7 +166,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// A contiguous tensor of the type of the items.
+    /// Returns a contiguous tensor of the type of the items.
     fn list_tensor(&mut self, item: &ListItem, operand: &Operand) -> Option<View> {
         let ListItem::Tensor(element, sizes) = item else { return None };
         let view = self.tensor(operand)?;
@@ -197,7 +197,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether an operand is a value that dies at the node.
+/// Returns whether an operand is a value that dies at the node.
 pub(super) fn is_last_use(operand: &Operand, dies: &[Value]) -> bool {
     operand.value().is_some_and(|value| dies.contains(&value))
 }

@@ -49,7 +49,7 @@ const MAX_FUNCTION_CALLS: usize = 1_024;
 /// The minimum number of operators for which a segment is worth its overhead.
 pub const MIN_OPERATORS: usize = 2;
 
-/// The longest segment that starts at the first of these nodes of a region.
+/// Returns the longest segment that starts at the first of these nodes of a region.
 pub fn segment(
     function: &Function,
     nodes: &[Node],
@@ -267,12 +267,12 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether torch's result of an elementwise operator on this tensor has the strides of a contiguous tensor.
+/// Returns whether torch's result of an elementwise operator on this tensor has the strides of a contiguous tensor.
 fn keeps_layout(view: &View, sizes: &[usize]) -> bool {
     view.has_torch_layout && (view.sizes != sizes || view.is_contiguous())
 }
 
-/// Whether a dtype argument is missing or equals the dtype of the result.
+/// Returns whether a dtype argument is missing or equals the dtype of the result.
 fn is_dtype(operand: Option<&Operand>, element: Element) -> bool {
     match operand {
         None | Some(Operand::None) => true,
@@ -287,14 +287,14 @@ fn known(ty: &TensorType) -> Option<(Element, Vec<usize>)> {
     (ty.device == Device::Cpu).then_some((Element::of(ty.dtype)?, sizes))
 }
 
-/// The integers of a list of literals.
+/// Returns the integers of a list of literals.
 fn ints(operand: &Operand) -> Option<Vec<i64>> {
     let Operand::List(items) = operand else { return None };
     items.iter().map(|item| if let Operand::Int(value) = item { Some(*value) } else { None }).collect()
 }
 
-/// Whether the optional arguments `dtype, layout, device, pin_memory` of an operator are supported: only the CPU and
-/// the strided layout are.
+/// Returns whether the optional arguments `dtype, layout, device, pin_memory` of an operator are supported: only the
+/// CPU and the strided layout are.
 fn is_plain(operands: &[Operand]) -> bool {
     operands.iter().all(|operand| match operand {
         Operand::Device(device) => *device == Device::Cpu,

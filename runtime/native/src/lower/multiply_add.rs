@@ -55,7 +55,7 @@ impl Lowering<'_> {
         false
     }
 
-    /// The step that replaces a multiplication and the last step. `None` if they cannot be fused.
+    /// Returns the step that replaces a multiplication and the last step. `None` if they cannot be fused.
     fn fused(
         &self,
         at: usize,
@@ -95,7 +95,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Whether these steps only compute, and neither change these operands nor use this buffer.
+    /// Returns whether these steps only compute, and neither change these operands nor use this buffer.
     pub(super) fn are_independent(&self, steps: Range<usize>, operands: &[Place], buffer: BufferId) -> bool {
         self.program.steps[steps].iter().all(|step| {
             let mut is_apart = true;
@@ -118,7 +118,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Whether a write to one place may change the other. Inputs, constants and borrowed items are never written.
+    /// Returns whether a write to one place may change the other. Inputs, constants and borrowed items are never
+    /// written.
     fn may_share(&self, a: Place, b: Place) -> bool {
         match (self.is_outside(a.base), self.is_outside(b.base)) {
             (true, _) | (_, true) => false,
@@ -126,7 +127,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether a base is outside of the arena: constants, inputs and items of lists.
+    /// Returns whether a base is outside of the arena: constants, inputs and items of lists.
     pub(super) fn is_outside(&self, base: u32) -> bool {
         base == CONSTANTS || self.borrowed.contains_key(&base) || self.input_bases.contains(&Ok(base))
     }

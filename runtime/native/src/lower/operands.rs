@@ -11,7 +11,7 @@ use crate::segment::Input;
 use crate::view::{Place, View, contiguous, extent};
 
 impl Lowering<'_> {
-    /// The tensor of an operand: a value of the segment, or an input.
+    /// Returns the tensor of an operand: a value of the segment, or an input.
     pub(super) fn tensor(&mut self, operand: &Operand) -> Option<View> {
         let value = operand.value()?;
         if let Some((item, _)) = self.items.get(&value) {
@@ -37,7 +37,7 @@ impl Lowering<'_> {
         Some(view)
     }
 
-    /// The number of an operand, with its kind.
+    /// Returns the number of an operand, with its kind.
     pub(super) fn number(&mut self, operand: &Operand) -> Option<(Number, Kind)> {
         Some(match operand {
             Operand::Int(value) => (Number::Const(value.cast_unsigned()), Kind::Int),
@@ -66,7 +66,7 @@ impl Lowering<'_> {
         self.define(value, item);
     }
 
-    /// A constant without dimensions.
+    /// Returns a constant without dimensions.
     pub(super) fn constant(&mut self, element: Element, number: f64, bits: u64) -> View {
         let bits = match element {
             Element::F32 => u64::from((number as f32).to_bits()),
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A number as a tensor without dimensions.
+    /// Returns a number as a tensor without dimensions.
     pub(super) fn number_as(&mut self, operand: &Operand, element: Element) -> Option<View> {
         let (number, kind) = self.number(operand)?;
         if kind == Kind::Float && !element.is_floating() || kind != Kind::Bool && element == Element::Bool {
@@ -111,7 +111,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An operand as a tensor of a dtype: a converted tensor, or a number.
+    /// Returns an operand as a tensor of a dtype: a converted tensor, or a number.
     pub(super) fn operand_as(&mut self, operand: &Operand, element: Element) -> Option<View> {
         match operand {
             Operand::Value(value) if self.function.ty(*value).tensor().is_some() => {

@@ -29,7 +29,7 @@ struct Outputs {
 }
 
 impl Lowering<'_> {
-    /// Whether a value can be an output: a number, or a tensor with the same layout as torch's result.
+    /// Returns whether a value can be an output: a number, or a tensor with the same layout as torch's result.
     pub(super) fn can_leave(&self, value: Value) -> bool {
         match self.items.get(&value) {
             Some((Item::Number(..), _)) => true,
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The output for a tensor. `is_alone` is true if no other output is in the same buffer.
+    /// Returns the output for a tensor. `is_alone` is true if no other output is in the same buffer.
     fn output(&mut self, outputs: &mut Outputs, view: View, is_alone: bool) -> Option<Output> {
         let owner = self.owner(&view)?;
         if is_alone && view.is_dense() && matches!(owner, Owner::Buffer(_)) {

@@ -97,7 +97,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// Whether a kernel here is at least as fast as libtorch's.
+    /// Returns whether a kernel here is at least as fast as libtorch's.
     pub(super) fn is_native_product(&self, element: Element, product: &Product) -> bool {
         let Product { rows, inner, columns, .. } = *product;
         let most = match product::vectors(element, product) {
@@ -110,7 +110,7 @@ impl Lowering<'_> {
     }
 }
 
-/// A vector as a matrix with one column.
+/// Returns a vector as a matrix with one column.
 fn column(vector: &View) -> Option<View> {
     let (&[size], &[stride]) = (&vector.sizes[..], &vector.strides[..]) else { return None };
     Some(vector.with(vec![size, 1], vec![stride, 1], 0))

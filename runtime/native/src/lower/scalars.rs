@@ -63,7 +63,7 @@ impl Lowering<'_> {
         self.convert(Number::Register(out), given, result)
     }
 
-    /// A number, converted to a wider kind.
+    /// Returns a number, converted to a wider kind.
     pub(super) fn widened(&mut self, operand: &Operand, wanted: Kind) -> Option<Number> {
         let (number, kind) = self.number(operand)?;
         self.convert(number, kind, wanted)

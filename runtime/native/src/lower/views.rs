@@ -159,7 +159,7 @@ impl Lowering<'_> {
         Some(out)
     }
 
-    /// A contiguous copy, into which a part can be written.
+    /// Returns a contiguous copy, into which a part can be written.
     fn copied(&mut self, a: &Operand) -> Option<View> {
         let a = self.tensor(a)?;
         let mut out = self.allocate(a.element, &a.sizes)?;

@@ -60,7 +60,7 @@ pub(crate) fn incoming(
     Ok(calls())
 }
 
-/// The function that an item refers to, in the current text.
+/// Returns the function that an item refers to, in the current text.
 fn function_of(context: &DocumentContext, item: &CallHierarchyItem) -> Option<Caller> {
     let offset = context.offset(item.selection_range.start)?;
     let function = calls::function_at(context.engine.db(), context.document, offset)?;
@@ -92,7 +92,7 @@ fn item(snapshot: &Snapshot, context: &DocumentContext, function: &Caller) -> Op
     })
 }
 
-/// The ranges of calls. They are in the caller's file.
+/// Returns the ranges of calls. They are in the caller's file.
 fn ranges(snapshot: &Snapshot, context: &DocumentContext, caller: &Caller, calls: &Calls) -> Vec<Range> {
     let Some(source) = source(snapshot, context, caller) else { return Vec::new() };
     let range = |range: &ruff_text_size::TextRange| {

@@ -132,14 +132,14 @@ fn new(title: String, kind: CodeActionKind, diagnostic: Option<Diagnostic>) -> C
     }
 }
 
-/// Whether the client's diagnostic shows this finding.
+/// Returns whether the client's diagnostic shows this finding.
 fn is_of(given: &Diagnostic, finding: &Finding, mapper: &PartMapper<'_>) -> bool {
     given.source.as_deref() == Some(diagnostics::SOURCE)
         && given.code == Some(NumberOrString::String(finding.code.to_owned()))
         && given.range == mapper.range(finding.location.range)
 }
 
-/// Whether a kind is the other one or within it: `quickfix.a` is within `quickfix`.
+/// Returns whether a kind is the other one or within it: `quickfix.a` is within `quickfix`.
 fn is_within(kind: &CodeActionKind, wanted: &CodeActionKind) -> bool {
     let rest = kind.as_str().strip_prefix(wanted.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || wanted.as_str().is_empty())

@@ -33,7 +33,7 @@ pub(crate) fn answer(
     Ok(report.into())
 }
 
-/// The diagnostics of one file or one notebook cell.
+/// Returns the diagnostics of one file or one notebook cell.
 fn for_uri(snapshot: &Snapshot, uri: &Url) -> Vec<Diagnostic> {
     let Some(context) = snapshot.document(uri) else { return Vec::new() };
     let mut files = diagnostics::for_document(snapshot, &context).into_iter();

@@ -62,7 +62,7 @@ pub(crate) fn split(line: &str) -> Vec<OsString> {
     trimmed.filter(|input| !input.is_empty()).map(OsString::from).collect()
 }
 
-/// Whether `name=` starts at this offset.
+/// Returns whether `name=` starts at this offset.
 fn starts_input(line: &str, at: usize) -> bool {
     let is_name = |letter: char| letter == '_' || letter.is_alphanumeric();
     let (before, rest) = line.split_at(at);

@@ -76,7 +76,7 @@ fn page(projects: &[ProjectStatus], memory: Option<u64>, open_documents: usize) 
     lines.join("\n") + "\n"
 }
 
-/// The resident memory of the process, in bytes.
+/// Returns the resident memory of the process, in bytes.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

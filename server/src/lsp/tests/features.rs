@@ -28,7 +28,7 @@ fn started() -> (Workspace, String, Client) {
     (workspace, uri, client)
 }
 
-/// The hover text at the first occurrence of `what`.
+/// Returns the hover text at the first occurrence of `what`.
 fn hover(client: &mut Client, uri: &str, what: &str) -> String {
     let marked = LOOP.replacen(what, &format!("▮{what}"), 1);
     let hover = client.request("textDocument/hover", at(uri, &marked));

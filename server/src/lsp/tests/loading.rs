@@ -18,7 +18,7 @@ def f(x):
     return -x
 ";
 
-/// A client that does not wait for the analysis, and supports refresh requests.
+/// Returns a client that does not wait for the analysis, and supports refresh requests.
 fn client_without_waiting(workspace: &Workspace) -> Client {
     let mut client = workspace.client_with(Timing::never_wait());
     let refreshes = json!({ "refreshSupport": true });

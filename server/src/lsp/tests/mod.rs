@@ -87,7 +87,7 @@ impl Workspace {
         uri(&self.path().join(name))
     }
 
-    /// A client of a new server, before `initialize`.
+    /// Returns a client of a new server, before `initialize`.
     pub(super) fn client(&self) -> Client {
         self.client_with(Timing::always_wait())
     }
@@ -102,7 +102,7 @@ impl Workspace {
         Client::new(Blocking(input, handle.clone()), Blocking(output, handle.clone()))
     }
 
-    /// An initialized client with the folder as its workspace.
+    /// Returns an initialized client with the folder as its workspace.
     pub(super) fn start(&self, capabilities: Value) -> Client {
         self.start_with(capabilities, json!({}))
     }
@@ -114,7 +114,7 @@ impl Workspace {
     }
 }
 
-/// The capabilities of a client that pulls diagnostics.
+/// Returns the capabilities of a client that pulls diagnostics.
 pub(super) fn pulls() -> Value {
     json!({ "textDocument": { "diagnostic": {} } })
 }
@@ -123,7 +123,7 @@ pub(super) fn document(uri: &str) -> Value {
     json!({ "textDocument": { "uri": uri } })
 }
 
-/// The parameters of a request at the position of `▮` in `marked`.
+/// Returns the parameters of a request at the position of `▮` in `marked`.
 pub(super) fn at(uri: &str, marked: &str) -> Value {
     let before = marked.split('▮').next().unwrap();
     let line = before.matches('\n').count();

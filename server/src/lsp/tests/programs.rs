@@ -58,7 +58,7 @@ fn shows_progress() -> Value {
         "textDocument": { "diagnostic": {} } })
 }
 
-/// The lines and titles of lenses.
+/// Returns the lines and titles of lenses.
 fn lenses(client: &mut Client, uri: &str) -> Vec<(u64, String)> {
     let lenses = client.request("textDocument/codeLens", document(uri));
     let lens = |lens: &Value| {

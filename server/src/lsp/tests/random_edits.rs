@@ -21,7 +21,7 @@ const PIECES: [&str; 10] = [
     "@jax.jit\ndef g(a):\n    return a\n",
 ];
 
-/// The responses to all requests about a document.
+/// Returns the responses to all requests about a document.
 fn answers(client: &mut Client, uri: &str) -> Vec<Value> {
     let whole = json!({ "textDocument": { "uri": uri }, "range": everything() });
     let report = client.request("textDocument/diagnostic", document(uri));

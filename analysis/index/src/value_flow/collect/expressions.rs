@@ -21,7 +21,8 @@ impl<'a> Collector<'a> {
         let _ = self.value(expression);
     }
 
-    /// The node of an expression; `None` if its value is certainly neither a function nor an object of the project.
+    /// Returns the node of an expression; `None` if its value is certainly neither a function nor an object of the
+    /// project.
     pub(super) fn value(&mut self, expression: &'a Expr) -> Option<Node> {
         match expression {
             Expr::Name(name) => Some(self.lookup(&name.id)),

@@ -165,7 +165,7 @@ impl<'a> Collector<'a> {
         self.owner = outer;
     }
 
-    /// The value of a function after a decorator has been applied.
+    /// Returns the value of a function after a decorator has been applied.
     fn decorated(&mut self, decorator: &'a Expr, function: FunctionIndex, value: Node) -> Node {
         let named = match decorator {
             Expr::Call(call) => &*call.func,

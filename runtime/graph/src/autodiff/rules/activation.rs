@@ -93,7 +93,7 @@ fn softmax(r: &mut Rule, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// The sum over the dimension given by the third operand, which is kept.
+/// Returns the sum over the dimension given by the third operand, which is kept.
 fn summed(r: &mut Rule, tensor: Expr) -> Option<Operand> {
     let dim = r.int(2)?;
     let tensor = r.put(tensor);

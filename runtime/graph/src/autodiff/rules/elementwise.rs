@@ -152,7 +152,7 @@ fn power(r: &mut Rule) -> Option<()> {
     Some(())
 }
 
-/// The gradient, halved where two operands are equal: each operand gets half of it.
+/// Returns the gradient, halved where two operands are equal: each operand gets half of it.
 fn half_where_equal(g: Expr, are_equal: Expr) -> Expr {
     let half = g.clone() / 2;
     Expr::call("where.self", vec![are_equal, half, g], Typing::Pointwise)
@@ -163,8 +163,8 @@ fn quotient(a: Expr, b: Expr, rounding: &str) -> Expr {
     Expr::call("div.Tensor_mode", vec![a, b, mode], Typing::Pointwise)
 }
 
-/// The derivative of clamping, where either bound may be missing. At the bounds, it is 0 for `hardtanh` and 1 for
-/// `clamp`.
+/// Returns the derivative of clamping, where either bound may be missing. At the bounds, it is 0 for `hardtanh` and 1
+/// for `clamp`.
 fn clamped(r: &mut Rule, low: Operand, high: Operand, is_flat_there: bool) -> Option<()> {
     let g = r.g()?;
     let above = |x: Expr| if is_flat_there { x.gt_number(low.clone()) } else { x.ge_number(low.clone()) };

@@ -110,8 +110,8 @@ fn index_put(r: &mut Rule) -> Option<()> {
     Some(())
 }
 
-/// The shape of `x[indices]`. A mask with n dimensions indexes n dimensions of `x`, and selects an unknown number
-/// of elements.
+/// Returns the shape of `x[indices]`. A mask with n dimensions indexes n dimensions of `x`, and selects an unknown
+/// number of elements.
 fn indexed(r: &Rule) -> Option<Vec<Dim>> {
     let (Operand::List(indices), shape) = (r.operand(1), r.tensor(0).shape?) else { return None };
     let mut chosen = Vec::new();

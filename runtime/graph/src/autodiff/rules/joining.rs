@@ -27,7 +27,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// The size of a dimension, if it is known.
+/// Returns the size of a dimension, if it is known.
 fn known(ty: &TensorType, dim: usize) -> Option<u64> {
     match ty.shape.as_ref()?.get(dim)? {
         Dim::Known(size) => Some(*size),
@@ -43,7 +43,7 @@ fn with_size(ty: &TensorType, dim: usize, size: u64) -> TensorType {
     ty
 }
 
-/// The sizes of the pieces of the first operand; the last may be smaller.
+/// Returns the sizes of the pieces of the first operand; the last may be smaller.
 fn pieces(r: &Rule, dim: usize, size: i64) -> Option<Vec<u64>> {
     let (whole, size) = (known(&r.tensor(0), dim)?, u64::try_from(size).ok().filter(|size| *size > 0)?);
     Some((0..whole.div_ceil(size)).map(|piece| size.min(whole - piece * size)).collect())
@@ -71,7 +71,7 @@ fn joined(r: &mut Rule, dim: usize, sizes: Option<Vec<u64>>) -> Option<()> {
     Some(())
 }
 
-/// The rule for `unbind`: stacks the gradients of the results.
+/// Returns the rule for `unbind`: stacks the gradients of the results.
 fn unbind(r: &mut Rule) -> Option<()> {
     let (dim, output) = (r.dim(1)?, *r.node.outputs.first()?);
     let ty = r.tensor(0);
@@ -95,7 +95,7 @@ fn unbind(r: &mut Rule) -> Option<()> {
     Some(())
 }
 
-/// The rule for `stack`: selects each operand's part of the gradient.
+/// Returns the rule for `stack`: selects each operand's part of the gradient.
 fn stack(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);
@@ -119,7 +119,7 @@ fn stack(r: &mut Rule) -> Option<()> {
     Some(())
 }
 
-/// The rule for `cat`: slices each operand's part of the gradient.
+/// Returns the rule for `cat`: slices each operand's part of the gradient.
 fn cat(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
     let g = r.put(g);

@@ -42,7 +42,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
 /// Codes of `reduction`.
 const MEAN: i64 = 1;
 
-/// The gradient of each element of a reduced loss.
+/// Returns the gradient of each element of a reduced loss.
 fn per_element(r: &mut Rule, reduction: usize) -> Option<Expr> {
     let g = r.g()?;
     if r.int(reduction)? != MEAN {
@@ -74,7 +74,7 @@ fn nll_loss_backward(r: &mut Rule, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// A loss that depends on the difference of two operands: their gradients have opposite signs.
+/// Returns a loss that depends on the difference of two operands: their gradients have opposite signs.
 fn difference_loss(r: &mut Rule, name: &'static str) -> Option<()> {
     if r.tensor(0).shape != r.tensor(1).shape {
         return None;

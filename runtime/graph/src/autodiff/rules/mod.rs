@@ -24,7 +24,7 @@ use crate::ir::operand::Operand;
 
 use self::rule::Rule;
 
-/// The gradients of a node's operands, if its operator has a rule that applies.
+/// Returns the gradients of a node's operands, if its operator has a rule that applies.
 pub(super) fn apply(
     emit: &mut Emit,
     activity: &Activity,

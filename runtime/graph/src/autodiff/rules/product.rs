@@ -41,7 +41,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// The gradient of the operand to which the product is added, as `beta * x`.
+/// Returns the gradient of the operand to which the product is added, as `beta * x`.
 fn scaled_first(r: &mut Rule) -> Option<()> {
     let g = r.g()? * r.operand(3);
     r.set_summed_gradient(0, g)
@@ -63,7 +63,7 @@ fn product(r: &mut Rule, [a, b]: [usize; 2], name: &'static str, alpha: Operand)
     Some(())
 }
 
-/// The matrix with its last two dimensions transposed.
+/// Returns the matrix with its last two dimensions transposed.
 fn transposed(r: &mut Rule, matrix: &Operand) -> Operand {
     let mut ty = r.emit.tensor(matrix);
     if let Some(shape) = &mut ty.shape
@@ -94,7 +94,7 @@ fn matrix_vector(r: &mut Rule, [matrix, vector]: [usize; 2], alpha: Operand) -> 
     Some(())
 }
 
-/// A product whose result has the shape of an operand.
+/// Returns a product whose result has the shape of an operand.
 fn times_vector(r: &Rule, matrix: Expr, vector: Expr, index: usize) -> Expr {
     r.shaped(index, "mv.default", matrix, vec![vector])
 }

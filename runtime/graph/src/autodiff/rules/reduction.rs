@@ -112,7 +112,7 @@ fn spread_as(r: &mut Rule, gradient: Expr) -> Option<()> {
     Some(())
 }
 
-/// The number of elements that were reduced to one.
+/// Returns the number of elements that were reduced to one.
 fn count(r: &mut Rule, dims: &[usize]) -> Operand {
     if r.rank(0) == Some(0) {
         return 1.into();
@@ -200,7 +200,7 @@ fn selected(r: &mut Rule, dim: usize, keeps: Option<usize>) -> Option<()> {
     Some(())
 }
 
-/// The derivative of the norm of vectors along some dimensions. At zero, it is zero.
+/// Returns the derivative of the norm of vectors along some dimensions. At zero, it is zero.
 fn norm(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let order = if r.is_none(1) { 2.0 } else { r.number(1)? };
     let g = r.g()?;

@@ -33,7 +33,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         Self { emit, activity, node, adjoints, gradients: Vec::new() }
     }
 
-    /// The gradients of the operands. `None` if the rule does not apply.
+    /// Returns the gradients of the operands. `None` if the rule does not apply.
     pub(super) fn differentiate(mut self, derivative: Derivative) -> Option<Vec<(Value, Operand)>> {
         if self.is_complex() {
             return None;
@@ -42,7 +42,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(self.gradients)
     }
 
-    /// Whether an operand or result is complex. For these, torch's derivatives are used.
+    /// Returns whether an operand or result is complex. For these, torch's derivatives are used.
     pub(super) fn is_complex(&self) -> bool {
         let is_complex = |ty: &Type| {
             ty.tensor().is_some_and(|tensor| tensor.dtype.is_differentiable() && !tensor.dtype.is_floating())
@@ -56,7 +56,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.node.operands.get(index).cloned().unwrap_or(Operand::None)
     }
 
-    /// An operand, for use in a derivative.
+    /// Returns an operand, for use in a derivative.
     pub(super) fn x(&self, index: usize) -> Expr {
         self.operand(index).into()
     }
@@ -65,17 +65,17 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.node.outputs.get(index).map_or(Operand::None, |output| (*output).into())
     }
 
-    /// The first result, for use in a derivative.
+    /// Returns the first result, for use in a derivative.
     pub(super) fn y(&self) -> Expr {
         self.output(0).into()
     }
 
-    /// The gradient of a result.
+    /// Returns the gradient of a result.
     pub(super) fn result_gradient(&mut self, index: usize) -> Option<Operand> {
         self.adjoints.get(self.emit, *self.node.outputs.get(index)?)
     }
 
-    /// The gradient of the first result. `None` aborts the rule if only other results are differentiated.
+    /// Returns the gradient of the first result. `None` aborts the rule if only other results are differentiated.
     pub(super) fn g(&mut self) -> Option<Expr> {
         self.result_gradient(0).map(Expr::from)
     }
@@ -191,7 +191,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(sum)
     }
 
-    /// Whether no other operand can have broadcast this dimension (counted from the last).
+    /// Returns whether no other operand can have broadcast this dimension (counted from the last).
     pub(super) fn only_source_of_dim(&self, index: usize, from_end: usize) -> bool {
         if self.node.operands.iter().any(|operand| matches!(operand, Operand::List(_))) {
             return false;
@@ -212,7 +212,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.tensor(index).rank()
     }
 
-    /// The shape of an operand, as an operand.
+    /// Returns the shape of an operand, as an operand.
     pub(super) fn sizes(&mut self, index: usize) -> Option<Operand> {
         let operand = self.operand(index);
         self.emit.sizes(&operand)
@@ -227,7 +227,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.operand(index) == Operand::None
     }
 
-    /// A literal integer.
+    /// Returns a literal integer.
     pub(super) fn int(&self, index: usize) -> Option<i64> {
         if let Operand::Int(number) = self.operand(index) { Some(number) } else { None }
     }
@@ -249,7 +249,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         items.iter().map(|item| if let Operand::Int(number) = item { Some(*number) } else { None }).collect()
     }
 
-    /// A dimension of the first operand, non-negative.
+    /// Returns a dimension of the first operand, non-negative.
     pub(super) fn dim(&self, index: usize) -> Option<usize> {
         dimension(self.int(index)?, self.rank(0)?)
     }
@@ -264,7 +264,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         named.into_iter().map(|dim| dimension(dim, rank)).collect()
     }
 
-    /// The shape of an operand with the dtype and device of a gradient.
+    /// Returns the shape of an operand with the dtype and device of a gradient.
     pub(super) fn like(&self, index: usize, gradient: &Expr) -> TensorType {
         let shape = self.tensor(index).shape;
         match gradient {
@@ -273,7 +273,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         }
     }
 
-    /// An operator whose result has the shape of an operand.
+    /// Returns an operator whose result has the shape of an operand.
     pub(super) fn shaped(&self, index: usize, name: &'static str, gradient: Expr, others: Vec<Expr>) -> Expr {
         let ty = self.like(index, &gradient);
         let mut operands = vec![gradient];

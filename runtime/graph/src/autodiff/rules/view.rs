@@ -127,7 +127,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// The rule for operators that replace a part of `x` by `src`.
+/// Returns the rule for operators that replace a part of `x` by `src`.
 fn scatter(r: &mut Rule, write: &'static str, read: &'static str) -> Option<()> {
     let g = r.g()?;
     let place: Vec<Expr> = (2..r.node.operands.len()).map(|index| r.x(index)).collect();
@@ -142,14 +142,14 @@ fn scatter(r: &mut Rule, write: &'static str, read: &'static str) -> Option<()> 
     Some(())
 }
 
-/// The rule for `tril` and `triu`: applies the same operator to the gradient.
+/// Returns the rule for `tril` and `triu`: applies the same operator to the gradient.
 fn triangle(r: &mut Rule, name: &'static str) -> Option<()> {
     let g = r.g()?;
     r.set_gradient(0, Expr::call(name, vec![g, r.x(1)], Typing::Like(0)));
     Some(())
 }
 
-/// The rule for `repeat`: sums the gradient over the repetitions.
+/// Returns the rule for `repeat`: sums the gradient over the repetitions.
 fn repeat(r: &mut Rule) -> Option<()> {
     let g = r.g()?;
     let (times, shape, x) = (r.ints(1)?, r.tensor(0).shape?, r.operand(0));

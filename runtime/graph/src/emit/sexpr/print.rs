@@ -6,7 +6,7 @@ use super::VERSION;
 use crate::ir::text::{op_name, plain_name, quoted};
 use crate::ir::{Function, Graph, Node, Op, Operand, Origin, Outcome, Region, Type, Value};
 
-/// The graph as an S-expression, which `read` reads.
+/// Returns the graph as an S-expression, which `read` reads.
 pub fn sexpr(graph: &Graph) -> String {
     let mut out = format!("(graph {VERSION}");
     for (number, file) in graph.files.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Printer<'_> {
     }
 }
 
-/// A type as one symbol: `tuple[int,f32[4]]`.
+/// Returns a type as one symbol: `tuple[int,f32[4]]`.
 fn ty(ty: &Type) -> String {
     ty.to_string().replace(' ', "")
 }

@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    /// The operation of an application, and its arguments.
+    /// Returns the operation of an application, and its arguments.
     fn op(&self, application: &'a Sexpr) -> Read<(Op, &'a [Sexpr])> {
         let [name, arguments @ ..] = application.list()? else {
             return Err(application.expected("an operation"));
@@ -211,7 +211,7 @@ fn literal(text: &str) -> Option<Operand> {
     })
 }
 
-/// A number as `{:?}` prints it.
+/// Returns a number as `{:?}` prints it.
 fn float(text: &str) -> Option<f64> {
     match text {
         "nan" => Some(f64::NAN),
@@ -223,7 +223,7 @@ fn float(text: &str) -> Option<f64> {
 }
 
 impl Sexpr {
-    /// The items after the head of a list: `(head item…)`.
+    /// Returns the items after the head of a list: `(head item…)`.
     fn form(&self, head: &str) -> Read<&[Self]> {
         match &self.form {
             Form::List(items) => match items.split_first() {
@@ -234,7 +234,7 @@ impl Sexpr {
         }
     }
 
-    /// The items after the head of a list, which must be `N`.
+    /// Returns the items after the head of a list, which must be `N`.
     fn fields<const N: usize>(&self, head: &str) -> Read<&[Self; N]> {
         let items = self.form(head)?;
         items.try_into().map_err(|_| self.expected(&format!("{N} items after `{head}`")))

@@ -69,7 +69,7 @@ fn close(open: &mut Vec<(u32, Vec<Sexpr>)>) -> Option<()> {
     Some(())
 }
 
-/// A string (as in JSON) or a symbol, and its length.
+/// Returns a string (as in JSON) or a symbol, and its length.
 fn atom(first: char, rest: &str) -> Option<(Form, usize)> {
     if first == '"' {
         let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();

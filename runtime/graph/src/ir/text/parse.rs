@@ -468,7 +468,7 @@ impl Parser {
         u32::try_from(value).map_err(|_| self.error(format!("{value} is out of range")))
     }
 
-    /// The error for an unexpected previous token.
+    /// Returns the error for an unexpected previous token.
     fn expected(&self, wanted: &str) -> ParseError {
         match self.tokens.get(self.at.saturating_sub(1)) {
             Some(Placed { token, .. }) => self.error(format!("expected {wanted}, found {token:?}")),

@@ -18,7 +18,7 @@ pub fn print(graph: &Graph) -> String {
     out
 }
 
-/// The text form of an operation: `aten.add.Tensor`, `scalar.add`, `call @f`.
+/// Returns the text form of an operation: `aten.add.Tensor`, `scalar.add`, `call @f`.
 pub fn op_name(graph: &Graph, op: &Op) -> String {
     match op {
         Op::Scalar(scalar) => format!("scalar.{}", scalar.text()),
@@ -141,7 +141,7 @@ impl Printer<'_> {
     }
 }
 
-/// The user's name for a value, if it consists of ASCII letters, digits and underscores.
+/// Returns the user's name for a value, if it consists of ASCII letters, digits and underscores.
 pub(crate) fn plain_name(function: &Function, value: Value) -> Option<&str> {
     let is_plain = |name: &&str| {
         let mut letters = name.chars();

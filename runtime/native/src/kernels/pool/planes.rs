@@ -51,8 +51,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Whether the windows from `column` on are horizontally inside the plane, and their values can be read with those
-    /// between them.
+    /// Returns whether the windows from `column` on are horizontally inside the plane, and their values can be read
+    /// with those between them.
     #[inline(always)]
     fn has_room(&self, column: usize, lanes: usize, stride: usize) -> bool {
         let Window { kernel, padding, dilation, .. } = self.window;
@@ -64,7 +64,7 @@ impl Part<'_> {
             && last * self.width + start - padding[1] + covered + lanes * stride <= self.values.len()
     }
 
-    /// The maxima of `LANES` adjacent windows. Returns their number.
+    /// Returns the maxima of `LANES` adjacent windows. Returns their number.
     #[inline(always)]
     fn block<const LANES: usize>(
         &self,
@@ -96,7 +96,7 @@ impl Part<'_> {
         LANES
     }
 
-    /// The maximum of one window and its position.
+    /// Returns the maximum of one window and its position.
     #[inline(always)]
     fn one(&self, columns: Inside) -> (f32, i64) {
         let mut best = f32::NEG_INFINITY;

@@ -64,7 +64,8 @@ pub(super) fn dependences(body: &Region) -> FxHashMap<Value, Dependence> {
     found
 }
 
-/// The product of a node, if a slice computes its left operand or a part of it, and the other operands are from outside.
+/// Returns the product of a node, if a slice computes its left operand or a part of it, and the other operands are from
+/// outside.
 pub(super) fn candidate(
     function: &Function,
     node: &Node,
@@ -99,7 +100,7 @@ pub(super) fn candidate(
     (rows > 0).then(|| Candidate { output, added, weight: weight.clone(), parts, rows, is_split })
 }
 
-/// Whether the other nodes and the results of a loop's body do not use this value.
+/// Returns whether the other nodes and the results of a loop's body do not use this value.
 fn is_used_by_products_only(body: &Region, value: Value) -> bool {
     let mut found = false;
     let mut visit = |used: &Value| found |= *used == value;
@@ -111,7 +112,7 @@ fn is_used_by_products_only(body: &Region, value: Value) -> bool {
     !found
 }
 
-/// The operands of a `torch.cat` along the columns, as parts of its result.
+/// Returns the operands of a `torch.cat` along the columns, as parts of its result.
 fn joined_parts(
     function: &Function,
     node: &Node,
@@ -136,7 +137,7 @@ fn joined_parts(
         .collect()
 }
 
-/// The nodes that compute the slices of these products, in order.
+/// Returns the nodes that compute the slices of these products, in order.
 pub(super) fn slices<'n>(body: &'n Region, candidates: &[Candidate]) -> Vec<&'n Node> {
     let parts = candidates.iter().flat_map(|candidate| &candidate.parts);
     let mut wanted: FxHashSet<Value> = parts.filter(|part| part.is_slice).map(|part| part.operand).collect();
@@ -151,7 +152,7 @@ pub(super) fn slices<'n>(body: &'n Region, candidates: &[Candidate]) -> Vec<&'n 
     found
 }
 
-/// The slices and the joined tensors that nothing else needs.
+/// Returns the slices and the joined tensors that nothing else needs.
 pub(super) fn unneeded(body: &Region, candidates: &[Candidate], slices: &[&Node]) -> Vec<Value> {
     let mut needed: FxHashSet<Value> = FxHashSet::default();
     body.results.iter().for_each(|result| result.values(&mut |value| _ = needed.insert(*value)));
