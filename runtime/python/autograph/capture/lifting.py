@@ -57,7 +57,6 @@ class InitScope:
             return self
         staging.objects.before_lifting()
         self._items = staging.outer_lists.items()
-        self._random = torch.get_rng_state()
         self._modes = _popped_modes()
         for mode in self._modes:
             if not isinstance(mode, OfTrace):
@@ -66,6 +65,7 @@ class InitScope:
         for context in self._contexts:
             context.__enter__()
         staging.is_lifted = True
+        self._random = torch.get_rng_state()
         return self
 
     def __exit__(self, *error):
