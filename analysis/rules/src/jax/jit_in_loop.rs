@@ -96,7 +96,9 @@ fn check(ctx: &FileContext) {
             && called
         {
             let names = Names::of_body(&def.body);
-            if !binds_in_loop(program, *scope, repeated, &names.read) {
+            if !binds_in_loop(program, *scope, repeated, &names.read)
+                && !has_default_of_iteration(program, *scope, repeated, &def.parameters)
+            {
                 report(ctx, decorator.range());
             }
         }
@@ -129,12 +131,25 @@ fn is_jit_of_new(ctx: &FileContext, call: &ast::ExprCall) -> bool {
 }
 
 fn depends_on_iteration(program: &Program, scope: ScopeId, repeated: TextRange, function: &Expr) -> bool {
-    let mut names = Names::of_expression(function);
-    if let Expr::Lambda(lambda) = function {
-        let parameters = lambda.parameters.as_deref();
-        names.read.retain(|name| !parameters.is_some_and(|parameters| parameters.includes(&name.id)));
-    }
+    let Expr::Lambda(lambda) = function else {
+        return binds_in_loop(program, scope, repeated, &Names::of_expression(function).read);
+    };
+    let parameters = lambda.parameters.as_deref();
+    let mut names = Names::of_expression(&lambda.body);
+    names.read.retain(|name| !parameters.is_some_and(|parameters| parameters.includes(&name.id)));
     binds_in_loop(program, scope, repeated, &names.read)
+        || parameters.is_some_and(|parameters| has_default_of_iteration(program, scope, repeated, parameters))
+}
+
+/// Returns whether the default of a parameter depends on the iteration: `lambda x, size=size: …`.
+fn has_default_of_iteration(
+    program: &Program,
+    scope: ScopeId,
+    repeated: TextRange,
+    parameters: &ast::Parameters,
+) -> bool {
+    let mut defaults = parameters.iter_non_variadic_params().filter_map(|parameter| parameter.default());
+    defaults.any(|default| binds_in_loop(program, scope, repeated, &Names::of_expression(default).read))
 }
 
 fn binds_in_loop(program: &Program, scope: ScopeId, repeated: TextRange, names: &[&ast::ExprName]) -> bool {

@@ -228,13 +228,20 @@ fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
                 && fact.may_be_none()
                 && fact.alternatives.len() > 1
                 && definitions.iter().all(|it| is_parameter(it) || value_of(it).is_some())
-                && definitions
-                    .iter()
-                    .any(|it| is_parameter(it) || value_of(it).is_some_and(|fact| fact.may_be_none()))
+                && definitions.iter().any(|it| match it.kind {
+                    // A parameter without annotation is a Tensor, whatever the calls pass.
+                    DefKind::Parameter(_) => is_annotated(ctx, &name.id),
+                    _ => value_of(it).is_some_and(|fact| fact.may_be_none()),
+                })
         }
         Expr::Attribute(_) => script_class::is_optional_attribute(ctx, expression),
         _ => false,
     }
+}
+
+fn is_annotated(ctx: &FunctionContext, parameter: &str) -> bool {
+    let mut parameters = ctx.def().parameters.iter();
+    parameters.any(|known| known.name().id == parameter && known.annotation().is_some())
 }
 
 /// Reports `self.cache = x` if the constructor assigns `None` and the body of the class declares no type.
