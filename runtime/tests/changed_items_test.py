@@ -2,7 +2,6 @@
 
 import collections
 import copy
-import typing
 from types import SimpleNamespace
 
 import pytest
@@ -135,81 +134,6 @@ def test_containers_with_numbers_are_not_traced_in_each_call(container):
         torch.testing.assert_close(staged(torch.ones(1)), step(eager, torch.ones(1)))
         assert state.items == eager.items and type(state.items) is type(eager.items)
     assert sum(map(len, staged._traces.values())) <= 4
-
-
-class Average(typing.NamedTuple):
-    value: float
-    count: int
-    weights: tuple
-
-
-def test_numbers_in_tuples_become_inputs():
-    def step(s, x):
-        s.average = s.average._replace(value=s.average.value * 0.9 + s.average.weights[0], count=s.average.count + 1)
-        y = x * s.average.value * s.pair[0] + s.pair[1][1] + s.nested[0][1]
-        return y, s.average.weights, s.average
-
-    def between(s, n):
-        s.pair = s.pair[0] + 1, s.pair[1]
-        s.pair[1][1] += n
-        s.nested = (1, n * 1.0), 3
-        s.average = s.average._replace(weights=(0.5 * n, 2))
-
-    states = [
-        SimpleNamespace(average=Average(1.0, 0, (0.5, 2)), pair=(1.0, [2.0, 3.0]), nested=((1, 2.0), 3)) for _ in range(2)
-    ]
-    staged = ag.function(lambda x: step(states[0], x))
-    for n in range(8):
-        found, expected = staged(torch.ones(1)), step(states[1], torch.ones(1))
-        torch.testing.assert_close(found[0], expected[0])
-        assert found[1:] == expected[1:] and type(found[2]) is Average
-        for state in states:
-            between(state, n)
-    assert sum(map(len, staged._traces.values())) <= 4
-
-
-@pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step")
-@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
-def test_learning_rate_that_changes_in_each_call(optimizer):
-    """`OneCycleLR` also changes the momentum, which is in a tuple of `AdamW`."""
-    results = []
-    for wrap in (lambda f: f, ag.function):
-        torch.manual_seed(0)
-        layer = torch.nn.Linear(3, 1)
-        options = {"momentum": 0.9} if optimizer is torch.optim.SGD else {}
-        optimizer_ = optimizer(layer.parameters(), lr=0.01, **options)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer_, 0.05, total_steps=20)
-
-        @wrap
-        def step(x):
-            loss = layer(x).square().mean()
-            optimizer_.zero_grad()
-            loss.backward()
-            optimizer_.step()
-            schedule.step()
-            return loss.item()
-
-        losses = [(step(torch.ones(2, 3)), schedule.get_last_lr(), optimizer_.param_groups[0].get("betas")) for _ in range(8)]
-        results.append(losses)
-    torch.testing.assert_close(*results)
-    assert sum(map(len, step._traces.values())) <= 4
-
-
-def test_decision_on_a_number_that_is_an_input():
-    """The graph computes the condition for the number of the call that is traced."""
-
-    def step(s, x):
-        s.count += 1
-        names = set()
-        if s.count % 4 < 2:
-            names.add("low")
-        return x * s.count, names
-
-    states = [SimpleNamespace(count=0) for _ in range(2)]
-    staged = ag.function(lambda x: step(states[0], x))
-    for _ in range(8):
-        assert staged(torch.ones(1)) == step(states[1], torch.ones(1))
-    assert sum(map(len, staged._traces.values())) <= 3
 
 
 def test_tensors_that_move_in_a_list():

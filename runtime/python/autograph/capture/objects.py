@@ -27,7 +27,7 @@ from ..conversion.converter import is_cache, is_converted, is_user_code
 from ..errors import Drawn, StagingError
 from . import contents, heap, permanent
 from .code_reads import LIBRARIES, OF_ALL, called_by_python, implicit, is_of_python, reads_of
-from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Held, Items
+from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
 
 #: The elements of larger containers are data, not state.
 LARGEST = 1024
@@ -251,11 +251,7 @@ class Objects:
 
     def _reaches(self, place):
         if isinstance(place, Element):
-            holder, container = place.holder, _state_or_missing(place.holder)
-            if isinstance(container, tuple):  # another tuple can replace it where it is held
-                is_plain = type(container) is tuple or hasattr(container, "_fields")
-                return is_plain and not isinstance(holder, Held) and self._reaches(holder)
-            return self._reaches(holder)
+            return type(_state_or_missing(place.holder)) is not tuple and self._reaches(place.holder)
         key = place.key()
         return key in self.entries or key[0] in self.kept
 

@@ -122,10 +122,6 @@ class Capture:
     def current_value(self):
         return self.tensor if self.place is None else self.place.state()
 
-    def traced_value(self):
-        """Returns the value for the arguments of the call that is being traced."""
-        return self.place.state() if self.tensor is None else self.tensor
-
 
 class Staging:
     """The state of one trace."""
@@ -306,11 +302,10 @@ class Staging:
         self.captures[id(tensor)] = capture
         return capture
 
-    def number_in(self, place):
+    def number_in(self, place, kind):
         """Returns a staged number that each run reads from a Python variable."""
-        number = place.state()
-        param = self.record.entry.param(scalars.kind_of(number), str(place))
-        capture = Capture(number, None, param)
+        param = self.record.entry.param(kind, str(place))
+        capture = Capture(None, None, param)
         capture.place = place
         self.captures[("place", len(self.captures))] = capture
         return self.scalar(param)

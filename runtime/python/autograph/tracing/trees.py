@@ -1,6 +1,5 @@
 """Trees among the arguments of a trace: their stand-ins, and what a run could not apply to their objects."""
 
-import torch
 from torch.utils import _pytree as pytree
 
 from ..capture.rows import MaybeNone, refuse
@@ -41,5 +40,5 @@ def check(staging, trace, span):
         refuse(kinds, "a tensor of a node is changed in place", span)
     if any(id(capture) in captures for capture in [*trace.gradients, *(capture for capture, _ in trace.flags)]):
         refuse(kinds, "a tensor of a node gets a gradient or another `requires_grad`", span)
-    if has_gradient(staging.record.entry) and any(isinstance(c.tensor, torch.Tensor) and c.tensor.requires_grad for c in captures.values()):
+    if has_gradient(staging.record.entry) and any(c.tensor is not None and c.tensor.requires_grad for c in captures.values()):
         refuse(kinds, "a gradient is computed in the function, and tensors of nodes require a gradient", span)
