@@ -335,16 +335,17 @@ def test_value_read_before_it_is_overwritten(requires_grad):
     assert all(map(torch.equal, found, expected))
 
 
-def test_changes_before_an_exception_remain():
+@pytest.mark.parametrize("raises_while_tracing", [False, True])
+def test_changes_before_an_exception_remain(raises_while_tracing):
     def run(stage):
         state, total = types.SimpleNamespace(), torch.zeros(2)
         state.n, state.log = 0, []
 
-        def function(x):
+        def function(x, value):
             state.n += 1
             state.log.append(x.sum())
             total.add_(x)
-            if x.sum() > 3:
+            if (value if raises_while_tracing else x.sum()) > 3:
                 raise ValueError("too large")
             state.n += 10
             return x * 2 + torch.rand(2)
@@ -353,7 +354,7 @@ def test_changes_before_an_exception_remain():
         function, found = stage(function), []
         for value in (1.0, 5.0, 1.0, 6.0):
             try:
-                found.append(function(torch.full((2,), value)).tolist())
+                found.append(function(torch.full((2,), value), value).tolist())
             except ValueError as error:
                 found.append(str(error))
         return state.n, torch.stack(state.log).tolist(), total.tolist(), found, torch.rand(1)

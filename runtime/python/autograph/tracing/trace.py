@@ -182,8 +182,9 @@ class Trace:
                 if not isinstance(error, AutographError):
                     _raise_caught(staging)
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
-                if is_final and (staging.assumptions or staging.path.made) and not isinstance(error, AutographError):
-                    raise Eager(error) from None  # Python raises it too, or this call contradicts an assumption
+                if is_final and not isinstance(error, AutographError):
+                    if staging.assumptions or staging.path.made or self._has_changes(staging, before, numbers):
+                        raise Eager(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             _check_draws(staging)
             _raise_caught(staging)
@@ -221,6 +222,17 @@ class Trace:
         #: The `init_scope` statements whose code has changed Python state. If there are any, the trace is valid for one call.
         self.lifted = staging.lifted
         self.is_spent = False
+
+    def _has_changes(self, staging, before, numbers):
+        """Returns whether a trace that has raised an exception has changed Python state, tensors from outside or gradients. The
+        trace undoes this, and Python then repeats the call, so that the changes before the exception remain."""
+        staging.objects.heap.compare_all()
+        bases = [c.fake.__dict__["_ag_view"].base for c in staging.captures.values() if c.fake is not None]
+        if any(base.source is not None and base.value is not base.source.param for base in bases):
+            return True
+        if staging.gradients.values or any(container.is_changed() for container in self.containers):
+            return True
+        return bool(self.lists.changes(staging.objects.changed_outside(before), numbers))
 
     def _finish(self, result, span):
         staging = self.staging
