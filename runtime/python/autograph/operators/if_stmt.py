@@ -39,7 +39,7 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     read = set(names[:outputs])
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
-    clock = staging.objects.heap.clock
+    clock, number = staging.objects.heap.clock, next(List.numbers)
     branches = body, orelse
     blocks = [regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection) for branch in branches]
     for block in blocks:
@@ -65,7 +65,8 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     built = tuple(build(staging, spec, values) for spec in merged)
     for index, spec in enumerate(merged):
         if not isinstance(spec, specs.Constant):
-            _note_merged(staging, [block.values[index] for block in blocks if not block.is_dead], init[index], built[index])
+            assigned = [block.values[index] for block in blocks if not block.is_dead]
+            _note_merged(staging, assigned, init[index], built[index], number)
     set_state(built)
     for cell, spec in cells.items():
         regions.store_cell(staging, cell, spec, values)
@@ -90,15 +91,15 @@ def _merge(staging, index, name, blocks, init, clock):
     return specs.checked_merge(name, *found, "in the branches")
 
 
-def _note_merged(staging, values, init, result):
+def _note_merged(staging, values, init, result, number):
     """Notes the lists of other variables that a branch assigns to a variable, and the merged list: on some paths they are the
-    same list.
+    same list. `number` is that of a list created just before the branches.
 
         if x.sum() > 0:
             a = b
         a.append(x)    # also changes `b` on these paths
     """
-    others = [v for v in values if isinstance(v, List) and v is not init and v.depth <= staging.depth]
+    others = [v for v in values if isinstance(v, List) and v is not init and v.number < number]
     if others and isinstance(result, List):
         merged = spans.current(), regions.may_decide(staging)
         for value in (*others, result):

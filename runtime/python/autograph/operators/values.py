@@ -4,6 +4,8 @@
 They are in one module with `List`, because lists contain values and are values.
 """
 
+import itertools
+
 import torch
 
 from ..capture import scalars
@@ -46,7 +48,10 @@ class List(list):
     """A list of converted code. While `value` is None it is an ordinary list. Otherwise its items are in the graph:
     `value` is the list, and `spec` its type."""
 
-    __slots__ = ("value", "spec", "depth", "is_outer", "merged", "__weakref__")
+    __slots__ = ("value", "spec", "depth", "is_outer", "merged", "number", "__weakref__")
+
+    #: Numbers the lists in the order in which they are created.
+    numbers = itertools.count()
 
     def __init__(self, items=()):
         super().__init__(items)
@@ -55,6 +60,7 @@ class List(list):
         self.is_outer = False  # whether it stands for a list from outside of the function
         #: If this list is that of two variables on some paths only: the span of the `if`, and whether it can be decided.
         self.merged = None
+        self.number = next(List.numbers)
         staging = current()
         self.depth = staging.depth if staging is not None else 0
 
