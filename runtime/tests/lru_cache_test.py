@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 import autograph as ag
+from oracle import refusal
 
 CALLS = []
 
@@ -182,3 +183,22 @@ def test_an_exception_is_that_of_eager_code():
             return x
 
     compare(function, lambda i: (torch.ones(2), i + 1))
+
+
+def test_a_change_of_state_that_the_trace_has_already_changed_is_refused():
+    class Model:
+        table = None
+
+    model = Model()
+
+    @functools.cache
+    def make():
+        model.table = torch.ones(2)
+
+    def function(x):
+        model.table = 2.0
+        make()
+        return x
+
+    message = refusal(function, torch.ones(2))
+    assert "`make`, which has a cache, changes Model.table, which the function has changed before" in message

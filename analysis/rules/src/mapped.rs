@@ -26,6 +26,7 @@ use ruff_text_size::Ranged;
 
 use super::FunctionContext;
 use super::callers;
+use super::names::bound_names;
 use super::path_certainty;
 
 /// The number of names, calls and operands that are followed.
@@ -224,21 +225,12 @@ impl<'a> Code<'a> {
 }
 
 fn binds(statement: &Stmt, name: &str) -> bool {
+    let is_bound = |target: &Expr| bound_names(target).contains(&name);
     match statement {
-        Stmt::Assign(assign) => assign.targets.iter().any(|target| target_binds(target, name)),
-        Stmt::AugAssign(assign) => target_binds(&assign.target, name),
-        Stmt::AnnAssign(assign) => target_binds(&assign.target, name),
-        Stmt::For(statement) => target_binds(&statement.target, name),
-        _ => false,
-    }
-}
-
-fn target_binds(target: &Expr, name: &str) -> bool {
-    match target {
-        Expr::Name(own) => own.id == name,
-        Expr::Tuple(tuple) => tuple.elts.iter().any(|element| target_binds(element, name)),
-        Expr::List(list) => list.elts.iter().any(|element| target_binds(element, name)),
-        Expr::Starred(starred) => target_binds(&starred.value, name),
+        Stmt::Assign(assign) => assign.targets.iter().any(is_bound),
+        Stmt::AugAssign(assign) => is_bound(&assign.target),
+        Stmt::AnnAssign(assign) => is_bound(&assign.target),
+        Stmt::For(statement) => is_bound(&statement.target),
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 
-use super::keras_tensors::KerasTensors;
+use super::keras_tensors::{KerasTensors, raises};
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::program::ScopeId;
@@ -259,7 +259,7 @@ impl<'a> Uses<'_, 'a> {
         };
         if let Some(name) = self.ctx.resolve(&call.func) {
             match name.split('.').collect::<Vec<_>>().as_slice() {
-                ["numpy", function] if !matches!(*function, "shape" | "ndim" | "iterable" | "isscalar") => {
+                ["numpy", function] if raises(function) => {
                     self.report(call, tensor, "has no value for NumPy");
                 }
                 ["math", _] => self.report(call, tensor, "has no value for `math`"),

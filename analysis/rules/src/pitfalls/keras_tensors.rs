@@ -202,7 +202,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
 }
 
 /// Returns whether a function of NumPy raises for a tensor of a functional model.
-fn raises(function: &str) -> bool {
+pub(super) fn raises(function: &str) -> bool {
     !function.contains('.') && !matches!(function, "shape" | "ndim" | "iterable" | "isscalar")
 }
 

@@ -54,15 +54,7 @@ impl Solver<'_> {
             }
             Value::Class(class) => self.construct(class, document, position, &call),
             Value::Instance(object) => {
-                let Some(class) = self.objects[object as usize].class else { return };
-                for name in CALL_METHODS {
-                    let name = self.name_id(name);
-                    if let Some(attribute) = self.class_attribute(class, name) {
-                        let bound = self.new_cell();
-                        self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
-                        self.add_use(bound, Use::Call { document, call: position });
-                    }
-                }
+                self.use_call_methods(value, object, Use::Call { document, call: position });
             }
             Value::Container(_) => {
                 self.add(result, value);
@@ -334,6 +326,19 @@ impl Solver<'_> {
         self.edge(result, to);
     }
 
+    /// Uses the methods by which a call of an object runs it: `__call__`, or those that the base class calls.
+    fn use_call_methods(&mut self, value: Value, object: u32, used: Use) {
+        let Some(class) = self.objects[object as usize].class else { return };
+        for name in CALL_METHODS {
+            let name = self.name_id(name);
+            if let Some(attribute) = self.class_attribute(class, name) {
+                let bound = self.new_cell();
+                self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
+                self.add_use(bound, used);
+            }
+        }
+    }
+
     /// Records that `functional_call(value, …)` calls a function or a module.
     pub(super) fn call_object(&mut self, value: Value, to: Cell, site: (DocumentIndex, SiteIndex)) {
         match value {
@@ -344,15 +349,7 @@ impl Solver<'_> {
                 self.edge(result, to);
             }
             Value::Instance(object) => {
-                let Some(class) = self.objects[object as usize].class else { return };
-                for name in CALL_METHODS {
-                    let name = self.name_id(name);
-                    if let Some(attribute) = self.class_attribute(class, name) {
-                        let bound = self.new_cell();
-                        self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
-                        self.add_use(bound, Use::CallObject { to, site });
-                    }
-                }
+                self.use_call_methods(value, object, Use::CallObject { to, site });
             }
             _ => {}
         }
@@ -411,15 +408,11 @@ impl Solver<'_> {
                 self.add_use(elements, Use::Root { document, site, staged_by, is_first: false });
             }
             Value::Instance(object) if is_first => {
-                let Some(class) = self.objects[object as usize].class else { return };
-                for name in CALL_METHODS {
-                    let name = self.name_id(name);
-                    if let Some(attribute) = self.class_attribute(class, name) {
-                        let bound = self.new_cell();
-                        self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
-                        self.add_use(bound, Use::Root { document, site, staged_by, is_first: false });
-                    }
-                }
+                self.use_call_methods(
+                    value,
+                    object,
+                    Use::Root { document, site, staged_by, is_first: false },
+                );
             }
             _ => {}
         }

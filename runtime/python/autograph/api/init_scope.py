@@ -1,6 +1,6 @@
 """Code of a staged function that runs in Python, once while tracing."""
 
-from ..capture.lifting import InitScope
+from ..capture.lifting import Paused
 
 
 def init_scope():
@@ -13,4 +13,4 @@ def init_scope():
 
     A call that creates state is traced again the next time. Staged values cannot be used in the block. Outside of
     staged functions, the statement has no effect."""
-    return InitScope()
+    return Paused("`ag.init_scope()`")

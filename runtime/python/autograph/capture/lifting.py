@@ -47,9 +47,12 @@ class Lifted(TorchFunctionMode):
         return is_staged(value) and value.node.staging is self.staging
 
 
-class InitScope:
-    """Pauses the trace. The changes of Python state that the block makes are not undone: they count as made before the
-    call."""
+class Paused:
+    """Pauses the trace for a block. The changes of Python state that the block makes are not undone: they count as made before
+    the call. `what` names the block in errors."""
+
+    def __init__(self, what):
+        self._what = what
 
     def __enter__(self):
         self._staging = staging = current()
@@ -81,7 +84,7 @@ class InitScope:
         _popped_modes()
         for mode in self._modes:
             torch._C._push_on_torch_function_stack(mode)
-        if staging.objects.after_lifting(lambda: staging.outer_lists.adopt(self._items)):
+        if staging.objects.after_lifting(self._what, lambda: staging.outer_lists.adopt(self._items)):
             staging.lifted.add(spans.current())
 
 

@@ -258,19 +258,19 @@ class Objects:
     # Changes.
 
     def before_lifting(self):
-        """Called before the code of an `init_scope`. The changes of state that this code makes are not undone."""
+        """Called before code for which the trace is paused. The changes of state that this code makes are not undone."""
         if self.heap.compare_all():
             raise Drawn
         self.heap.sync()
 
-    def after_lifting(self, adopt_lists):
-        """Called after the code of an `init_scope`. `adopt_lists` changes the lists from outside as this code has changed them.
-        Returns whether it has changed state from outside of the function."""
+    def after_lifting(self, what, adopt_lists):
+        """Called after code for which the trace was paused. `adopt_lists` changes the lists from outside as this code has changed
+        them. Returns whether it has changed state from outside of the function. `what` names the code in errors."""
         try:
             adopt_lists()
             return self.heap.adopt(lambda values: self._watch_all(values, 0))
         except heap.Rewritten as error:
-            message = f"`ag.init_scope()` changes {error}, which the function has changed before"
+            message = f"{what} changes {error}, which the function has changed before"
             raise StagingError(f"{message}\nhelp: change it in one of the two places", spans.current()) from None
 
     def watch_lifted(self, value):

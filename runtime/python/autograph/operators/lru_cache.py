@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..capture import permanent, texts
-from ..capture.lifting import InitScope
+from ..capture.lifting import Paused
 from ..capture.rows import StandIn
 from ..capture.staging import is_staged
 from ..conversion import spans
@@ -24,7 +24,7 @@ def call(staging, f, args, keywords):
     result, because the function would use a value of the trace or has raised an exception."""
     if not _can_be_used(staging, f, args, keywords):
         return None
-    with permanent.allowed(), InitScope():
+    with permanent.allowed(), Paused(f"`{f.__name__}`, which has a cache,"):
         try:
             with staging.attempt():
                 result = f(*args, **keywords)

@@ -6,14 +6,11 @@ import threading
 from contextlib import contextmanager, nullcontext
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
-from .._runtime import write
 from ..capture import data_attribute, permanent, profile, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
-from ..capture.unbound import Undefined
 from ..conversion import spans
 from ..errors import (
     Assumed,
@@ -39,9 +36,8 @@ from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
-from ..record.ops import ASSERT
-from ..record.queries import called_for_effects, checked_late, has_effects, has_random, overwrites, without_effects
-from . import ambient, differentiable, graphs, overlap
+from ..record.queries import checked_late, has_effects, has_random, overwrites
+from . import ambient, applied, differentiable, graphs, overlap, probes
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
 from .compilation import LIBTORCH
@@ -52,7 +48,7 @@ from .number_inputs import NumberInputs
 from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
-from .tracebacks import is_caught, with_source_traceback
+from .tracebacks import is_caught, span_of_error, with_source_traceback
 
 #: Tracing temporarily changes global and user state, so only one thread traces at a time.
 TRACING = threading.RLock()
@@ -162,7 +158,7 @@ class Trace:
             else:
                 staging.objects.watch(leaf)
             fakes.append(leaf)
-        staging.probe = functools.partial(_probed, staging)
+        staging.probe = functools.partial(probes.computed, staging)
         staging.objects.watch(python_function)
         staging.objects.watch_generators()
         if draws:
@@ -418,30 +414,11 @@ class Trace:
             outside.update(trees.nodes)
         if self.only_returns:
             return self.result.value(outputs, outside)[0]
-        return self._applied(outputs, outside)
+        return applied.apply(self, outputs, outside)
 
     def _outputs(self, tensors):
         needed = differentiable.is_needed(tensors)
         return differentiable.run(self, tensors) if needed else self.plan.run(tensors)
-
-    def _applied(self, outputs, outside):
-        """Applies the changes of a run. Returns its result."""
-        if self.histories:
-            outputs = differentiable.with_history(outputs, self.histories)
-        count = len(self.result.operands)
-        result, states, gradients, contents = self.result.value(outputs, outside)
-        if self.writes:
-            self._write_all(outside, outputs[count:])
-        for capture, flag in self.flags:
-            outside[id(capture)].requires_grad_(flag)
-        with torch.no_grad():
-            for capture, value in zip(self.gradients, gradients):
-                outside[id(capture)].grad = None if value is None or isinstance(value, Undefined) else value.detach()
-        for change, value in zip(self.state, states):
-            change.apply(value)
-        for container, value in zip(self.changed, contents):
-            Items(outside[id(container)]).restore(value)
-        return result
 
     def _undo(self, leaves, numbers):
         """Undoes what `run` has changed before the graph raised an exception."""
@@ -449,39 +426,6 @@ class Trace:
             self.generators.restore(numbers)
         for capture, flag in self.flags:
             self._input(capture, leaves).requires_grad_(not flag)
-
-    def _write_all(self, outside, values):
-        """Writes the new values of tensors from outside, or assigns their `.data`."""
-        if not self.assigned:
-            self._write([(outside[id(capture)], value) for capture, value in zip(self.writes, values)], self.recorded)
-            return
-        rows = list(zip(self.writes, values, self.recorded))
-        in_place = [(outside[id(capture)], value, flag) for capture, value, flag in rows if capture not in self.assigned]
-        memory = {id(capture): outside[id(capture)].detach() for capture in self.assigned.values() if capture is not None}
-        if in_place:
-            self._write([(tensor, value) for tensor, value, _ in in_place], [flag for *_, flag in in_place])
-        for capture, value, _ in rows:
-            if capture in self.assigned:
-                other = self.assigned[capture]
-                outside[id(capture)].data = value.detach() if other is None else memory[id(other)]
-
-    def _write(self, written, recorded):
-        """Writes to tensors from outside the graph, in place. Autograd records those writes that it would record in eager
-        mode."""
-        for (tensor, _), is_recorded in zip(written, recorded):
-            if is_recorded and tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
-                raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        if not any(recorded):
-            write(*map(list, zip(*written)))
-            return
-        # A value may be a view of a tensor that is written too: `a.copy_(b)` and then `b.add_(1)`.
-        storages = {tensor.untyped_storage().data_ptr() for tensor, _ in written}
-        values = [value.clone() if value.untyped_storage().data_ptr() in storages else value for _, value in written]
-        for (tensor, _), value, is_recorded in zip(written, values, recorded):
-            if is_recorded:
-                tensor.copy_(value)
-            else:
-                write([tensor], [value])
 
     def _input(self, capture, leaves):
         index = self.positions.get(id(capture))
@@ -493,13 +437,7 @@ class Trace:
 def _contradicted(error):
     """Returns the error for a run that contradicts an assumption after effects that cannot be undone."""
     message = f"{error}, and this call contradicts it after effects, so Python cannot run the call instead"
-    return with_source_traceback(StagingError(f"{message}\n{REMEDY}", _span_of(error)), error.locations)
-
-
-def _span_of(error):
-    """Returns the span of the line that raised an error of a run; None if it has no line."""
-    locations = getattr(error, "locations", ())
-    return tuple(locations[0][1:]) if locations else None
+    return with_source_traceback(StagingError(f"{message}\n{REMEDY}", span_of_error(error)), error.locations)
 
 
 REMEDY = "help: move calls of Python, such as `ag.py_function` and collectives, behind this line"
@@ -510,58 +448,6 @@ def trial():
     """In this block, a change that a trace cannot undo raises an error."""
     with permanent.refused(), ambient.kept():
         yield
-
-
-def _probed(staging, flag):
-    """Computes a scalar of the trace for the arguments of this call, by running the graph that is recorded so far, without
-    its effects. None if that is impossible: inside a region, or if the scalar depends on an effect. Random numbers are
-    those that the run will draw."""
-    entry = staging.record.entry
-    if staging.record.region is not entry:
-        return None
-    is_random = has_random(entry)
-    if is_random and (torch.cuda.is_available() or called_for_effects(entry) - staging.undone):  # an effect may seed them
-        return None
-    nodes = without_effects(entry, flag, staging.undone)
-    if nodes is None or isinstance(flag, bool):
-        return None if nodes is None else flag
-    generators = Generators(staging, is_random)
-    before = generators.state()
-    try:
-        with _not_intercepted():  # also while the graph is built, which captures derivatives of operators
-            return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
-    except Exception as error:  # this code raises here, as the run will
-        if isinstance(error, AssertionError) and str(error) in staging.assumptions:
-            assumption = str(error), _span_of(error)
-            if assumption not in staging.refuted:
-                raise Refuted(assumption, _observed(staging, nodes, str(error))) from None
-        return None
-    finally:
-        generators.restore(before)
-
-
-def _ran(staging, graph, exceptions):
-    """Runs a graph for the arguments of this call. Returns its results."""
-    plan = graph.compile(staging.callbacks, exceptions)
-    return plan.run([capture.current_value() for capture in staging.captures_in_order()])
-
-
-@contextmanager
-def _not_intercepted():
-    """In this block, operations of torch do not become part of the trace."""
-    with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
-        yield
-
-
-def _observed(staging, nodes, message):
-    """Returns the sizes and numbers of this call that the nodes before a failed check compute: name of the symbol -> integer."""
-    before = next(n for n, node in enumerate(nodes) if node.op == ASSERT and node.args[1] == message)
-    symbols = {symbol.name: origin for symbol, origin in staging.sizes.symbols.items()}
-    with _not_intercepted():
-        compiled, known, exceptions = graphs.sizes_graph(staging, symbols.values(), nodes[:before])
-        found = _ran(staging, compiled, exceptions)
-    names = list(symbols)
-    return {names[index]: value for index, value in zip(known, found)}
 
 
 def _check_draws(staging):

@@ -79,6 +79,12 @@ def is_caught(error):
     return any(spans.is_in_try(file, line) for _, file, line, *_ in getattr(error, "locations", ()))
 
 
+def span_of_error(error):
+    """Returns the span of the line that raised an error of a run; None if it has no line."""
+    locations = getattr(error, "locations", ())
+    return tuple(locations[0][1:]) if locations else None
+
+
 def _entry_at(file, line, name):
     """Returns a traceback entry that is shown as this line of the user's file."""
     code = compile("\n" * (line - 1) + "raise _Here", file, "exec").replace(co_name=name)
