@@ -104,7 +104,7 @@ def test_equal_collectives_are_neither_merged_nor_removed(alone):
         return functional.all_reduce(x, "sum", alone) + functional.all_reduce(x, "sum", alone)
 
     found = order(twice.graph(torch.ones(2)))
-    assert found == ["python 0", "python 2", "python 4", "python 3", "python 5", "aten.add.Tensor", "python 1"]
+    assert found == ["start 0", "start 2", "start 4", "python 3", "python 5", "aten.add.Tensor", "python 1"]
 
 
 def test_the_wait_is_at_the_first_use(alone):
@@ -119,7 +119,7 @@ def test_the_wait_is_at_the_first_use(alone):
         return z
 
     found = order(step.graph(torch.ones(3, 3)))
-    assert found[0] == "python 0"
+    assert found[0] == "start 0"
     assert found.index("aten.sin.default") < found.index("item") < found.index("python 1")
 
 
@@ -134,9 +134,25 @@ def test_buckets_are_averaged_while_parameters_are_updated(alone, monkeypatch):
         ag.average_gradients([first, second], bucket_cap_mb=1e-9)
         optimizer.step()
 
-    found = [line for line in order(step.graph(torch.ones(3))) if line.startswith(("python", "aten.add"))]
+    found = [line for line in order(step.graph(torch.ones(3))) if line.startswith(("start", "python", "aten.add"))]
     updates = [index for index, line in enumerate(found) if line == "aten.add.Tensor"][-2:]
-    assert found.index("python 2") < found.index("python 1") < updates[0] < found.index("python 3") < updates[1]
+    assert found.index("start 2") < found.index("python 3") < updates[0] < found.index("python 1") < updates[1]
+
+
+def test_a_bucket_is_started_before_the_gradients_of_other_buckets_are_computed(alone, monkeypatch):
+    monkeypatch.setattr(dist, "get_world_size", lambda group=None: 2)
+    first, second = torch.nn.Linear(2, 3), torch.nn.Linear(3, 4)
+
+    @ag.function
+    def step(x):
+        second(first(x).tanh()).sum().backward()
+        ag.average_gradients([first.weight, second.weight], bucket_cap_mb=1e-9)
+
+    found = [line for line in order(step.trace(torch.ones(5, 2)).graph.optimized().text()) if line.startswith(("start", "aten.mm"))]
+    starts = [index for index, line in enumerate(found) if line.startswith("start")]
+    products = [index for index, line in enumerate(found) if line.startswith("aten.mm")]
+    assert [found[index] for index in starts] == ["start 0", "start 2"], found
+    assert starts[0] < products[-1] < starts[1], found
 
 
 def refused(function, *arguments):

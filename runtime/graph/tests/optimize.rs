@@ -261,3 +261,53 @@ fn returned_tensors_stay_distinct() {
     );
     assert_eq!(print(&graph), before);
 }
+
+#[test]
+fn collectives_start_as_soon_as_their_operands_are_known() {
+    let found = body(
+        Pass::EarlyCollectives,
+        "%3: f32[2] = aten.sin.default(%x.0)
+         %4: f32[2] = aten.cos.default(%x.0)
+         %5: f32[2] = aten.exp.default(%4)
+         %6: f32[2] = start 0(%4)
+         %7: f32[2] = start 1(%3)
+         %8: f32[2] = aten.add.Tensor(%5, 1)
+         return %8",
+    );
+    let order: Vec<&str> = found.iter().map(|line| &line[..2]).collect();
+    assert_eq!(order, ["%4", "%6", "%3", "%7", "%5", "%8", "re"], "{found:#?}");
+}
+
+#[test]
+fn collectives_stay_behind_effects_and_exceptions() {
+    for node in ["print(%x.0)", "assert(%c.2)", "python 1(%x.0)", "%9: int = scalar.mod(1, %n.1)"] {
+        let operation = node.rsplit(" = ").next().unwrap();
+        let text = format!(
+            "%3: f32[2] = aten.sin.default(%x.0)
+             {node}
+             %4: f32[2] = aten.cos.default(%x.0)
+             %5: f32[2] = start 0(%x.0)
+             return %4"
+        );
+        let found = body(Pass::EarlyCollectives, &text);
+        let place = |text: &str| found.iter().position(|line| line.contains(text)).unwrap();
+        assert!(place("sin") < place(operation) && place(operation) < place("start"), "{found:#?}");
+        assert!(place("start") < place("cos"), "{found:#?}");
+    }
+}
+
+#[test]
+fn collectives_in_loops_start_early() {
+    let found = body(
+        Pass::EarlyCollectives,
+        "%3: f32[2] = for(0, %n.1, 1, %x.0)
+           body(%4: int, %5: f32[2]) {
+             %6: f32[2] = aten.sin.default(%5)
+             %7: f32[2] = start 0(%5)
+             yield %6
+           }
+         return %3",
+    );
+    let place = |text: &str| found.iter().position(|line| line.contains(text)).unwrap();
+    assert!(place("start") < place("sin"), "{found:#?}");
+}

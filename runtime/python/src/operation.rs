@@ -56,6 +56,12 @@ impl PyOp {
         Op::Python(callback).into()
     }
 
+    /// Returns the operation that calls back into Python to start a collective.
+    #[staticmethod]
+    fn start(callback: u32) -> Self {
+        Op::Start(callback).into()
+    }
+
     fn __repr__(&self) -> String {
         self.to_string()
     }

@@ -167,7 +167,7 @@ impl Compiler<'_> {
                 let outputs = self.output_slice(&node.outputs);
                 self.step(Step::Call { function: function.0, arguments, outputs });
             }
-            Op::Python(callback) => {
+            Op::Python(callback) | Op::Start(callback) => {
                 let arguments = self.source_slice(operands, dies)?;
                 let outputs = self.output_slice(&node.outputs);
                 self.step(Step::Python { callback: *callback, arguments, outputs });

@@ -71,7 +71,7 @@ pub(super) fn is_differentiable(ty: &Type) -> bool {
 pub(super) fn stops_gradient(node: &Node) -> bool {
     match &node.op {
         Op::Operator(operator) => !node.grad || depends_on_shape_only(operator),
-        Op::Call(_) | Op::Python(_) => !node.grad,
+        Op::Call(_) | Op::Python(_) | Op::Start(_) => !node.grad,
         _ => false,
     }
 }

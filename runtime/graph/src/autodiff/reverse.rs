@@ -150,7 +150,7 @@ impl Reverse<'_> {
     fn simple(&mut self, node: &Node, adjoints: &mut Adjoints) -> Result<(), Error> {
         let Op::Operator(operator) = &node.op else {
             return match &node.op {
-                Op::Python(_) => Err(self.error("no derivative: a call back into Python")),
+                Op::Python(_) | Op::Start(_) => Err(self.error("no derivative: a call back into Python")),
                 Op::Overwritten => {
                     if let Some(gradient) = adjoints.get(&mut self.emit, node.outputs[0]) {
                         self.add_to_result(adjoints, &node.operands[0], gradient);

@@ -60,6 +60,8 @@ pub enum Op {
     Raise(Box<str>),
     /// `(argument…) -> …`: calls the Python function with this index.
     Python(u32),
+    /// `(argument…) -> …`: calls the Python function with this index, which starts a collective and does not wait for it.
+    Start(u32),
 }
 
 /// Operations whose textual form is only a name.
@@ -119,7 +121,12 @@ impl Op {
     /// node with regions also has the effects of its regions.
     pub fn has_effect(&self) -> bool {
         match self {
-            Self::Print | Self::Assert | Self::Raise(_) | Self::Python(_) | Self::Call(_) => true,
+            Self::Print
+            | Self::Assert
+            | Self::Raise(_)
+            | Self::Python(_)
+            | Self::Start(_)
+            | Self::Call(_) => true,
             Self::Operator(operator) => is_random(operator),
             _ => false,
         }

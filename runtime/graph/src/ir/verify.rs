@@ -292,7 +292,7 @@ impl<'a> Verifier<'a> {
                 }
             }
             Op::Assert => is(0, &Type::Bool),
-            Op::Operator(_) | Op::Print | Op::Raise(_) | Op::Python(_) => Ok(()),
+            Op::Operator(_) | Op::Print | Op::Raise(_) | Op::Python(_) | Op::Start(_) => Ok(()),
         }
     }
 

@@ -146,7 +146,7 @@ impl LoopLayout {
 }
 
 /// Returns whether a node, or any node in its regions, has an effect or may raise.
-fn has_effect_or_raises(node: &Node) -> bool {
+pub(super) fn has_effect_or_raises(node: &Node) -> bool {
     node.op.has_effect()
         || can_raise(node)
         || node.regions.iter().any(|region| region.nodes.iter().any(has_effect_or_raises))

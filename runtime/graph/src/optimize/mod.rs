@@ -11,6 +11,7 @@
 //! - `common_subexpression_elimination`: nodes computed twice
 //! - `loop_invariant_code_motion`: nodes computed again in each iteration
 //! - `dead_code_elimination`: unused nodes
+//! - `early_collectives`: starts of collectives, which move up
 //!
 //! Values that escape ([`crate::ir::escape`]) are neither merged nor moved.
 
@@ -18,6 +19,7 @@ mod algebraic_simplification;
 mod common_subexpression_elimination;
 mod constant_folding;
 mod dead_code_elimination;
+mod early_collectives;
 mod gradient_accumulation;
 mod loop_invariant_code_motion;
 mod rewrite;
@@ -32,6 +34,7 @@ pub enum Pass {
     CommonSubexpressionElimination,
     LoopInvariantCodeMotion,
     DeadCodeElimination,
+    EarlyCollectives,
 }
 
 impl Pass {
@@ -43,6 +46,7 @@ impl Pass {
         Self::CommonSubexpressionElimination,
         Self::LoopInvariantCodeMotion,
         Self::DeadCodeElimination,
+        Self::EarlyCollectives,
     ];
 
     pub fn name(self) -> &'static str {
@@ -53,6 +57,7 @@ impl Pass {
             Self::CommonSubexpressionElimination => "common-subexpression-elimination",
             Self::LoopInvariantCodeMotion => "loop-invariant-code-motion",
             Self::DeadCodeElimination => "dead-code-elimination",
+            Self::EarlyCollectives => "early-collectives",
         }
     }
 
@@ -68,6 +73,7 @@ impl Pass {
             Self::CommonSubexpressionElimination => common_subexpression_elimination::run(function),
             Self::LoopInvariantCodeMotion => loop_invariant_code_motion::run(function),
             Self::DeadCodeElimination => dead_code_elimination::run(function),
+            Self::EarlyCollectives => early_collectives::run(function),
         }
     }
 }

@@ -209,14 +209,15 @@ class Staging:
             del self.raised[count:]
             raise
 
-    def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False, is_wait=False):
+    def call_python(self, function, args, types, prints=False, is_pure=False, is_undone=False, collective=None):
         """Records a call of a Python function, which returns a tuple. With `is_undone`, the function changes nothing
-        but random number generators, which are restored if the run fails. With `is_wait`, it waits for a collective."""
+        but random number generators, which are restored if the run fails. `collective` is `"start"` if it starts a
+        collective, and `"wait"` if it waits for one."""
         self.callbacks.append(function)
         self.path.is_late = self.path.is_late or not (is_pure or is_undone)
         if is_undone:
             self.undone.add(len(self.callbacks) - 1)
-        return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure, is_wait), args, types)
+        return self.emit(Callback(len(self.callbacks) - 1, prints, is_pure, collective), args, types)
 
     def operand(self, argument):
         """Returns the operand for an argument of a torch function."""

@@ -148,7 +148,7 @@ def text_of(tree):
 
 
 #: What the operations with this name have beside their operands.
-_DETAILS = {"tuple.get": int, "python": int, "raise": str, "call": str}
+_DETAILS = {"tuple.get": int, "python": int, "start": int, "raise": str, "call": str}
 
 
 class _Reader:

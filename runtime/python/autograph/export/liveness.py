@@ -2,7 +2,7 @@
 
 from .graph import values
 
-_EFFECTS = ("assert", "raise", "print", "python", "call")
+_EFFECTS = ("assert", "raise", "print", "python", "start", "call")
 
 
 def inputs_read(trace, body):

@@ -15,8 +15,9 @@ def average_gradients(parameters, group=None, *, missing="error", bucket_cap_mb=
 
     All processes must call it with the same parameters in the same order. Parameters with `requires_grad=False` are left
     out. Like `torch.nn.parallel.DistributedDataParallel`, it multiplies each gradient by `1 / size` and adds the products,
-    with one `all_reduce` for each *bucket*: consecutive parameters of one dtype and device, up to a size. All buckets are
-    started before the first one is waited for; in a graph, the wait is at the first use of a gradient.
+    with one `all_reduce` for each *bucket*: consecutive parameters of one dtype and device, up to a size. The last bucket is
+    started first, because a backward pass computes its gradients first. All buckets are started before the first one is
+    waited for. In a graph, a bucket is started when its gradients are computed, and the wait is at their first use.
 
     Results are bitwise those of `DistributedDataParallel` in groups of two. In larger groups the order of additions depends
     on the position of an element in its bucket, and `DistributedDataParallel` orders its buckets anew after the first step.
@@ -47,7 +48,8 @@ def average_gradients(parameters, group=None, *, missing="error", bucket_cap_mb=
             return
         processes.register()
         with processes.named():
-            started = [_start(bucket, size, group) for bucket in _buckets(gradients, bucket_cap_mb * 2**20)]
+            buckets = _buckets(gradients, bucket_cap_mb * 2**20)
+            started = [_start(bucket, size, group) for bucket in reversed(buckets)]
         for bucket, flat, work in started:
             with processes.named():
                 work.wait()

@@ -1,8 +1,9 @@
 """Collectives of `torch.distributed` in a graph: each is a call of Python that starts it, and one that waits for it.
 
 Both are effects of the graph: they are neither removed nor merged nor reordered, so that all ranks that run the same code
-execute the same collectives in the same order. `record/waits.py` moves the second call to the first use of the result, so
-that the operations in between run at the same time as the collective.
+execute the same collectives in the same order. The optimizer's pass `early-collectives` moves the first call to the place
+where its operands are known, and `record/waits.py` the second one to the first use of the result, so that the operations in
+between run at the same time as the collective.
 
 A run calls the function of torch that the program calls, with the same tensors, so its results are bitwise those of eager
 torch, and one rank may run a graph while another one runs Python."""
@@ -62,8 +63,8 @@ def emit(staging, start, wait, operands, types):
             wait(work)
         return tensors
 
-    given = staging.call_python(started, operands, types or [_TOKEN])
-    found = staging.call_python(waited, given, types or [_TOKEN], is_wait=True)
+    given = staging.call_python(started, operands, types or [_TOKEN], collective="start")
+    found = staging.call_python(waited, given, types or [_TOKEN], collective="wait")
     return found if types else []
 
 

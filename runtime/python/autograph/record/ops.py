@@ -50,12 +50,13 @@ class Raise(NamedTuple):
 
 class Callback(NamedTuple):
     """Calls the Python function with this index. If `is_pure`, the results depend on the operands only, and the call
-    has no effects. If `is_wait`, it waits for a collective, and may do so later."""
+    has no effects. If `collective` is `"start"`, it starts a collective, and may do so earlier; if it is `"wait"`, it waits
+    for one, and may do so later."""
 
     number: int
     prints: bool = False
     is_pure: bool = False
-    is_wait: bool = False
+    collective: str | None = None
 
 
 class Gradient(NamedTuple):

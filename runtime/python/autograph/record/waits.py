@@ -69,7 +69,7 @@ def _values(operand):
 
 
 def _is_wait(node):
-    return isinstance(node.op, Callback) and node.op.is_wait
+    return isinstance(node.op, Callback) and node.op.collective == "wait"
 
 
 def _is_derivative(node):

@@ -81,7 +81,7 @@ class Lowering:
         if isinstance(op, Raise):
             op = Op.raising(self.exception(op.kind))
         elif isinstance(op, Callback):
-            op = Op.python(op.number)
+            op = Op.start(op.number) if op.collective == "start" else Op.python(op.number)
         elif isinstance(op, Call):
             op, free = self.calls[op.function]
             args += [self.operand(value) for value in free]

@@ -146,6 +146,7 @@ impl<'a> Reader<'a> {
             "tuple.get" => parameter().and_then(|(index, rest)| Ok((Op::TupleGet(index.number()?), rest)))?,
             "raise" => parameter().and_then(|(class, rest)| Ok((Op::Raise(class.string()?.into()), rest)))?,
             "python" => parameter().and_then(|(number, rest)| Ok((Op::Python(number.number()?), rest)))?,
+            "start" => parameter().and_then(|(number, rest)| Ok((Op::Start(number.number()?), rest)))?,
             text => {
                 let op = Op::named(text).ok_or_else(|| name.error(format!("unknown operation `{text}`")))?;
                 (op, arguments)

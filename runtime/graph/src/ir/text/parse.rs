@@ -225,6 +225,7 @@ impl Parser {
             "tuple.get" => Op::TupleGet(self.number()?),
             "raise" => Op::Raise(self.string()?.into()),
             "python" => Op::Python(self.number()?),
+            "start" => Op::Start(self.number()?),
             name => Op::named(name).ok_or_else(|| self.error(format!("unknown operation `{name}`")))?,
         })
     }

@@ -26,6 +26,7 @@ pub fn op_name(graph: &Graph, op: &Op) -> String {
         Op::TupleGet(index) => format!("tuple.get {index}"),
         Op::Raise(class) => format!("raise {}", quoted(class)),
         Op::Python(number) => format!("python {number}"),
+        Op::Start(number) => format!("start {number}"),
         op => op.name().unwrap_or("?").to_owned(),
     }
 }
