@@ -41,7 +41,7 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
     // Files whose fixes would produce a syntax error.
     let mut rejected: BTreeSet<SystemPathBuf> = BTreeSet::new();
     for _ in 0..MAX_ITERATIONS {
-        let mut round = Vec::new();
+        let mut changed = Vec::new();
         for Checked { document, path, findings } in &fixed.remaining {
             let text = session.engine.text(session.engine.file(*document));
             let Ok(findings) = findings else { continue };
@@ -50,18 +50,18 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
             }
             let (edits, count) = choose(findings, least);
             if count > 0 {
-                round.push((path.clone(), *document, replace(&text, &edits), text, count));
+                changed.push((path.clone(), *document, replace(&text, &edits), text, count));
             }
         }
-        if round.is_empty() {
+        if changed.is_empty() {
             break;
         }
-        for (_, document, after, ..) in &round {
+        for (_, document, after, ..) in &changed {
             session.engine.set_source(*document, after.clone());
         }
         session.analyze();
         let mut checked = session.check();
-        for (path, document, after, before, count) in round {
+        for (path, document, after, before, count) in changed {
             let broken = |checked: &[Checked]| {
                 checked.iter().any(|checked| checked.path == path && breaks_syntax(checked))
             };

@@ -50,7 +50,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns whether it is text for people, which ends with a summary.
+    /// Returns whether the format is text for people. Such text ends with a summary.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, Self::Full | Self::Concise | Self::Grouped)
     }

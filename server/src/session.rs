@@ -38,8 +38,8 @@ pub(crate) struct Stdin {
 }
 
 impl Stdin {
-    /// Standard input, if the only path is `-`, or if there is no path but the name of the file that standard input
-    /// replaces.
+    /// Returns standard input if the only path is `-`, or if there is no path and `filename` is the file that standard
+    /// input replaces.
     pub(crate) fn of(paths: &[String], filename: Option<&str>) -> anyhow::Result<Option<Self>> {
         let dash = paths.iter().any(|path| path == "-");
         if !dash && (filename.is_none() || !paths.is_empty()) {
@@ -69,7 +69,7 @@ pub(crate) struct Checked {
 }
 
 impl Session {
-    /// Opens the files without analyzing them. `set` changes settings that no option has.
+    /// Opens the files without analyzing them. `set` changes settings that have no configuration option.
     pub(crate) fn open(
         arguments: &ProjectArguments,
         overrides: &Options,

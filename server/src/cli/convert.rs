@@ -219,7 +219,7 @@ impl Convert {
     }
 }
 
-/// Returns the text of a file; the code of a notebook.
+/// Returns the text of a file, or the code of a notebook.
 fn read(path: &Path) -> anyhow::Result<String> {
     if path.extension().is_some_and(|extension| extension == "ipynb") {
         let notebook = ruff_notebook::Notebook::from_path(path).context("cannot read the notebook")?;

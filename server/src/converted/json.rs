@@ -43,7 +43,7 @@ pub(super) fn write(
         text,
     };
     serde_json::to_writer(&mut *out, &head)?;
-    // The head ends with a brace; the object goes on.
+    // Remove the brace at the end of the head, because more fields follow.
     out.pop();
     out.extend_from_slice(b",\"map\":[");
     write_map(out, map, &Characters::new(text), original);

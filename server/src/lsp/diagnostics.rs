@@ -84,7 +84,7 @@ fn severity(severity: Severity) -> DiagnosticSeverity {
     }
 }
 
-/// Clients show unnecessary code faded.
+/// Returns the tag of unnecessary code, which clients show faded, for the rules `unused-…`.
 fn tags(code: &str) -> Option<Vec<DiagnosticTag>> {
     let is_unnecessary = registry::find(code).is_some_and(|rule| rule.name.starts_with("unused-"));
     is_unnecessary.then(|| vec![DiagnosticTag::UNNECESSARY])

@@ -39,7 +39,7 @@ impl Backend {
     }
 }
 
-/// Builds a command on a blocking thread, because it has to find the project's Python.
+/// Builds a command on a blocking thread, because the search for the project's Python may block.
 pub(super) async fn build_command(
     build: impl FnOnce() -> anyhow::Result<std::process::Command> + Send + 'static,
 ) -> Result<std::process::Command> {

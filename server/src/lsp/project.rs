@@ -18,7 +18,7 @@ use crate::discovery;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completion {
     Done,
-    /// It begins some time after this instant, the end of the last run.
+    /// The completion begins some time after this instant, which is the end of the last run.
     Due(Instant),
     Running,
 }
@@ -43,7 +43,8 @@ pub(crate) struct Project {
     pub(crate) has_run: bool,
     /// The state of the completion that follows a quick run.
     pub(crate) completion: Completion,
-    /// The number of steps in which the value flow was solved.
+    /// The number of steps that solving the value flow took in the last run. It determines whether the project counts
+    /// as small (`Timing::small_project_steps`).
     value_flow_steps: usize,
     /// A request was answered before the analysis was complete.
     pub(crate) has_answered_early: bool,
@@ -149,7 +150,7 @@ impl Project {
         self.note_completeness();
     }
 
-    /// Returns whether the run after an edit is complete or quick.
+    /// Returns whether a run after an edit must be complete or may be quick.
     pub(crate) fn completeness(&self, timing: &Timing) -> Completeness {
         if self.value_flow_steps <= timing.small_project_steps {
             Completeness::Complete
@@ -158,7 +159,7 @@ impl Project {
         }
     }
 
-    /// Must be called after a run.
+    /// Must be called after a run: records whether its results are complete, and how long solving the value flow took.
     pub(crate) fn note_completeness(&mut self) {
         self.value_flow_steps = self.engine.value_flow_steps();
         if !self.engine.is_complete() {

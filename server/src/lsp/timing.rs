@@ -4,8 +4,8 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
-    /// The time that a request waits for the analysis of the current text. Then it is answered from the last results.
-    /// If there are no results yet, it waits for the first ones.
+    /// The time that a request waits for the analysis of the current text. After this time, the request is answered
+    /// from the last results; if there are none yet, it waits for the first ones.
     pub(crate) max_wait: Duration,
     /// The time without edits after which the analysis of a large project is completed.
     pub(crate) completion_delay: Duration,
@@ -29,7 +29,7 @@ impl Default for Timing {
 
 #[cfg(test)]
 impl Timing {
-    /// Returns every request waits for the analysis, so that its answer does not depend on the machine's speed.
+    /// Every request waits for the analysis, so that its answer does not depend on the machine's speed.
     pub(crate) fn always_wait() -> Self {
         Self { max_wait: Duration::from_secs(600), open_file_wait: Duration::ZERO, ..Self::default() }
     }

@@ -85,7 +85,7 @@ fn patch(fix: &Fix) -> Option<Group<'_>> {
         Applicability::Display => " (needs your decision)",
     };
     let covered = fix.edits.iter().fold(first.range, |covered, (location, _)| covered.cover(location.range));
-    // The deletion of a newline joins the next line.
+    // If an edit deletes a newline, the range ends on the next line, which is then shown too.
     let covered = TextRange::new(covered.start(), covered.end().min(TextSize::of(first.source.text())));
     // An insertion is shown with the lines around it, a replacement or deletion without.
     let inserts = fix.edits.iter().all(|(location, _)| location.range.is_empty());

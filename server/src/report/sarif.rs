@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, for code scanning.
+//! SARIF 2.1.0, for tools such as GitHub code scanning.
 
 use ag_db::diagnostic::Severity;
 use ag_rules::{Rule, registry};

@@ -115,7 +115,7 @@ fn formats() {
     }
 }
 
-/// Without the documentation of the rules, which may change.
+/// Removes the documentation of the rules, which may change.
 fn without_rules(sarif: &str) -> String {
     let mut sarif: serde_json::Value = serde_json::from_str(sarif).unwrap();
     sarif["runs"][0]["tool"]["driver"]["rules"].take();

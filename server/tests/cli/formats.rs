@@ -119,7 +119,7 @@ fn notebooks() {
     insta::assert_snapshot!("notebook-full", project.run(&["check"]).stdout);
 }
 
-/// Every format gives an error at the end of the text, and one at a line break, the same position.
+/// An error at the end of the text, or at a line break, has the same position in every format.
 #[test]
 fn a_syntax_error_has_one_position() {
     for (text, row, column) in
@@ -156,7 +156,7 @@ fn json_has_no_url() {
     assert!(!check("json-lines").contains("\"url\""));
 }
 
-/// A finding in a function that is not a root contains the root that reaches the function.
+/// A finding in a function that is not a root names the root that reaches the function.
 #[test]
 fn the_root_is_named() {
     let text = "import jax\n\n\ndef half(y):\n    return y if y.sum() > 0 else -y\n\n\ndef twice(x):\n    return half(2 * x)\n\n\n\

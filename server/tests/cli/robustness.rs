@@ -72,7 +72,7 @@ fn incomplete_files() {
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
 }
 
-/// The annotated source is shorter or longer than the notebook, so its cells have other offsets.
+/// Annotated source is shorter or longer than the notebook, so a cell has another offset in it.
 #[test]
 fn findings_in_notebook_cells_have_the_right_position() {
     let eager = format!("def eager(x):\n{}    return x\n", "    x = x + 'é'\n".repeat(200));

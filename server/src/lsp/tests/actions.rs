@@ -68,7 +68,7 @@ fn fix_all_applies_all_safe_fixes() {
     client.finish();
 }
 
-/// The cursor is before the finding; the request has the diagnostics of the line, as Neovim sends it.
+/// Neovim sends the diagnostics of the whole line, also if the cursor is before the finding.
 #[test]
 fn the_diagnostics_of_the_request_are_answered() {
     let workspace = Workspace::new(&[]);

@@ -97,7 +97,7 @@ fn an_unconverted_function_has_a_reason() {
     client.finish();
 }
 
-/// JAX does not convert: the first line of the converted document states this, and its map takes that line
+/// JAX does not convert functions. The first line of the converted document says so, and the source map takes this line
 /// into account.
 #[test]
 fn code_that_is_only_traced_is_shown_with_a_note() {

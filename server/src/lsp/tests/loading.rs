@@ -55,7 +55,7 @@ fn a_large_folder_is_loaded_after_its_open_files() {
     // The edits made while the folder was loaded are not lost.
     client.edit(&uri, 2, [5, 7, 5, 16], "True");
     complete_diagnostics(&mut client, &uri, &[]);
-    // The edit does not restore the first text, because its results are known already.
+    // The edit must not restore the first text, because the results for that text are known already.
     client.edit(&uri, 3, [5, 7, 5, 11], "double(-x)");
     complete_diagnostics(&mut client, &uri, &["AG501"]);
     client.skip("workspace/diagnostic/refresh");
