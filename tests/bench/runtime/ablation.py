@@ -2,13 +2,14 @@
 
 - base: staged without knowledge of the calls: tensors of unknown sizes, and loops over them in the graph;
 - +unroll: conditions, numbers of iterations and integers are assumed (`speculate=True`), sizes are unknown;
-- +specialize: types, shapes and numbers are assumed too (`speculate=True` alone).
+- +specialize: types, shapes and numbers are assumed too (`speculate=True` alone);
+- +parallel: the same with a second thread. Libtorch splits large operators across the threads. A plan runs one operation
+  at a time, and a program of the native tier uses one thread.
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/ablation.py [W1 W2 ...]
 
-The last column of the figure, parallel execution of independent operations, has no counterpart here: a plan runs one
-operation at a time. The variants run in alternating calls on one thread. The results are compared with those of eager
-torch, and no call may contradict an assumption.
+The variants run in alternating calls, eager torch and all but the last one on one thread. Times are wall times. The results
+are compared with those of eager torch, and no call may contradict an assumption.
 """
 
 import importlib
@@ -23,6 +24,7 @@ import torch
 from harness import difference
 from torch.utils import _pytree as pytree
 
+VARIANTS = ("base", "+unroll", "+specialize", "+parallel")
 SECONDS, MIN_PAIRS = 10, 5
 #: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
 MAX_DIFFERENCE = 1e-2
@@ -43,13 +45,31 @@ def variants(workload):
         "base": ag.function(workload.program, input_signature=types),
         "+unroll": ag.function(workload.program, input_signature=types, speculate=True),
         "+specialize": ag.function(workload.program, speculate=True),
+        "+parallel": on_threads(2, ag.function(workload.program, speculate=True)),
     }
 
 
-def clock(function, arguments):
-    start = time.process_time()
-    result = function(*arguments)
-    return (time.process_time() - start) * 1e3, result
+class on_threads:
+    """A staged function whose calls may use this number of threads."""
+
+    def __init__(self, count, function):
+        self.count, self.function = count, function
+
+    def __call__(self, *arguments):
+        torch.set_num_threads(self.count)
+        try:
+            return self.function(*arguments)
+        finally:
+            torch.set_num_threads(1)
+
+    def __getattr__(self, name):
+        return getattr(self.function, name)
+
+
+def milliseconds(function, arguments):
+    start = time.perf_counter()
+    function(*arguments)
+    return (time.perf_counter() - start) * 1e3
 
 
 def staged(functions, arguments):
@@ -75,12 +95,12 @@ def measure(name, configuration):
     times, end = {variant: [] for variant in order}, time.time() + SECONDS
     while len(times["eager"]) < MIN_PAIRS or time.time() < end:
         for variant in order:
-            times[variant].append(clock(found[variant], workload.arguments)[0])
+            times[variant].append(milliseconds(found[variant], workload.arguments))
         order.reverse()
-    for variant in ("+unroll", "+specialize"):
+    for variant in ("+unroll", "+specialize", "+parallel"):
         if callable(found[variant]):
             assert found[variant].traces and not found[variant].fallbacks, (name, variant, found[variant].fallbacks)
-    cells = [_cell(found[variant], times.get(variant), times["eager"]) for variant in ("base", "+unroll", "+specialize")]
+    cells = [_cell(found[variant], times.get(variant), times["eager"]) for variant in VARIANTS]
     checks = [sum(len(trace.points) for trace in f.traces) for f in (found["+specialize"],) if callable(f)]
     sizes = " ".join(f"{key}={value}" for key, value in configuration.items())
     print(f"| {name.partition('_')[0].upper()} {sizes} | {min(times['eager']):.2f} | {' | '.join(cells)} | {sum(checks)} |", flush=True)
@@ -95,7 +115,7 @@ def _cell(function, times, eager):
 def main():
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    print("| program | eager, ms | base | +unroll | +specialize | assumed points |\n|---|---|---|---|---|---|")
+    print(f"| program | eager, ms | {' | '.join(VARIANTS)} | assumed points |\n|---|---|{'---|' * len(VARIANTS)}---|")
     names = sorted((path.stem for path in Path(__file__).parent.glob("w*_*.py")), key=lambda stem: int(stem[1:].partition("_")[0]))
     wanted = {name.upper() for name in sys.argv[1:]}
     for name in names:
