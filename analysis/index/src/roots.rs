@@ -54,7 +54,7 @@ pub enum Reference {
     Name(Name),
     /// `self.method`.
     SelfAttribute(Name),
-    /// `make_loss(0.5)`: the function that a function returns.
+    /// `make_loss(0.5)`: the function that `make_loss` returns.
     Result(Name),
     Other,
 }
