@@ -354,29 +354,29 @@ impl Report<'_> {
         self
     }
 
-    /// Returns the chain of causes; usually `construct.why.clone()`.
+    /// Sets the why-chain, usually to `construct.why.clone()`.
     pub fn why(self, why: Why) -> Self {
         self.with(|diagnostic| diagnostic.why = why)
     }
 
-    /// Adds one cause.
+    /// Adds a step to the why-chain.
     pub fn because(self, step: Step) -> Self {
         self.with(|diagnostic| {
             diagnostic.why = diagnostic.why.iter().cloned().chain([step]).collect();
         })
     }
 
-    /// Returns a secondary location: "`y` is bound here only".
+    /// Adds a secondary location: "`y` is bound here only".
     pub fn label(self, span: Span, message: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.labels.push(Label { message: message.into(), span }))
     }
 
-    /// Returns the remedy.
+    /// Sets the remedy: "pass `n` as a tensor".
     pub fn help(self, help: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.help = Some(help.into()))
     }
 
-    /// Lowers the severity when the finding is uncertain.
+    /// Replaces the severity of the rule. Rules use this to lower the severity of uncertain findings.
     pub fn severity(self, severity: ag_db::diagnostic::Severity) -> Self {
         self.with(|diagnostic| diagnostic.severity = severity)
     }

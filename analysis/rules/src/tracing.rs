@@ -45,7 +45,7 @@ pub(super) enum Certainty {
 pub(super) struct Decision<'a> {
     pub construct: &'a Construct,
     pub node: ConstructNode<'a>,
-    /// The tested expression; all of it for `and`, `or`, `not` and comparisons.
+    /// The tested expression; the whole operation for `and`, `or`, `not` and comparisons.
     pub test: &'a Expr,
     pub certainty: Certainty,
 }

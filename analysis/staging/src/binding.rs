@@ -190,8 +190,8 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// Returns whether a value is certainly a Tensor if it has an order: `Tensor | dict[str, Tensor]`, an item of a
-/// dictionary of values and dictionaries. Python raises for `{} < 1` and `None < 1`.
+/// Returns whether a value is certainly a Tensor, given that it is an operand of `<`. This holds for
+/// `Tensor | dict[str, Tensor]` and `Tensor | None`, because Python raises for `{} < 1` and `None < 1`.
 fn is_tensor_if_ordered(fact: &Fact) -> bool {
     let has_order = |alternative: &&Alternative| match alternative {
         Alternative::None => false,

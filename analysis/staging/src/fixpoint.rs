@@ -61,7 +61,7 @@ pub struct Staged {
     pub uncertain: bool,
     /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,
-    /// If `possible`: each of these calls and roots gets only one function of the project
+    /// If `possible`: only one function of the project flows to each of these calls and roots
     /// ([`crate::value_flow::PossibleCall::is_only`]).
     pub only: bool,
     /// Why it is not converted although its dialect converts.

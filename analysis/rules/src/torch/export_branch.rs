@@ -145,8 +145,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports decisions on the sizes of Tensors, and loops over sizes, under torch.fx. In its graph, sizes are symbolic
-/// values.
+/// Reports decisions on the sizes of Tensors, and loops over sizes, under torch.fx. In a graph of torch.fx, sizes are
+/// symbolic values.
 fn on_sizes(ctx: &FunctionContext) {
     let report = |at: &Expr, what: &str, size: &Expr| {
         let message =
@@ -176,7 +176,8 @@ fn on_sizes(ctx: &FunctionContext) {
     }
 }
 
-/// `x.dim() == 4`, `x.dtype == torch.float32`: the property of the Tensor that the decision reads.
+/// Returns the property of a Tensor that a decision reads: `x.dim()` in `x.dim() == 4`, `x.dtype` in
+/// `x.dtype == torch.float32`.
 fn rank_in<'a>(ctx: &FunctionContext, test: &'a Expr) -> Option<&'a Expr> {
     let left = &*test.as_compare_expr()?.left;
     let read = match left {

@@ -18,8 +18,8 @@ declare_rule! {
     /// different types.
     ///
     /// ## Why is this bad?
-    /// TorchScript infers `[]` as a list of Tensors, and `{}` as a dictionary of Tensors by strings. The type of an element of a mixed tuple must be known at
-    /// compile time.
+    /// TorchScript infers `[]` as a list of Tensors, and `{}` as a dictionary from strings to Tensors. The type of an
+    /// element of a mixed tuple must be known at compile time.
     ///
     /// ## Example
     /// ```python

@@ -17,8 +17,8 @@ use ag_syntax::qname::QName;
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on Tensors and their sizes, loops over Tensors, and conversions of Tensors to Python
-    /// numbers, lists and arrays, in a function that `torch.jit.trace` records. Also loops over sizes of Tensors, and
-    /// random numbers of Python and NumPy.
+    /// numbers, lists and arrays, in a function that `torch.jit.trace` records. Also reports loops over sizes of
+    /// Tensors, and random numbers of Python and NumPy.
     ///
     /// ## Why is this bad?
     /// The function runs once, with the example inputs, and its operations are recorded. The branch that was taken, the

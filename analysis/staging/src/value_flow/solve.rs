@@ -32,8 +32,8 @@ pub(super) struct Solver<'a> {
     pub(super) uses: Vec<Distinct<Use>>,
     /// The uses that still have to be applied to a value.
     pending: VecDeque<(Use, Value)>,
-    /// The pending and the applied uses that may belong to many cells, so that none is applied to a value twice: see
-    /// [`Use::is_of_many_cells`].
+    /// Uses that may belong to many cells, with the values that they have been applied to or are pending for. This
+    /// prevents that a use is applied to a value twice: see [`Use::is_of_many_cells`].
     applied: FxHashSet<(Use, Value)>,
     /// The cells with values that are not propagated yet, once for each of these values.
     queue: VecDeque<Cell>,
@@ -319,7 +319,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Calls of a dispatching function may call the functions that are registered with it. So these flow to its cell.
+    /// Calls of a dispatching function may call the functions that are registered with it. So the registered functions
+    /// flow to the cell of the dispatching function.
     fn register(&mut self, value: Value, from: Cell) {
         if let Value::Function { document, function, .. } = value
             && let Some(dispatcher) = self.dispatchers.get(&(document, function)).copied()
@@ -408,7 +409,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Records a function at a place, which has `None` once there are several functions.
+/// Records the only function at a place. The entry becomes `None` once there are several functions.
 fn note_only<K: Hash + Eq, F: Copy + PartialEq>(only: &mut FxHashMap<K, Option<F>>, place: K, function: F) {
     let known = only.entry(place).or_insert(Some(function));
     if *known != Some(function) {

@@ -9,7 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::ClassId;
 
-/// A cell with more values is a registry: its values do not determine the callee of a call.
+/// The maximum number of values of a cell; further values are ignored. A cell with so many values is a registry, which
+/// does not show what a call reaches.
 const MAX_VALUES: usize = 64;
 
 /// A variable or expression of the project, a field, or an element.

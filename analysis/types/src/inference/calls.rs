@@ -229,7 +229,8 @@ impl Inference<'_> {
         self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
     }
 
-    /// Adds the parameter types of lambdas that a library calls; `inner` are the expressions from the call on.
+    /// Adds the parameter types of lambdas that a library calls; `inner` are the expressions of the scope in pre-order,
+    /// beginning with the call, and `position` is the id of the call.
     pub(super) fn lambdas(
         &self,
         called: &Called,
