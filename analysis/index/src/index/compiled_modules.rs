@@ -5,8 +5,8 @@
 //! y = self.model.generate(x)
 //! ```
 //!
-//! A compiled module compiles only `forward`. Its other methods are those of the original module, whose `forward` is not
-//! compiled.
+//! A compiled module compiles only `forward`. Its other methods are those of the original module, which call the
+//! original `forward`.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};

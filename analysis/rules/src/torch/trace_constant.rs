@@ -51,8 +51,8 @@ declare_rule! {
     /// A function that `torch.jit.script` compiles keeps its branches, also when a traced function calls it.
     ///
     /// ## What torch reports
-    /// `TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record the
-    /// data flow of Python values, so this value will be treated as a constant in the future.`
+    /// `TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record
+    /// the data flow of Python values, so this value will be treated as a constant in the future.`
     pub(crate) static TRACE_CONSTANT = {
         code: "AG601", name: "trace-constant",
         summary: "a value becomes a constant of the traced graph",

@@ -74,7 +74,7 @@ impl Fixpoint {
         Some(Cause { scope: Scope { document, code }, location })
     }
 
-    /// Follows possible roots and calls. Returns whether a function is staged that was not before.
+    /// Follows possible roots and calls. Returns whether this stages any function that was not staged before.
     pub(super) fn spread(&mut self, db: &dyn Db) -> bool {
         let possible = Arc::clone(&self.possible);
         let before = self.staged.len();

@@ -32,8 +32,8 @@ pub(super) struct Solver<'a> {
     pub(super) uses: Vec<Distinct<Use>>,
     /// The uses that still have to be applied to a value.
     pending: VecDeque<(Use, Value)>,
-    /// Uses that may belong to many cells, with the values that they have been applied to or are pending for. This
-    /// prevents that a use is applied to a value twice: see [`Use::is_of_many_cells`].
+    /// Uses that may belong to many cells, with the values that they have been applied to or are pending for. So no use
+    /// is applied to a value twice: see [`Use::is_of_many_cells`].
     applied: FxHashSet<(Use, Value)>,
     /// The cells with values that are not propagated yet, once for each of these values.
     queue: VecDeque<Cell>,

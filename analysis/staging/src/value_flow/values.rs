@@ -204,8 +204,8 @@ pub(super) enum Use {
         function: FunctionIndex,
         depth: u8,
     },
-    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. Calls of the object reach the value, but
-    /// need not call it.
+    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. Calls of the object reach the value,
+    /// but need not call it.
     Held,
     /// Values other than containers flow to the cell.
     Plain {
@@ -271,7 +271,7 @@ impl<T: Copy + Eq + Hash> Distinct<T> {
         }
     }
 
-    /// Returns whether the item is new.
+    /// Adds an item. Returns whether it is new.
     pub(super) fn insert(&mut self, item: T) -> bool {
         const FEW: usize = 12;
         if self.has(&item) {
@@ -296,7 +296,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Returns whether the value is new.
+    /// Adds a value, unless the cell is full. Returns whether the value was added.
     pub(super) fn insert(&mut self, value: Value) -> bool {
         self.list.len() < MAX_VALUES && self.list.insert(value)
     }
