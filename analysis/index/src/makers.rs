@@ -71,7 +71,7 @@ pub(crate) fn is_partial(imports: &Imports, callee: &Expr) -> bool {
     imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
 }
 
-/// How many positional arguments a partial application gives: 2 in `partial(f, a, b)`.
+/// Returns the number of positional arguments that a partial application passes: 2 in `partial(f, a, b)`.
 pub(crate) fn given_by_partial(imports: &Imports, function: &Expr) -> usize {
     let call = function.as_call_expr().filter(|call| is_partial(imports, &call.func));
     call.map_or(0, |call| call.arguments.args.len().saturating_sub(1))

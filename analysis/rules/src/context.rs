@@ -150,7 +150,7 @@ impl<'a> FunctionContext<'a> {
         ag_staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
     }
 
-    /// Why an expression has its binding time.
+    /// Returns the why-chain of the binding time of an expression.
     pub fn why(&self, expression: &Expr) -> Why {
         let reasons = Reasons {
             document: self.document,

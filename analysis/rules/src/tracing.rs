@@ -113,7 +113,7 @@ pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     matches!(ctx.fact(expression).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
 }
 
-/// Where the Tensor that decides `expression` comes from.
+/// Returns where the Tensor that decides `expression` comes from.
 pub(super) fn origin(ctx: &FunctionContext, expression: &Expr) -> Origin {
     trace(ctx, expression, MAX_STEPS)
 }

@@ -56,8 +56,8 @@ pub struct Staged {
     /// The kind of this root, or of the root that reaches the function.
     pub mode: RootKind,
     pub converts: bool,
-    /// Perhaps not staged: reached through a call of a base-class method on `self`, which this method overrides; or a
-    /// method of a Keras model that the project only calls in eager code.
+    /// Possibly not staged. The function overrides a base-class method that is called on `self`, or it is a method of a
+    /// Keras model that the project only calls in eager code.
     pub uncertain: bool,
     /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,

@@ -326,8 +326,8 @@ fn parameter<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, position: usize)
     positional.nth(position).map(|parameter| &parameter.parameter.name.id)
 }
 
-/// What a function returns: the expression in its `return`, or the value of the name there, if the body assigns to
-/// the name exactly once, outside all compound statements.
+/// Returns the expression in the `return` of a function. If that is a name to which the body assigns exactly once,
+/// outside all compound statements, returns the assigned value.
 fn result_of<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, returned: &'a Expr) -> Option<&'a Expr> {
     let Expr::Name(name) = returned else { return Some(returned) };
     let def = local_def(ctx, function)?;

@@ -63,8 +63,8 @@ struct Flow<'e, 'c, 'a> {
 }
 
 impl<'a> Flow<'_, '_, 'a> {
-    /// How the result of a function depends on the argument. `known` also contains the parameters of the enclosing
-    /// functions.
+    /// Returns how the result of a function depends on the argument. `known` also contains the parameters of the
+    /// enclosing functions.
     fn result(
         &self,
         function: Function<'a>,

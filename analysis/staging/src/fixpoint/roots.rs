@@ -205,7 +205,7 @@ impl Fixpoint {
     }
 
     /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts. If the
-    /// project has code for both versions, its file decides.
+    /// project has code for both versions, the file of the method decides.
     pub(super) fn with_library<'s>(&self, index: &FileIndex, site: &'s RootSite) -> Cow<'s, RootSite> {
         let is_keras2 = if self.has_keras3 { index.names_keras2 } else { self.has_keras2 };
         if site.dialect != Dialect::Keras || !is_keras2 {
