@@ -1,7 +1,7 @@
 //! The variables that the blocks of an `if`, `while` or `for` modify, and their roles.
 //!
-//! They are the state of the statement when it is converted to a functional operator such as
-//! `tf.cond`: its inputs, its outputs, and the variables that may be undefined on some path.
+//! These variables are the state of the statement when it is converted to a functional operator such as `tf.cond`: the
+//! inputs and outputs of the operator, and the variables that may be undefined on some path.
 //!
 //! ```python
 //! if c:

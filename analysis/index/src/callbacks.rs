@@ -1,4 +1,5 @@
-//! Library functions that call functions of the user: which arguments are functions, and the arguments they get.
+//! Library functions that call functions of the user: which of their arguments are functions, and which arguments these
+//! functions receive.
 //!
 //! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`; `Dataset.map(f)` calls `f` with an
 //! element; `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as call sites of `f`.

@@ -76,7 +76,8 @@ impl<'a> FunctionContext<'a> {
         self.stage.converts
     }
 
-    /// Returns whether it runs once to create objects: `__init__`, `build`, or a function called from one of them.
+    /// Returns whether the function runs once to create objects: `__init__`, `build`, or a function called from one of
+    /// them.
     pub fn creates_objects(&self) -> bool {
         let is_constructor = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
         let caller = self.stage.cause.as_ref().and_then(|cause| match &cause.anchor {

@@ -17,8 +17,8 @@ use ag_staging::construct::{Construct, ConstructKind};
 /// if scale > 0:                         # `Tensor | Unknown`
 /// ```
 ///
-/// It is info if the test is just such a name, and the name is a parameter whose default is `None` or a bool: the
-/// parameter may be a flag with a wrong annotation.
+/// It is info if such a test is only the name of a parameter whose default is `None` or a bool: the parameter may be a
+/// flag with a wrong annotation.
 ///
 /// ```python
 /// def call(self, x, output_states: Optional[tf.Tensor] = None):

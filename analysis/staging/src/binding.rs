@@ -113,7 +113,9 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
         Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => {
             Binding::Staged
         }
-        Some(known) if !known.unknown && !known.alternatives.is_empty() && always_short(operation, fact) => {
+        Some(known)
+            if !known.unknown && !known.alternatives.is_empty() && always_short_circuits(operation, fact) =>
+        {
             Binding::Python
         }
         _ if last == Binding::Staged => Binding::Mixed,
@@ -122,7 +124,7 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
 }
 
 /// Returns whether an operand before the last always ends the evaluation: `None is not None and …`.
-fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
+fn always_short_circuits(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     let ends = operation.op == ast::BoolOp::Or;
     let Some((_, tested)) = operation.values.split_last() else { return false };
     tested.iter().any(|value| {

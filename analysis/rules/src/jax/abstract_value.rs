@@ -71,7 +71,7 @@ pub(super) struct Leaf {
     /// The dtype, and whether it is weak, like the dtype of a Python number.
     pub dtype: Option<(DType, bool)>,
     pub shape: Option<Vec<u64>>,
-    /// Its size compared with that of a carry, inside the body of a loop.
+    /// Inside the body of a loop: the size compared with that of an array in the carry.
     pub extent: Option<Extent>,
 }
 

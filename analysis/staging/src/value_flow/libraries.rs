@@ -331,8 +331,9 @@ impl Solver<'_> {
         }
     }
 
-    /// Objects that a traced function gets or returns are flattened and restored while it is traced. It is not known
-    /// here which functions are traced, so these calls are noted for every function with such a parameter.
+    /// JAX flattens and restores the objects that a traced function receives or returns. It is not known here which
+    /// functions are traced, so calls of the flattening functions are recorded for every function with such a
+    /// parameter.
     pub(super) fn note_pytrees(&mut self) {
         let is_pytree = |(_, name): &(_, Name)| name == FLATTENING[0];
         if self.pytrees.is_empty()

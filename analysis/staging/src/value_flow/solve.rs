@@ -55,7 +55,7 @@ pub(super) struct Solver<'a> {
     /// The function that each site calls as a value; `None` if there are several, or if only Python or a library may
     /// call it there.
     callees: FxHashMap<(DocumentIndex, SiteIndex), Option<(Callable, u8)>>,
-    /// The functions that objects of libraries hold.
+    /// The functions that objects of libraries hold. No call counts as reaching only such a function.
     held: FxHashSet<Callable>,
     /// The function that each root gets as a value; `None` if there are several.
     rooted: FxHashMap<(DocumentIndex, SiteIndex, StagingFunction), Option<Callable>>,

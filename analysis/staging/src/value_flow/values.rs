@@ -204,8 +204,8 @@ pub(super) enum Use {
         function: FunctionIndex,
         depth: u8,
     },
-    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. Calls of the object reach the value,
-    /// but need not call it.
+    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. A call of the object may use the
+    /// value without calling it.
     Held,
     /// Values other than containers flow to the cell.
     Plain {
