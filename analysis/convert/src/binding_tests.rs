@@ -1,5 +1,5 @@
-//! Part of pass 3: lowers a `while` whose test binds names. The body of a staged loop computes its state, but the test
-//! cannot. So the last statement of the body evaluates the test.
+//! Part of pass 3: lowers a `while` whose test binds names. In a staged loop only the body can change the loop's state;
+//! the test cannot. So the test is evaluated before the loop, and again at the end of the body.
 //!
 //! ```python
 //! while (rest := limit - x) > 0:         test_ = (rest := limit - x) > 0
@@ -34,7 +34,8 @@ pub(super) fn lower(ctx: &LoweringContext, node: &mut ast::StmtWhile, out: &mut 
     });
 }
 
-/// Replaces the original test by `flag`. Returns the test, and the flags of `not break_ and test`.
+/// Replaces the original test by the variable `flag`. Returns the original test. For `while not break_ and test`, also
+/// returns the condition before the test: `not break_`.
 fn take_test(test: &mut Expr, flag: &str) -> (Expr, Option<Expr>) {
     if let Expr::BoolOp(tests) = test
         && is_synthesized(tests)

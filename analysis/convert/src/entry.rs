@@ -41,7 +41,8 @@ pub(super) struct Entry<'t> {
     pub(super) node: Node<'t>,
     /// The innermost enclosing class, directly or through functions.
     pub(super) class: Option<Name>,
-    /// Whether no function encloses it. Converting a module converts exactly these.
+    /// Whether no function encloses it. Conversion of a module converts these functions, and the functions nested in
+    /// them.
     pub(super) is_outermost: bool,
 }
 

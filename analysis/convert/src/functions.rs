@@ -39,7 +39,8 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     body.push(build::with(build::operator("FunctionScope", arguments, origin), &ctx.scope, rest, origin));
 }
 
-/// Marks lambdas as converted together with their enclosing function.
+/// Marks lambdas with `ag__.autograph_artifact`, so that they are not converted again at run time: they are converted
+/// together with their enclosing function.
 pub(super) fn lambdas(ctx: &LoweringContext, body: &mut ast::Suite) {
     if ctx.options.view == View::Full {
         expressions::rewrite(body, &Lambdas);

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! `_return` raises an exception. A loop with a `return` could not be staged, and a `with` or `try` around
-//! a `return` could catch the exception. Functions with such a `return` have all `return`s lowered to a flag first.
-//! Variables remain Python variables, declared `nonlocal` in the blocks that bind them.
+//! a `return` could catch the exception. If a function contains such a `return`, all its `return`s are lowered to a
+//! flag first. Variables remain Python variables, declared `nonlocal` in the blocks that bind them.
 //!
 //! Snek has neither `break` nor conditional and logical expressions. For these, the operators of the other dialects are
 //! used under names in Snek's style: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or` and `_not`. `_ld` and

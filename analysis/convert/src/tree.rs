@@ -1,9 +1,9 @@
 //! The tree that the passes rewrite: ruff's tree, in which synthesized nodes are marked.
 //!
-//! The printer copies the text of an unmarked node and searches it for marked descendants. Invariant: a
-//! synthesized expression that replaces an original one has its range, so that the text between the
-//! children of an unmarked parent can be copied. The node index of an unmarked statement may hold the
-//! index of a [`Note`](super::notes::Note).
+//! The printer copies the text of an unmarked node and searches it for marked descendants. Invariant: a synthesized
+//! expression that replaces an original one has the range of the original, so that the text between the children of an
+//! unmarked parent can be copied. The node index of an unmarked statement may hold the index of a
+//! [`Note`](super::notes::Note).
 
 use ruff_python_ast::{self as ast, AtomicNodeIndex, Expr, HasNodeIndex, NodeIndex, Stmt};
 use ruff_text_size::TextRange;

@@ -3,8 +3,8 @@
 //! Expressions and statements are walked with an explicit stack. Only nested scopes recurse, up to
 //! [`nested::MAX_DEPTH`]; deeper functions are reported as too deep.
 //!
-//! Annotations and type parameters are not evaluated, so their names are not read. A name that the
-//! same piece of syntax has definitely bound before is not a read:
+//! Annotations and type parameters are not evaluated, so their names are not read. A use of a name that the same piece
+//! of syntax has definitely bound before does not count as a read:
 //!
 //! ```python
 //! (n := f()) > 0 and n < 9    # reads f, binds n

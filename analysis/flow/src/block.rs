@@ -1,7 +1,7 @@
 //! The variables that the blocks of an `if`, `while` or `for` modify, and their roles.
 //!
-//! They are the state of the statement when it is converted to a functional operator such as
-//! `tf.cond`: its inputs, its outputs, and the variables that may be undefined on some path.
+//! These variables are the state of the statement when it is converted to a functional operator such as `tf.cond`: the
+//! inputs and outputs of the operator, and the variables that may be undefined on some path.
 //!
 //! ```python
 //! if c:
@@ -271,8 +271,8 @@ struct Ends {
 }
 
 impl Ends {
-    /// Returns the body and the `else` block of an `if` both continue to the join. The body of a loop continues to the
-    /// loop head.
+    /// Finds the last nodes of both blocks. The body and the `else` block of an `if` continue to the join. The body of
+    /// a loop continues to the loop head.
     fn new(cfg: &Cfg, stmt: StmtId, body: Block, is_loop: bool) -> Self {
         let mut ends = Self { body: Vec::new(), orelse: Vec::new() };
         let own = |node: NodeId| cfg.node(node).is_some_and(|node| node.stmt == Some(stmt));

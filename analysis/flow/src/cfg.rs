@@ -22,8 +22,8 @@
 //!
 //! The body of a `finally` has two copies if control enters it both normally and otherwise. One copy is for normal
 //! completion. The other one is shared by exceptions, `return`, `break` and `continue`, and has edges to all of their
-//! targets. A statement may therefore have several nodes of a kind. The one with the smallest id belongs
-//! to normal completion.
+//! targets. A statement may therefore have several nodes of the same kind. The one with the smallest id belongs to
+//! normal completion.
 
 use std::ops::Range;
 
@@ -405,7 +405,7 @@ impl Cfg {
 }
 
 impl Node {
-    /// Returns whether its range is the syntax of this step and not the range of the statement.
+    /// Returns whether the node has the range of its own syntax, and not the range of the whole statement.
     fn has_text(&self) -> bool {
         !matches!(
             self.kind,

@@ -42,7 +42,7 @@ fn caller(document: Document, function: &FunctionAnalysis) -> Caller {
     }
 }
 
-/// Returns the functions of the project that a staged function calls. These calls stage them.
+/// Returns the staged functions of the project that a staged function calls.
 pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
     let mut calls: Vec<Calls> = Vec::new();
     for (document, path, range) in targets(db, from.document, &from.path) {

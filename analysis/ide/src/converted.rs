@@ -62,8 +62,8 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
     })
 }
 
-/// Returns the framework that traces the function, or all staged functions of the file, without conversion. Includes
-/// the verb: `JAX traces`.
+/// Returns the framework that traces the code without converting it, as subject and verb: `JAX traces`. The code is the
+/// given function, or all staged functions of the file.
 fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'static str> {
     let stages = stages_of(db, document);
     let shown =
@@ -79,7 +79,8 @@ fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'s
     }
 }
 
-/// Returns the operators of the dialect that stages the function, or all functions of the file.
+/// Returns the operators that converted code calls: those of the runtime if the runtime stages the given function, or
+/// all staged functions of the file; otherwise those of TensorFlow.
 fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
     let own = |stage: &Stage| stage.dialect == Staging::Autograph;
     let stages = stages_of(db, document);

@@ -94,7 +94,7 @@ impl<'db> FunctionAnalysis<'db> {
         ast.and_then(|ast| ast.text.get(std::ops::Range::<usize>::from(range))).unwrap_or_default()
     }
 
-    /// Why an expression has its binding time.
+    /// Returns the why-chain of the binding time of an expression.
     pub fn why(&self, expression: &Expr) -> Vec<Note> {
         let (Some(ast), Some(flow)) =
             (function_ast(self.db, self.function), queries::flow(self.db, self.function))

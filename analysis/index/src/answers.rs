@@ -116,8 +116,8 @@ pub struct ScopeTypes {
     pub returns_value: bool,
     /// The types of the parameters.
     pub parameters: IndexVec<ParameterIndex, Fact>,
-    /// Parameters that the body rebinds to a type outside their declared type, with that other type. The type is
-    /// unknown if the binding time changes (`x = list(x)`).
+    /// Parameters that the body rebinds to a value that does not have the declared type, with the type of that value.
+    /// The type is unknown if the binding time changes (`x = list(x)`).
     pub rebound: Vec<(Name, AssumedType)>,
     /// The types of defaults that are not literals, by parameter: `how=Pooling.MEAN`.
     pub defaults: Vec<(ParameterIndex, AssumedType)>,

@@ -25,7 +25,7 @@ pub struct Stage {
     /// No call or root certainly reaches it: it overrides a method that is called on `self`, or it flows to a call as
     /// a value ([`crate::value_flow`]).
     pub uncertain: bool,
-    /// It flows to a call as a value, and no other function of the project does.
+    /// It flows to a call as a value, and no other function of the project flows to that call.
     pub by_value: bool,
     /// Why AutoGraph does not convert it, in a dialect with AutoGraph. A test of a Tensor in it is an error.
     pub unconverted: Option<Unconverted>,

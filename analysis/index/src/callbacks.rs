@@ -1,4 +1,5 @@
-//! Library functions that call functions of the user: which arguments are functions, and the arguments they get.
+//! Library functions that call functions of the user: which of their arguments are functions, and which arguments these
+//! functions receive.
 //!
 //! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`; `Dataset.map(f)` calls `f` with an
 //! element; `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as call sites of `f`.
@@ -22,7 +23,7 @@ pub enum PassedArgument {
     Rest(usize),
     /// One slice of the argument along its first axis: a Tensor for a Tensor, a tuple for a tuple.
     Slice(usize, &'static str),
-    /// One leaf of the argument, a tree of containers: an array for `[(x, y), {"z": z}]`.
+    /// One leaf of the argument, which is a tree of containers: an array for `[(x, y), {"z": z}]`.
     Leaf(usize, &'static str),
     /// A Tensor of the dialect (an induction variable).
     Tensor,
@@ -97,7 +98,7 @@ const fn always(caller: Caller) -> Caller {
     Caller { tracing: Tracing::Always, ..caller }
 }
 
-/// Returns a function that returns an argument of `Dataset.apply`:
+/// Describes a library function whose result is passed to `Dataset.apply`:
 /// `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`.
 const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]) -> Caller {
     always(Caller { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) })
@@ -207,7 +208,7 @@ pub static CALLERS: &[Caller] = &[
     inline(torch("torch.jit.trace", &[(0, "func")], &[Spread(1, "example_inputs")])),
 ];
 
-/// Returns the caller of a public name.
+/// Returns the library function with this public name, if it calls functions.
 pub fn caller(name: &str) -> Option<&'static Caller> {
     static BY_NAME: LazyLock<FxHashMap<&str, &Caller>> =
         LazyLock::new(|| CALLERS.iter().map(|caller| (caller.name, caller)).collect());
@@ -262,7 +263,8 @@ pub struct DatasetMethod<'a> {
     pub function: &'a Expr,
 }
 
-/// Returns the methods of `tf.data.Dataset` that convert and call a function.
+/// Returns the receiver and the function of a call that may be a method of `tf.data.Dataset` that converts and calls a
+/// function. `None` if the method has another name.
 pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
     let attribute = call.func.as_attribute_expr()?;
     let (position, keyword) = match attribute.attr.as_str() {

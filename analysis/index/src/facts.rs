@@ -53,12 +53,12 @@ pub enum TensorKind {
 }
 
 impl TensorKind {
-    /// Returns whether a condition on it is staged.
+    /// Returns whether a condition on a value of this kind is staged.
     pub fn is_tensor(self) -> bool {
         matches!(self, Self::Tensor | Self::Variable | Self::Ragged | Self::Sparse)
     }
 
-    /// Returns whether a `for` over it is staged.
+    /// Returns whether a `for` over a value of this kind is staged.
     pub fn stages_iteration(self) -> bool {
         self.is_tensor() && self != Self::Sparse || matches!(self, Self::Dataset | Self::Iterator)
     }

@@ -54,9 +54,10 @@ pub struct FileIndex {
     pub roots: IndexVec<RootIndex, RootSite>,
     /// Names of overloaded builtins that functions call: (function, range of the name).
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
-    /// The operands that annotated source wraps, an outer one before those inside of it.
+    /// The operands that annotated source wraps; an outer operand comes before the operands inside it.
     pub operands: Vec<(FunctionIndex, TextRange)>,
-    /// Expressions in loops that annotated source wraps (`index/self_nesting.rs`), an outer one before those inside of it.
+    /// The expressions in loops that annotated source wraps (`index/self_nesting.rs`); an outer expression comes before
+    /// the expressions inside it.
     pub self_nesting: Vec<TextRange>,
     /// The lambdas that are arguments of calls, or have a name.
     pub lambdas: Vec<LambdaSyntax>,

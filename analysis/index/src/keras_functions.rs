@@ -18,7 +18,7 @@ pub(crate) struct PassedFunction<'a> {
     pub(crate) kind: RootKind,
 }
 
-/// Classes of Keras that wrap a function, which is their first argument, with the keyword of this argument.
+/// Classes of Keras that wrap the function passed as their first argument, with the keyword of that argument.
 const WRAPPERS: [(&str, &str, RootKind); 4] = [
     // The input of a `Lambda` layer may be a structure, like the input of `Layer.call`.
     ("layers.Lambda", "function", RootKind::KerasMethod),

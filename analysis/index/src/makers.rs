@@ -71,7 +71,7 @@ pub(crate) fn is_partial(imports: &Imports, callee: &Expr) -> bool {
     imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
 }
 
-/// How many positional arguments a partial application gives: 2 in `partial(f, a, b)`.
+/// Returns the number of positional arguments that a partial application passes: 2 in `partial(f, a, b)`.
 pub(crate) fn given_by_partial(imports: &Imports, function: &Expr) -> usize {
     let call = function.as_call_expr().filter(|call| is_partial(imports, &call.func));
     call.map_or(0, |call| call.arguments.args.len().saturating_sub(1))
@@ -268,9 +268,9 @@ pub(crate) static TRANSPARENT: &[&str] = &[
     "numpyro.handlers.uncondition",
 ];
 
-/// Returns whether a maker traces the function, but does not replace all arguments of the function by tracers. Not
-/// replaced are the references of Pallas, the data of a NumPyro model, and in Equinox the arguments that are not
-/// arrays. `checkify` passes all arguments unchanged and traces operations on arrays.
+/// Returns whether a maker traces the function, but replaces only some arguments of the function by tracers. Pallas
+/// passes references, NumPyro passes the data of a model unchanged, and Equinox replaces only arrays. `checkify` passes
+/// all arguments unchanged and traces operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
         "equinox.filter_",
@@ -283,8 +283,8 @@ pub(crate) fn traces_some_arguments(name: &str) -> bool {
     .any(|start| name.starts_with(start))
 }
 
-/// Returns whether a maker replaces all arguments of the function that are not static by tracers, also Python numbers.
-/// A flag that `flax.linen.scan` broadcasts, for example, stays a flag.
+/// Returns whether a maker replaces all non-static arguments of the function by tracers, even Python numbers. An
+/// example of a maker that does not is `flax.linen.scan`: a flag that it broadcasts stays a flag.
 pub(crate) fn traces_all_arguments(name: &str) -> bool {
     matches!(
         name,

@@ -54,7 +54,7 @@ pub enum Reference {
     Name(Name),
     /// `self.method`.
     SelfAttribute(Name),
-    /// `make_loss(0.5)`: the function that a function returns.
+    /// `make_loss(0.5)`: the function that `make_loss` returns.
     Result(Name),
     Other,
 }
@@ -265,7 +265,7 @@ fn functions_in<'a>(imports: &Imports, expression: &'a Expr, depth: u8) -> Vec<&
     }
 }
 
-/// How an expression refers to a function: `f` -> `Name`, `self.f` -> `SelfAttribute`, `make()` -> `Result`.
+/// Returns how an expression refers to a function: `f` -> `Name`, `self.f` -> `SelfAttribute`, `make()` -> `Result`.
 pub fn reference(expression: &Expr) -> Reference {
     match expression {
         Expr::Name(name) => Reference::Name(name.id.clone()),

@@ -92,7 +92,8 @@ impl StaticArguments {
         }
     }
 
-    /// Counts the positions after the arguments that `partial(f, a, b)` gives.
+    /// Converts argument positions of `partial(f, a, b)` to argument positions of `f`; `partial` passes the first
+    /// `given` arguments.
     pub(crate) fn shift(&mut self, given: usize) {
         for argument in &mut self.listed {
             if let StaticArgument::Position(position) = argument {

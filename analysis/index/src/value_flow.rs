@@ -1,4 +1,5 @@
-//! The flow of functions as values through one file: the expressions that each expression may get its value from.
+//! The flow of functions as values through one file: for each expression, the expressions from which it may get its
+//! value.
 //!
 //! ```python
 //! def make(rate):

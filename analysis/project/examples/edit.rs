@@ -1,6 +1,6 @@
-//! Measures the cost of an edit. `edit FILE VERSION...` opens FILE in an engine and replaces its text by the VERSIONs, one
-//! after the other. It prints for each VERSION the CPU milliseconds until the file's findings are known again, and the
-//! findings.
+//! Measures the cost of an edit. `edit FILE VERSION...` opens FILE in an engine and replaces its text by the VERSIONs,
+//! one after the other. It prints for each VERSION the CPU milliseconds until the file's findings are known again, and
+//! the findings.
 
 use std::time::Duration;
 

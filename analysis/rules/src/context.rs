@@ -76,7 +76,8 @@ impl<'a> FunctionContext<'a> {
         self.stage.converts
     }
 
-    /// Returns whether it runs once to create objects: `__init__`, `build`, or a function called from one of them.
+    /// Returns whether the function runs once to create objects: `__init__`, `build`, or a function called from one of
+    /// them.
     pub fn creates_objects(&self) -> bool {
         let is_constructor = |name: &str| matches!(name, "__init__" | "__post_init__" | "build");
         let caller = self.stage.cause.as_ref().and_then(|cause| match &cause.anchor {
@@ -150,7 +151,7 @@ impl<'a> FunctionContext<'a> {
         ag_staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
     }
 
-    /// Why an expression has its binding time.
+    /// Returns the why-chain of the binding time of an expression.
     pub fn why(&self, expression: &Expr) -> Why {
         let reasons = Reasons {
             document: self.document,
@@ -354,29 +355,29 @@ impl Report<'_> {
         self
     }
 
-    /// Returns the chain of causes; usually `construct.why.clone()`.
+    /// Sets the why-chain, usually to `construct.why.clone()`.
     pub fn why(self, why: Why) -> Self {
         self.with(|diagnostic| diagnostic.why = why)
     }
 
-    /// Adds one cause.
+    /// Adds a step to the why-chain.
     pub fn because(self, step: Step) -> Self {
         self.with(|diagnostic| {
             diagnostic.why = diagnostic.why.iter().cloned().chain([step]).collect();
         })
     }
 
-    /// Returns a secondary location: "`y` is bound here only".
+    /// Adds a secondary location: "`y` is bound here only".
     pub fn label(self, span: Span, message: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.labels.push(Label { message: message.into(), span }))
     }
 
-    /// Returns the remedy.
+    /// Sets the remedy: "pass `n` as a tensor".
     pub fn help(self, help: impl Into<String>) -> Self {
         self.with(|diagnostic| diagnostic.help = Some(help.into()))
     }
 
-    /// Lowers the severity when the finding is uncertain.
+    /// Replaces the severity of the rule. Rules use this to lower the severity of uncertain findings.
     pub fn severity(self, severity: ag_db::diagnostic::Severity) -> Self {
         self.with(|diagnostic| diagnostic.severity = severity)
     }

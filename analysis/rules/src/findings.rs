@@ -126,7 +126,8 @@ fn uncapitalised(message: &str) -> String {
     }
 }
 
-/// Returns a configured severity wins; otherwise a rule may lower the severity when the finding is uncertain.
+/// Returns the severity to report; `None` if the rule is disabled. A configured severity takes precedence over the
+/// severity of the diagnostic, which is lower than that of its rule if the finding is uncertain.
 fn severity(rules: &RuleTable, diagnostic: &Diagnostic) -> Option<Severity> {
     let configured = rules.enabled(diagnostic.code)?;
     let own = registry::find(diagnostic.code)?.severity;

@@ -13,7 +13,7 @@ const NOT_DRAWING: [&str; 5] = ["spawn", "seed", "getstate", "setstate", "bit_ge
 
 /// Returns whether a call draws from a generator of NumPy or Python: `self.rng.normal()`, where `self.rng` is a
 /// `numpy.random.Generator`. A generator that the function itself creates from a seed gives the same numbers in each
-/// call, so that a constant of the graph changes nothing: `np.random.RandomState(0).normal()`.
+/// call, so it makes no difference that they become constants of the graph: `np.random.RandomState(0).normal()`.
 pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let Some(method) = call.func.as_attribute_expr() else { return false };
     let fact = ctx.fact(&method.value);

@@ -160,7 +160,8 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// Returns the argument of a call that gets the function as a value: `kernel(a, b)`.
+    /// Returns the argument that a call passes for a parameter, if the call reaches this function as a value:
+    /// `kernel(a, b)`, where `kernel` is a variable.
     fn passed_by_value(
         &self,
         stage: &Stage,
@@ -186,7 +187,8 @@ impl<'a> Code<'a> {
         let around = ag_syntax::functions::FunctionPath { qualname: around.into(), occurrence: 0 };
         let function = FunctionId::new(self.db, self.function.document(self.db), around);
         let Some(outer) = Code::of(self.db, function) else { return false };
-        // Only a parameter that the function around it never binds again has the same value at each call.
+        // A variable of the enclosing function has the same value at each call only if it is a parameter that is never
+        // bound again.
         let is_parameter = outer
             .stage
             .is_some_and(|stage| stage.parameters.iter().any(|parameter| parameter.name == name.id));

@@ -77,8 +77,8 @@ const TENSOR_ATTRIBUTES: [&str; 33] = [
 const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"];
 
 /// Returns whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not
-/// use as a Tensor: `if decay > 0:` in a function that may just as well be called with a number. So may a layer, except
-/// for the first argument: `def call(self, x, width)`.
+/// use as a Tensor: `if decay > 0:` in a function that may just as well be called with a number. The arguments of a
+/// layer may be numbers, too, except for the first one: `def call(self, x, width)`.
 pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     // `jax.jit` traces numbers, TorchScript requires annotations for them, and libraries call the other roots
     // with Tensors.

@@ -95,8 +95,8 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
-/// Returns whether the call that leads here passes an expression for `parameter` that `accepts`, given the calling
-/// function.
+/// Returns whether the call that leads here passes an expression for `parameter` for which `accepts` returns true.
+/// `accepts` also receives the calling function.
 pub(super) fn receives<'a>(
     ctx: &FunctionContext<'a>,
     parameter: &str,

@@ -157,7 +157,8 @@ impl<'a> Program<'a> {
         found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
     }
 
-    /// Returns the method that `self.name` refers to, in a method of the same class. No code assigns to the attribute.
+    /// Returns the method that `self.name` refers to, in a method of the same class; `None` if any code assigns to an
+    /// attribute with this name.
     pub(crate) fn method(
         &self,
         scope: ScopeId,
@@ -172,7 +173,7 @@ impl<'a> Program<'a> {
     }
 
     /// Returns the value that the constructor assigns to `self.name`, read in a method of the same class, and the scope
-    /// of the constructor. No other code assigns to an attribute with this name.
+    /// of the constructor; `None` if other code assigns to an attribute with this name.
     pub(crate) fn attribute_value(
         &self,
         scope: ScopeId,

@@ -91,7 +91,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
         checks.into_iter().for_each(|check| check(&context));
         let mut diagnostics = context.diagnostics.into_inner();
         if !diagnostics.is_empty() {
-            // What a test expects to raise is no fault.
+            // Code in `with pytest.raises(…)` is expected to raise, so findings in it are dropped.
             let expecting = expected::expecting(parsed.suite());
             diagnostics.retain(|diagnostic| {
                 !expecting.iter().any(|statement| statement.contains_range(diagnostic.span.range))

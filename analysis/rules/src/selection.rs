@@ -31,7 +31,7 @@ impl Selector {
         }
     }
 
-    /// Returns the more specific of two conflicting selectors wins.
+    /// Returns a rank: of two conflicting selectors, the more specific one takes precedence.
     fn specificity(&self) -> usize {
         match self {
             Self::All => 0,

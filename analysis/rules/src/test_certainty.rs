@@ -17,8 +17,8 @@ use ag_staging::construct::{Construct, ConstructKind};
 /// if scale > 0:                         # `Tensor | Unknown`
 /// ```
 ///
-/// It is info if the test is such a parameter itself, and its default is a Python value: it may be a flag whose annotation
-/// is wrong.
+/// It is info if such a test is only the name of a parameter whose default is `None` or a bool: the parameter may be a
+/// flag with a wrong annotation.
 ///
 /// ```python
 /// def call(self, x, output_states: Optional[tf.Tensor] = None):

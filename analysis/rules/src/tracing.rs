@@ -45,7 +45,7 @@ pub(super) enum Certainty {
 pub(super) struct Decision<'a> {
     pub construct: &'a Construct,
     pub node: ConstructNode<'a>,
-    /// The tested expression; all of it for `and`, `or`, `not` and comparisons.
+    /// The tested expression; the whole operation for `and`, `or`, `not` and comparisons.
     pub test: &'a Expr,
     pub certainty: Certainty,
 }
@@ -113,7 +113,7 @@ pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     matches!(ctx.fact(expression).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
 }
 
-/// Where the Tensor that decides `expression` comes from.
+/// Returns where the Tensor that decides `expression` comes from.
 pub(super) fn origin(ctx: &FunctionContext, expression: &Expr) -> Origin {
     trace(ctx, expression, MAX_STEPS)
 }

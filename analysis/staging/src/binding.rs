@@ -113,7 +113,9 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
         Some(known) if !known.unknown && !known.never && known.binding() == Binding::Staged => {
             Binding::Staged
         }
-        Some(known) if !known.unknown && !known.alternatives.is_empty() && always_short(operation, fact) => {
+        Some(known)
+            if !known.unknown && !known.alternatives.is_empty() && always_short_circuits(operation, fact) =>
+        {
             Binding::Python
         }
         _ if last == Binding::Staged => Binding::Mixed,
@@ -122,7 +124,7 @@ fn of_bool_op(operation: &ast::ExprBoolOp, expression: &Expr, fact: Lookup) -> B
 }
 
 /// Returns whether an operand before the last always ends the evaluation: `None is not None and …`.
-fn always_short(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
+fn always_short_circuits(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     let ends = operation.op == ast::BoolOp::Or;
     let Some((_, tested)) = operation.values.split_last() else { return false };
     tested.iter().any(|value| {
@@ -190,8 +192,8 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// Returns whether a value is certainly a Tensor if it has an order: `Tensor | dict[str, Tensor]`, an item of a
-/// dictionary of values and dictionaries. Python raises for `{} < 1` and `None < 1`.
+/// Returns whether a value is certainly a Tensor, given that it is an operand of `<`. This holds for
+/// `Tensor | dict[str, Tensor]` and `Tensor | None`, because Python raises for `{} < 1` and `None < 1`.
 fn is_tensor_if_ordered(fact: &Fact) -> bool {
     let has_order = |alternative: &&Alternative| match alternative {
         Alternative::None => false,

@@ -56,12 +56,12 @@ pub struct Staged {
     /// The kind of this root, or of the root that reaches the function.
     pub mode: RootKind,
     pub converts: bool,
-    /// Perhaps not staged: reached through a call of a base-class method on `self`, which this method overrides; or a
-    /// method of a Keras model that the project only calls in eager code.
+    /// Possibly not staged. The function overrides a base-class method that is called on `self`, or it is a method of a
+    /// Keras model that the project only calls in eager code.
     pub uncertain: bool,
     /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,
-    /// If `possible`: each of these calls and roots gets only one function of the project
+    /// If `possible`: only one function of the project flows to each of these calls and roots
     /// ([`crate::value_flow::PossibleCall::is_only`]).
     pub only: bool,
     /// Why it is not converted although its dialect converts.

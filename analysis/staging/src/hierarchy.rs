@@ -124,8 +124,8 @@ impl Hierarchy {
         self.libraries.get(&class).is_some_and(|libraries| libraries.len() > known)
     }
 
-    /// Returns whether a class derives from modules of PyTorch, or from layers or models of Keras: the first of them in
-    /// the order in which attributes are looked up.
+    /// Returns the framework whose modules, layers or models a class derives from. If there are several, the first one
+    /// in the order in which attributes are looked up.
     pub(crate) fn framework(&self, class: ClassId) -> Option<ModuleFramework> {
         let libraries = |class: &ClassId| self.libraries.get(class).into_iter().flatten();
         self.lookup_order(class).iter().flat_map(libraries).find_map(|base| match base.split('.').next()? {

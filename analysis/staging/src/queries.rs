@@ -17,7 +17,7 @@ use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_syntax::expressions;
 use ag_syntax::imports::Imports;
 
-/// How a function is staged; `None` when it is not.
+/// Returns how a function is staged; `None` if it is not staged.
 #[salsa::tracked(returns(ref))]
 pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
     stages_of(db, function.document(db)).get(function.path(db)).cloned()

@@ -52,7 +52,7 @@ struct AllResults {
     by_document: Arc<FxHashMap<Document, DocumentResults>>,
 }
 
-/// How the functions of a document are staged; empty before the first run.
+/// Returns how the functions of a document are staged; empty before the first run.
 #[salsa::tracked(returns(ref))]
 pub fn stages_of(db: &dyn Db, document: Document) -> Arc<Stages> {
     of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.stages(db)))

@@ -42,9 +42,9 @@ pub fn following(mut block: &[Stmt], range: TextRange) -> &[Stmt] {
     &[]
 }
 
-/// Returns whether the end of a block may be reached: not after `return`, `raise`, `assert False`, `while True:`
-/// without a `break` or an expression statement that `ends` the function, and not if all branches of the last `if`
-/// leave the block.
+/// Returns whether control may reach the end of a block. It cannot if the block contains a jump (`return`, `raise`,
+/// `break`, `continue`), `assert False`, `while True:` without a `break`, an expression statement that `ends` the
+/// function, or a compound statement whose branches all leave the block.
 pub fn may_complete(block: &[Stmt], ends: &dyn Fn(&Expr) -> bool) -> bool {
     !block.iter().any(|statement| leaves(statement, ends))
 }

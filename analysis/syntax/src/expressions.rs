@@ -15,10 +15,11 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, NodeIndex, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-/// The function that annotated source calls with the operands of operators.
+/// The function that annotated source calls with the operands of operators: `ag_operand_(x) * 2`.
 pub const OPERAND: &str = "ag_operand_";
 
-/// The function that annotated source calls with what makes a value contain its own earlier value.
+/// The function that annotated source calls with an earlier value of a variable that becomes part of the new value:
+/// `x = (ag_nested_(x), 1)`.
 pub const NESTED: &str = "ag_nested_";
 
 /// Returns the argument of `ag_operand_(x)` or `ag_nested_(x)`, which annotated source contains in place of `x`. The

@@ -45,7 +45,7 @@ impl Imports {
         collector.imports
     }
 
-    /// Makes `tf.keras` Keras 2 from the current position on.
+    /// Resolves `tf.keras` to Keras 2 from the current position on.
     fn choose_legacy_keras(&mut self) {
         self.legacy_keras = true;
         self.modules.push(Name::new_static("tf_keras"));

@@ -45,8 +45,8 @@ const BYTE_CLASSES: [ByteClass; 256] = {
     classes
 };
 
-/// Returns a cheap over-approximation of [`is_deep`] on bytes, so that ordinary files are not lexed twice. The contents
-/// of strings may cause a false positive, which [`is_deep`] rejects.
+/// Returns whether a text may be deep: a cheap over-approximation of [`is_deep`] on bytes, so that ordinary files are
+/// not lexed twice. The contents of strings may cause a false positive, which [`is_deep`] rejects.
 fn looks_deep(bytes: &[u8]) -> bool {
     const SEGMENT: usize = LIMIT / 2;
     const INDENTATION: usize = 200;

@@ -89,12 +89,12 @@ impl QName {
         self.path.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether it is a plain identifier.
+    /// Returns whether the name is a plain identifier.
     pub fn is_simple(&self) -> bool {
         self.path.is_none()
     }
 
-    /// Returns whether it is exactly the identifier `name`.
+    /// Returns whether the name is exactly the identifier `name`.
     pub fn is(&self, name: &str) -> bool {
         self.is_simple() && self.root() == name
     }

@@ -75,7 +75,7 @@ pub(crate) fn annotated_source(
             classes.filter(|(position, _)| !slice.has_class(*position)).map(|(_, class)| class.range);
         omitted.extend(others.filter(|range| index.definitions.function_at(range.start()).is_none()));
     }
-    // Wrapped expressions come first: they are inside of what other edits insert at the same offset.
+    // Wrappers come first: text that other edits insert at the same offset must be outside the wrappers.
     let operands =
         index.operands.iter().filter(|(function, _)| assumptions.contains_key(&Code::Function(*function)));
     let nested = index.self_nesting.iter().map(|range| (NESTED, *range));
@@ -180,7 +180,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Calling a module or layer runs its `forward` or `call`, but the base class declares the result as `Any`:
+    /// Inserts a method `__call__` into a module or layer. A call of the object runs `forward` or `call`, but the base
+    /// class declares the result of `__call__` as `Any`:
     ///
     /// ```python
     /// class Gate(nn.Module):

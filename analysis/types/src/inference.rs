@@ -409,8 +409,8 @@ fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a N
     lambdas.collect()
 }
 
-/// Returns the lambda that an argument is or refers to; `inner` are the expressions from the call on, `position` the id
-/// of the first.
+/// Returns the lambda that an argument is or refers to; `inner` are the expressions of the scope in pre-order,
+/// beginning with the call; `position` is the id of the call.
 fn lambda_of(
     argument: &Expr,
     named: &FxHashMap<&Name, ExprId>,

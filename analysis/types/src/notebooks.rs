@@ -1,7 +1,7 @@
 //! Notebooks that Jupyter opens although they violate details of the format.
 //!
-//! Tools that edit or merge notebooks leave fields behind, such as `outputs` in a Markdown cell, omit `metadata`, or write
-//! a list for it. Jupyter warns about them at most, so their code is checked, too.
+//! Tools that edit or merge notebooks leave fields behind, such as `outputs` in a Markdown cell, omit `metadata`, or
+//! write a list for it. Jupyter warns about them at most, so their code is checked, too.
 
 use ruff_notebook::{Notebook, NotebookError};
 use serde_json::{Map, Value, json};

@@ -1,5 +1,5 @@
-//! Guards reads of names that may be unbound. In the function generated for a block they are free
-//! variables, so an unguarded read would raise `NameError` instead of `UnboundLocalError`.
+//! Guards reads of names that may be unbound. In the function generated for a block, such a name is a free variable, so
+//! an unguarded read would raise `NameError` instead of `UnboundLocalError`.
 //!
 //! ```python
 //! if ready:                   def if_body():

@@ -180,7 +180,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Keeps the accesses of a scope to names of enclosing scopes. `own` are its parameters.
+/// Keeps only the accesses of a scope to names of enclosing scopes. `own` lists the parameters of the scope.
 fn enclosed(found: Accesses, mut own: Vec<Name>) -> Inner {
     let declared = |name: &Name| found.globals.contains(name) || found.nonlocals.contains(name);
     let bound = found.writes.iter().filter(|write| write.name.is_simple() && write.kind != DefKind::Closure);

@@ -5,8 +5,8 @@
 //! y = self.model.generate(x)
 //! ```
 //!
-//! A compiled module compiles only `forward`. Its other methods are those of the original module, whose `forward` is not
-//! compiled.
+//! A compiled module compiles only `forward`. Its other methods are those of the original module, which call the
+//! original `forward`.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -16,7 +16,7 @@ use ruff_text_size::{Ranged, TextRange};
 use crate::dialect::RootKind;
 use crate::index::FileIndex;
 
-/// Methods of every module that do not run it.
+/// Methods of `nn.Module` that do not run the module.
 const MODULE_METHODS: [&str; 32] = [
     "add_module",
     "apply",
@@ -52,7 +52,7 @@ const MODULE_METHODS: [&str; 32] = [
     "zero_grad",
 ];
 
-/// Removes the roots of compiled modules of which the file uses only other methods.
+/// Removes the roots of compiled modules that the file does not call: it only calls methods other than `forward`.
 pub(super) fn remove_uncalled(index: &mut FileIndex, body: &[Stmt]) {
     let is_compiled = |range: TextRange| {
         index.roots.iter().any(|site| site.kind == RootKind::TorchCompile && site.range == range)
@@ -134,7 +134,7 @@ struct Uses<'a> {
 }
 
 impl<'a> Uses<'a> {
-    /// Visits the object whose attribute the variable is.
+    /// Visits `self` if the variable is `self.model`.
     fn visit_object(&mut self, read: &'a Expr) {
         if let Expr::Attribute(attribute) = read {
             self.visit_expr(&attribute.value);

@@ -36,8 +36,8 @@ pub(super) enum Version {
     Three,
 }
 
-/// Returns whether an attribute of this name may need one version, so that [`version_of`] its resolved name is worth
-/// computing.
+/// Returns whether an attribute of this name may need a version. This cheap test avoids resolving most names for
+/// [`version_of`].
 pub(super) fn may_need_version(attribute: &str) -> bool {
     ONLY_KERAS2.iter().chain(&ONLY_KERAS3).any(|(_, name)| *name == attribute)
 }

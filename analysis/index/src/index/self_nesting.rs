@@ -1,4 +1,5 @@
-//! Tuples and other containers with an earlier value of the variable that a loop assigns them to.
+//! Finds tuples and other containers that a loop assigns to a variable, and that contain an earlier value of the same
+//! variable.
 //!
 //! ```python
 //! while n > 0:
@@ -19,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::index::last_name;
 
-/// Functions whose result contains their arguments or the items of these.
+/// Functions whose result contains their arguments, or the items of their arguments.
 const CONTAINERS: [&str; 18] = [
     "tuple",
     "list",
@@ -41,10 +42,12 @@ const CONTAINERS: [&str; 18] = [
     "chain",
 ];
 
-/// Those whose result nests their arguments: `zip(x, x)`. But `tuple(x)` has the items of `x`.
+/// The functions among them whose result is nested deeper than their arguments: `zip(x, x)` contains tuples of items of
+/// `x`. In contrast, `tuple(x)` contains the items themselves.
 const NESTING: [&str; 4] = ["zip", "enumerate", "map", "filter"];
 
-/// Returns the expressions to wrap in a loop, an outer one before those inside of it.
+/// Returns the expressions in a loop that annotated source wraps; an outer expression comes before the expressions
+/// inside it.
 pub(super) fn of_loop(statement: &Stmt) -> Vec<TextRange> {
     let mut assignments = Assignments::default();
     assignments.visit_stmt(statement);
@@ -104,7 +107,7 @@ impl<'a> StatementVisitor<'a> for Assignments<'a> {
     }
 }
 
-/// Visits an expression and the expressions whose values may be its value or in it, in source order.
+/// Visits an expression, and the expressions whose values may become its value or a part of its value, in source order.
 fn parts<'a>(value: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
     visit(value);
     match value {
@@ -136,8 +139,8 @@ fn parts<'a>(value: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
     }
 }
 
-/// Returns the parts of an expression whose types are in its type: the elements of a tuple, the arguments of `zip` or a
-/// class.
+/// Returns the parts of an expression whose types become parts of its type: the elements of a tuple, the arguments of
+/// `zip` or a class.
 fn nested(expression: &Expr) -> Vec<&Expr> {
     match expression {
         Expr::Tuple(tuple) => tuple.elts.iter().filter(|element| !element.is_starred_expr()).collect(),

@@ -92,7 +92,7 @@ pub enum DefaultValue {
 }
 
 impl Signature {
-    /// Returns whether its own code binds names or attributes that are visible to other code: see
+    /// Returns whether the function's own code binds names or attributes that are visible to other code: see
     /// [`crate::self_contained`].
     pub fn binds_outside(&self) -> bool {
         self.rebinds || !self.stores.is_empty()
@@ -170,8 +170,8 @@ impl Signature {
 }
 
 impl ParameterSyntax {
-    /// Returns whether it may be a flag, whatever its annotation says: `output_attentions: Optional[tf.Tensor] = None`,
-    /// which the body tests.
+    /// Returns whether the parameter may be a flag, even if its annotation declares another type:
+    /// `output_attentions: Optional[tf.Tensor] = None`, which the body tests.
     pub fn may_be_flag(&self) -> bool {
         self.used_as_python && matches!(self.default, DefaultValue::None | DefaultValue::Bool(_))
     }

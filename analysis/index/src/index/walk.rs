@@ -223,7 +223,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Records the name of a function that a library or another function has made: `step = jax.jit(train)`.
+    /// Records another name under which a function is called: `step` for `train` in `step = jax.jit(train)`, and `step`
+    /// for `make_step` in `step = make_step(0.1)`.
     fn other_name(&mut self, assign: &'a ast::StmtAssign) {
         let ([target], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return };
         let Some(name) = last_name(target) else { return };
@@ -310,9 +311,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Visits an assignment. The type of an attribute depends on the values that are assigned to it. If such a value
-    /// reads the attribute, the type engine first infers the value without a type for the attribute, which must not
-    /// become a result. So operands in values of attributes are not wrapped.
+    /// Visits an assignment. Operands are wrapped only if all targets are names (`to_names`). A value that is assigned
+    /// to an attribute may read the same attribute. The type engine first infers such a value while the attribute has
+    /// no type, and a wrapped operand would turn this missing type into a result.
     fn assignment(&mut self, statement: &'a Stmt, to_names: bool) {
         let outer = self.wraps_operands;
         self.wraps_operands &= to_names;

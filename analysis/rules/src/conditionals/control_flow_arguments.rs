@@ -283,8 +283,9 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     })
 }
 
-/// Returns a variable of `tf.while_loop` that is larger after an iteration, without `shape_invariants`. It is a warning
-/// if the shape before the loop is unknown here: it may grow if TensorFlow does not know it either.
+/// Returns a message about a variable of `tf.while_loop` that is larger after an iteration, if the call passes no
+/// `shape_invariants`. The severity is a warning if this analysis does not know the shape before the loop: TensorFlow
+/// accepts the loop if the shape is unknown to TensorFlow, too.
 fn growth(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, Severity)> {
     let (body, variables) = (argument(call, 1, "body")?, argument(call, 2, "loop_vars")?);
     if argument(call, 3, "shape_invariants").is_some_and(|invariants| !invariants.is_none_literal_expr()) {
@@ -325,8 +326,8 @@ fn parameter<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, position: usize)
     positional.nth(position).map(|parameter| &parameter.parameter.name.id)
 }
 
-/// What a function returns: the expression in its `return`, or the value of the name there, if the body assigns to
-/// the name exactly once, outside all compound statements.
+/// Returns the expression in the `return` of a function. If that is a name to which the body assigns exactly once,
+/// outside all compound statements, returns the assigned value.
 fn result_of<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, returned: &'a Expr) -> Option<&'a Expr> {
     let Expr::Name(name) = returned else { return Some(returned) };
     let def = local_def(ctx, function)?;

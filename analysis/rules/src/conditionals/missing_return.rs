@@ -11,8 +11,8 @@ use ag_syntax::{blocks, edits};
 
 declare_rule! {
     /// ## What it does
-    /// Finds staged `if` statements with a `return` in one branch where the other branch reaches the end of the
-    /// function, or a `return` outside the block that contains the `if`.
+    /// Finds staged `if` statements that return in only one branch: the other branch reaches the end of the function,
+    /// or a `return` outside the block that contains the `if`.
     ///
     /// ## Why is this bad?
     /// Both branches of a staged `if` are traced, and a graph cannot leave a function from inside a branch: the

@@ -9,7 +9,7 @@
 //!                        return b
 //! ```
 //!
-//! It does so within one block only, and not for an `elif`.
+//! AutoGraph moves statements within one block only, and not for an `elif`.
 
 use ruff_python_ast::{Stmt, StmtIf, StmtReturn};
 use ruff_text_size::Ranged;
@@ -29,17 +29,17 @@ impl<'a> Branch<'a> {
         all.filter_map(Stmt::as_return_stmt).collect()
     }
 
-    /// Returns whether it has no statements.
+    /// Returns whether the branch has no statements.
     pub(super) fn is_absent(&self) -> bool {
         self.blocks.iter().all(|block| block.is_empty())
     }
 
-    /// Returns whether AutoGraph's syntactic test finds that it returns.
+    /// Returns whether AutoGraph's syntactic test finds that the branch returns.
     pub(super) fn certainly_returns(&self) -> bool {
         self.blocks.iter().any(|block| certainly_returns(block))
     }
 
-    /// Returns whether it raises on every path.
+    /// Returns whether the branch raises on every path.
     pub(super) fn raises(&self) -> bool {
         self.blocks.iter().any(|block| block.iter().any(always_raises))
     }

@@ -159,7 +159,7 @@ impl Value {
         joined.unwrap_or(Self::Unknown)
     }
 
-    /// Returns whether it is `None`, or a structure with `None` in it.
+    /// Returns whether the value is `None`, or a structure that contains `None`.
     pub(super) fn holds_none(&self) -> bool {
         match self {
             Self::None => true,

@@ -12,8 +12,8 @@ use ag_index::callbacks;
 
 declare_rule! {
     /// ## What it does
-    /// Finds lambdas that AutoGraph converts and that share a line with another lambda of the same parameters,
-    /// if their value depends on a condition (`… if … else …`, `and`, `or`, `not`).
+    /// Finds lambdas that are passed to AutoGraph for conversion and share a line with another lambda that has the same
+    /// parameters. Only lambdas whose value depends on a condition (`… if … else …`, `and`, `or`, `not`) are reported.
     ///
     /// ## Why is this bad?
     /// Python records only the line number of a lambda. AutoGraph searches that line for a lambda with the same
@@ -153,7 +153,7 @@ fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<
     callbacks::dataset_method(call).map(|method| method.function)
 }
 
-/// The names of converted values: `steps` of `tf.function(steps[0])`.
+/// The names that calls pass to AutoGraph: `steps` of `tf.function(steps[0])`.
 struct StagedNames<'c, 'a> {
     ctx: &'c FileContext<'a>,
     names: FxHashSet<&'a str>,
@@ -173,7 +173,8 @@ impl<'a> SourceOrderVisitor<'a> for StagedNames<'_, 'a> {
     }
 }
 
-/// All lambdas outside converted functions, and whether AutoGraph converts them.
+/// The lambdas outside functions with the decorator `tf.function`; for each, whether it is passed to AutoGraph for
+/// conversion.
 struct Lambdas<'c, 'a> {
     ctx: &'c FileContext<'a>,
     names: FxHashSet<&'a str>,

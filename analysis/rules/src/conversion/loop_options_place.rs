@@ -10,8 +10,8 @@ declare_rule! {
     /// Finds calls of `tf.autograph.experimental.set_loop_options` that are not the first statement of a loop's body.
     ///
     /// ## Why is this bad?
-    /// The call is a directive for the loop that contains it. Anywhere else it belongs to no loop; AutoGraph
-    /// rejects the whole function and runs it as plain Python, so the loop on a Tensor raises.
+    /// The call is a directive for the loop that contains it. Anywhere else it belongs to no loop: AutoGraph rejects
+    /// the whole function and runs it as plain Python, which raises at the loop over a Tensor.
     ///
     /// ## Example
     /// ```python

@@ -12,8 +12,8 @@ declare_rule! {
     /// ## Why is this bad?
     /// Python mangles such names with the name of the class. Converted code is compiled outside the class,
     /// where the mangled name is lost; so AutoGraph rejects the whole function and runs it as plain Python. A
-    /// decision on a Tensor then raises. The finding is reported at the first such decision; without one it is
-    /// a warning at the name.
+    /// decision on a Tensor then raises. The finding is reported at the first such decision. If there is none, it is a
+    /// warning at the name.
     ///
     /// ## Example
     /// ```python

@@ -11,8 +11,8 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// AutoGraph cannot convert `match`, even if the subject is a plain Python value. It runs the whole
-    /// function as plain Python: a decision on a Tensor raises. The finding is reported at the first such
-    /// decision; without one it is a warning at the `match`.
+    /// function as plain Python: a decision on a Tensor raises. The finding is reported at the first such decision. If
+    /// there is none, it is a warning at the `match`.
     ///
     /// ## Example
     /// ```python

@@ -1,7 +1,7 @@
 //! Shared by the rules about syntax that AutoGraph rejects: selects where to report.
 //!
 //! TensorFlow logs only a warning about the syntax and runs the function as Python. It raises at the first
-//! decision on a Tensor, so the finding is reported there; without one it is reported at the syntax.
+//! decision on a Tensor, so the finding is reported there. If there is no such decision, it is reported at the syntax.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};

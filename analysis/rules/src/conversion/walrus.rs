@@ -16,7 +16,7 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// AutoGraph does not support assignment expressions: it runs the whole function as plain Python, and a
-    /// decision on a Tensor raises. The finding is reported at the first such decision; without one it is a
+    /// decision on a Tensor raises. The finding is reported at the first such decision. If there is none, it is a
     /// warning at the `:=`.
     ///
     /// ## Example

@@ -11,8 +11,8 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// AutoGraph cannot convert the `else` of a loop. It logs a warning and runs the *whole* function as plain
-    /// Python: a decision on a Tensor anywhere in it raises. The finding is reported at the first such
-    /// decision; without one it is a warning at the `else`.
+    /// Python: a decision on a Tensor anywhere in it raises. The finding is reported at the first such decision. If
+    /// there is none, it is a warning at the `else`.
     ///
     /// ## Example
     /// ```python

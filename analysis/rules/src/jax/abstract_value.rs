@@ -71,7 +71,7 @@ pub(super) struct Leaf {
     /// The dtype, and whether it is weak, like the dtype of a Python number.
     pub dtype: Option<(DType, bool)>,
     pub shape: Option<Vec<u64>>,
-    /// Its size compared with that of a carry, inside the body of a loop.
+    /// Inside the body of a loop: the size compared with that of an array in the carry.
     pub extent: Option<Extent>,
 }
 
@@ -123,7 +123,7 @@ impl Value {
         Self::Leaf(Leaf { dtype: dtype.map(|dtype| (dtype, weak)), shape, ..Leaf::default() })
     }
 
-    /// Returns a Python number.
+    /// Returns the value of a Python number: a scalar with a weak dtype.
     pub(super) fn number(dtype: DType) -> Self {
         Self::array(Some(dtype), true, Some(Vec::new()))
     }
@@ -146,7 +146,7 @@ impl Value {
         }
     }
 
-    /// Returns the carry, whose arrays get a number, starting after `next`.
+    /// Returns a copy of a carry whose arrays are numbered in order, starting after `next`: see [`Extent::Same`].
     pub(super) fn numbered(&self, next: &mut u32) -> Self {
         match self {
             Self::Leaf(leaf) => {

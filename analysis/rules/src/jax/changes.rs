@@ -1,4 +1,5 @@
-//! What a compound statement changes, for code that is evaluated in order.
+//! Finds the names whose values a compound statement may change. The evaluation of a function body treats these values
+//! as unknown afterwards.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -12,7 +13,7 @@ pub(super) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// `x`, `x.items`, `x[i]`
+    /// Adds the name of a changed object: `x` of `x`, `x.items` and `x[i]`.
     fn change(&mut self, mut object: &'a Expr) {
         loop {
             object = match object {

@@ -12,8 +12,8 @@ declare_rule! {
     /// ## What it does
     /// Reports conversions of a traced array to a Python number: `int(x)`, `float(x)`, `complex(x)`,
     /// `x.item()`, `x.tolist()`, `range(x)`, functions of `math`, an index or slice of a Python sequence, format
-    /// specifications, keys of dictionaries and elements of sets, and attributes that only arrays with a value have, such
-    /// as `x.block_until_ready()`.
+    /// specifications, keys of dictionaries and elements of sets, and attributes that only arrays with a value have,
+    /// such as `x.block_until_ready()`.
     ///
     /// ## Why is this bad?
     /// `jax.jit` runs the function once with tracers, which have no values. The conversion is impossible, so

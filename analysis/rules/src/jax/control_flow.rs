@@ -291,7 +291,7 @@ impl<'a> Call<'_, '_, 'a> {
     }
 }
 
-/// Returns the value of an operand in a branch; a value that is not an array becomes unknown.
+/// Returns the value of an operand inside a branch. Values other than arrays become unknown.
 fn strong(value: &Value) -> Value {
     match value {
         Value::Other => Value::Unknown,

@@ -66,8 +66,8 @@ declare_rule! {
     /// ```
     ///
     /// ## What jax reports
-    /// `TypeError: Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple
-    /// of the primal function`
+    /// `TypeError: Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args
+    /// tuple of the primal function`
     pub(crate) static JAX_CUSTOM_DERIVATIVE = {
         code: "AG548", name: "jax-custom-derivative",
         summary: "the rule of a custom derivative does not fit its function",

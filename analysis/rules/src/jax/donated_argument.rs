@@ -18,7 +18,7 @@ declare_rule! {
     /// `donate_argnames`.
     ///
     /// ## Why is this bad?
-    /// A donated array gives its memory to the results of the function. It is deleted, and its next use raises.
+    /// The results of the function reuse the memory of a donated array. The array is deleted, and its next use raises.
     ///
     /// ## Example
     /// ```python

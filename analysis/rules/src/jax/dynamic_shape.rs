@@ -14,9 +14,11 @@ use ag_syntax::expressions::{integer, sequence};
 
 declare_rule! {
     /// ## What it does
-    /// Reports arrays whose shape depends on a traced value: a boolean mask as index, a traced bound of a
-    /// slice, `jnp.zeros(n)`, `lax.dynamic_slice(x, i, (n,))` and other sizes, axes and orders that are traced, and
-    /// `jnp.nonzero`, `jnp.unique`, `jax.ops.segment_sum` and similar functions without `size=` or `num_segments=`.
+    /// Reports arrays whose shape depends on a traced value:
+    ///
+    /// - a boolean mask as index, and a traced bound of a slice
+    /// - other sizes, axes and orders that are traced: `jnp.zeros(n)`, `lax.dynamic_slice(x, i, (n,))`
+    /// - `jnp.nonzero`, `jnp.unique`, `jax.ops.segment_sum` and similar functions without `size=` or `num_segments=`
     ///
     /// ## Why is this bad?
     /// Under `jax.jit` every shape must be known while tracing. A tracer has no value, so tracing raises.

@@ -16,7 +16,7 @@ use super::may_use_64_bits;
 use crate::effects::MUTATORS;
 use crate::program::{Bound, Program, ScopeId, Site};
 
-/// The maximum number of names and calls that are followed.
+/// The maximum depth of names and calls that are followed.
 pub(super) const DEEPEST: usize = 6;
 
 pub(super) struct Evaluator<'c, 'a> {

@@ -65,7 +65,7 @@ impl<'a> Frame<'_, '_, 'a> {
                     environment.insert(def.name.as_str(), Value::Unknown);
                 }
                 Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
-                // What conditional or repeated code binds and changes is unknown.
+                // The values of names that conditional or repeated code binds or changes are unknown.
                 other => {
                     let mut changes = Changes::default();
                     changes.visit_stmt(other);

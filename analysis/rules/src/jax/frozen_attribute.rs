@@ -95,7 +95,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// What makes the objects of a class immutable, if they are.
+/// Returns the base class or decorator that makes the objects of a class immutable, as a noun phrase.
 fn frozen_kind<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

@@ -54,7 +54,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Returns whether it can be called with this number of positional arguments.
+    /// Returns whether the function can be called with this number of positional arguments.
     pub(super) fn accepts(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
         let required = self.positional().filter(|parameter| parameter.default.is_none()).count();

@@ -18,8 +18,8 @@ declare_rule! {
     /// ## Why is this bad?
     /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock and the
     /// random number become constants of the compiled function, the counter is not incremented again, and
-    /// `print` shows a tracer. A function that only `jax.vmap` traces runs at each call, but once for all rows: they
-    /// share the random number.
+    /// `print` shows a tracer. A function that only `jax.vmap` traces runs at each call, but once for all rows: the
+    /// rows share one random number.
     ///
     /// ## Example
     /// ```python

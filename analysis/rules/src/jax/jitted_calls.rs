@@ -1,5 +1,5 @@
-//! The calls of jitted functions within their file, argument by argument: of decorated functions, of
-//! `g = jax.jit(f, …)`, of `jax.jit(f)(…)`, and of decorated methods. Purely syntactic.
+//! The arguments of calls of jitted functions within their file. The jitted functions are decorated functions and
+//! methods, `g` after `g = jax.jit(f, …)`, and `jax.jit(f)` in `jax.jit(f)(…)`. They are found from syntax alone.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;

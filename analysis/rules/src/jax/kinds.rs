@@ -305,7 +305,7 @@ enum Maker {
     Dataclass { eq: bool, frozen: bool, unsafe_hash: bool },
 }
 
-/// How the methods of this class are generated; `None` if it has a decorator other than `@dataclass`.
+/// Returns how the methods of a class are generated; `None` if it has a decorator other than `@dataclass`.
 fn maker(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Maker> {
     let [decorator] = class.decorator_list.as_slice() else {
         return class.decorator_list.is_empty().then_some(Maker::Plain);

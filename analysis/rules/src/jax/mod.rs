@@ -163,7 +163,8 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     severity.min(max_severity)
 }
 
-/// How the function is traced: by `jax.jit`, if it calls the `jax.vmap` that leads here.
+/// Returns how the function is traced. A function that `jax.vmap` traces counts as jitted if a jitted function is among
+/// its callers.
 fn tracing_mode(ctx: &FunctionContext) -> RootKind {
     let is_jitted = |call: callers::Call| call.stage.is_some_and(|stage| stage.mode == RootKind::JaxJit);
     match ctx.stage.mode {
@@ -402,7 +403,7 @@ fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprN
     object.as_name_expr()
 }
 
-/// Returns whether the trace of a method captures the method's object: another method starts it with
+/// Returns whether the trace of a method captures the method's object, because another method starts the trace with
 /// `jax.jit(self.step)`.
 fn captures_receiver(stage: &Stage) -> bool {
     stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)))

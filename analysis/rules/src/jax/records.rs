@@ -21,7 +21,7 @@ const REGISTERING: [&str; 5] = [
 ];
 /// Base classes that register their derived classes as trees.
 const BASES: [&str; 2] = ["flax.struct.PyTreeNode", "equinox.Module"];
-/// Methods that change how an object is made.
+/// Methods that change how an object is created or flattened.
 const CONSTRUCTORS: [&str; 4] = ["__init__", "__new__", "__post_init__", "tree_flatten"];
 
 /// A class whose instances are trees of their fields.

@@ -63,8 +63,8 @@ struct Flow<'e, 'c, 'a> {
 }
 
 impl<'a> Flow<'_, '_, 'a> {
-    /// How the result of a function depends on the argument. `known` also contains the parameters of the enclosing
-    /// functions.
+    /// Returns how the result of a function depends on the argument. `known` also contains the parameters of the
+    /// enclosing functions.
     fn result(
         &self,
         function: Function<'a>,
@@ -153,7 +153,7 @@ impl<'a> Flow<'_, '_, 'a> {
         })
     }
 
-    /// Returns the function that is called: one of the file, or a parameter that gets a function.
+    /// Returns the function that is called: a function of the file, or the function that is passed for a parameter.
     fn callee(&self, callee: &'a Expr, scope: ScopeId, known: &Parameters<'a>) -> Option<Function<'a>> {
         if let Some(name) = callee.as_name_expr()
             && let Some(owner) = self.evaluator.program.owner(scope, &name.id)

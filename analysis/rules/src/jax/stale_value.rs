@@ -125,7 +125,8 @@ fn static_objects<'a>(
     positional.chain(named.map(|keyword| &keyword.value)).filter_map(Expr::as_name_expr).collect()
 }
 
-/// Reports a changed name, where the function reads it: `rate = 0.1; step(x); rate = 0.01; step(x)`.
+/// Reports a name that is reassigned between two calls, at the place where the function reads it:
+/// `rate = 0.1; step(x); rate = 0.01; step(x)`.
 fn captured<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

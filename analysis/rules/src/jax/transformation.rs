@@ -174,7 +174,7 @@ fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Opti
     })
 }
 
-/// Other functions of JAX that reject an argument, judging from its source text.
+/// Returns the error in a call of another function of JAX that rejects an argument, as far as the source text shows it.
 fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Fault<'a>> {
     const CALLS: [&str; 3] = ["device_put", "named_scope", "ShapeDtypeStruct"];
     let last = match &*call.func {

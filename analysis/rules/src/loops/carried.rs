@@ -104,7 +104,7 @@ impl<'a> StagedLoop<'_, 'a> {
         self.ctx.enclosing(range).take_while(move |construct| construct.range.start() != start)
     }
 
-    /// Where the body reads a name; nested functions are excluded.
+    /// Returns the places where the body reads a name; nested functions are excluded.
     pub(super) fn reads(&self, name: &QName) -> Vec<TextRange> {
         let mut reads = Reads { name: name.root(), ranges: Vec::new() };
         reads.visit_body(self.body());

@@ -82,8 +82,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether this rule reports the mutation. An item under a carried key is correct, and AG211 reports Tensors
-/// under other keys.
+/// Returns whether this rule reports the mutation. If the loop carries the item like a variable, the assignment is
+/// correct. AG211 reports Tensors under other keys.
 fn is_reportable(staged: &StagedLoop, mutation: &Mutation) -> bool {
     match mutation.change {
         Change::Call(..) => true,

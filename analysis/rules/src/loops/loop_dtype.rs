@@ -181,7 +181,7 @@ fn article(dtype: &str) -> String {
     }
 }
 
-/// All arithmetic of a body; at most one clash for each name.
+/// Finds clashes in all arithmetic of a body, at most one for each name.
 struct Operations<'s, 'c, 'a> {
     staged: &'s StagedLoop<'c, 'a>,
     clashes: Vec<Clash>,

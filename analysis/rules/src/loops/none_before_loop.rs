@@ -127,7 +127,7 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
     }
 }
 
-/// Returns whether an iteration may leave the `None`, and that is known only in the graph:
+/// Returns whether the name may still be `None` after an iteration, depending on values that only the graph computes:
 ///
 /// ```python
 /// for i in tf.range(n):
@@ -135,7 +135,8 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
 ///         found = i
 /// ```
 ///
-/// The trial trace may take another way if a test in Python or of the name itself decides.
+/// Returns false if Python decides one of the tests, or if a test reads the name: then the trial trace may take another
+/// branch.
 fn may_remain_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange) -> bool {
     let ctx = staged.ctx;
     let name = &variable.name;

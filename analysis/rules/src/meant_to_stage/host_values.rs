@@ -220,8 +220,8 @@ fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
         && tracing::origin(ctx, argument) == Origin::Assumed
 }
 
-/// Returns whether an argument is a required parameter of a function that a Dataset calls. It is never a Python string,
-/// whatever other callers pass.
+/// Returns whether an argument is a required parameter of a function that a Dataset calls. Such an argument is never a
+/// Python string, even if other callers pass one.
 fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
     let Some(name) = argument.as_name_expr().filter(|_| ctx.root() == Some(RootKind::DatasetCallback)) else {
         return false;

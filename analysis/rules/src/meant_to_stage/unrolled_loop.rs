@@ -1,4 +1,4 @@
-//! AG304: a Python loop of many iterations that adds operations to the graph in each.
+//! AG304: a Python loop of many iterations, each of which adds operations to the graph.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;

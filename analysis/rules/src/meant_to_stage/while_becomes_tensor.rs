@@ -18,8 +18,8 @@ declare_rule! {
     /// that the body binds to a Tensor, or through a `break` under a Tensor condition.
     ///
     /// ## Why is this bad?
-    /// The condition of the first iteration determines how the loop runs. With a Python value Python runs the
-    /// loop while the graph is built, and it cannot continue when the condition becomes a Tensor.
+    /// The condition of the first iteration determines how the loop runs. If that condition is a Python value, Python
+    /// runs the loop while the graph is built, and cannot continue once the condition is a Tensor.
     ///
     /// ## Example
     /// ```python

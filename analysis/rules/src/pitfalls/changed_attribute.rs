@@ -278,7 +278,7 @@ impl<'a> Blocks<'_, 'a> {
 
 const HELP: &str = "make it a `tf.Variable`, or pass the value as an argument";
 
-/// A read of a value by a function, and the names by which a block refers to the function and to the value.
+/// A value that a function reads, and the names by which a block refers to the function and to the value.
 struct Read<'a> {
     /// The object on which the method is called.
     object: Option<&'a str>,

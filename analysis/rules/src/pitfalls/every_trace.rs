@@ -53,7 +53,7 @@ impl<'a> Trace<'_, 'a> {
         body.iter().all(|statement| self.statement(statement))
     }
 
-    /// A block that may not be evaluated.
+    /// Visits a block that is possibly not evaluated.
     fn repeated(&mut self, body: &'a [Stmt]) {
         let outer = std::mem::replace(&mut self.reached, Reached::Repeatedly);
         self.block(body);

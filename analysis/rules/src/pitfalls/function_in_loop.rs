@@ -92,7 +92,7 @@ impl<'a> FunctionCreations<'_, 'a> {
         self.is_exempt(&Names::of_statement(node))
     }
 
-    /// Returns whether there is no loop, or one of the names is bound by it.
+    /// Returns whether there is no enclosing loop, or an enclosing loop binds one of the names.
     fn is_exempt(&self, names: &Names) -> bool {
         self.loop_names
             .as_ref()

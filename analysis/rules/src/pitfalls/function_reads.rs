@@ -64,7 +64,7 @@ fn binds(def: &ast::StmtFunctionDef, name: &str) -> bool {
         || def.parameters.iter().any(|parameter| parameter.name().as_str() == name)
 }
 
-/// Where a function first reads the target of an assignment.
+/// Returns the place where a function first reads the target of an assignment.
 pub(super) fn first_read(def: &ast::StmtFunctionDef, target: &Expr) -> Option<TextRange> {
     struct Reads<'t> {
         target: &'t Expr,

@@ -173,8 +173,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Returns whether another class of the file has this class and others as bases. Then `super()` may be one of the
-    /// others:
+    /// Returns whether another class of the file has this class and others as bases. Then `super()` in this class may
+    /// refer to one of the other bases:
     ///
     /// ```python
     /// class Readout(Scaled, keras.layers.Dense):    # `super().__init__(units=4)` of `Scaled` calls that of `Dense`
@@ -272,8 +272,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Returns whether the file builds layers with as many shapes itself. Then Keras has no shapes to match, because
-    /// the layer is built when it is called:
+    /// Returns whether the file itself calls `build` with this number of shapes. Then the layer is already built when
+    /// Keras calls it, so Keras does not match the parameters of `build` with those of `call`:
     ///
     /// ```python
     /// def build(self, x_shape, context_shape):
@@ -290,7 +290,7 @@ impl<'a> Class<'_, 'a> {
         })
     }
 
-    /// Returns the attributes that `__init__` binds exactly once, to a layer of the library.
+    /// Returns the attributes that the methods of the class bind exactly once, to a layer of the library.
     fn layers(&self) -> FxHashMap<&'a str, &'a Expr> {
         let mut layers = FxHashMap::default();
         let mut others = Vec::new();
@@ -313,7 +313,7 @@ impl<'a> Class<'_, 'a> {
         layers
     }
 
-    /// Layers and weights that each call creates, also in the methods that `call` certainly calls.
+    /// Reports layers and weights that each call creates, also in the methods that `call` certainly calls.
     fn creations(&self, call: &'a ast::StmtFunctionDef) {
         let mut called = vec![call];
         let mut at = 0;
@@ -323,7 +323,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Returns the layers and weights that the statements of `call` create; `local` has the layers in local variables.
+    /// Reports the layers and weights that the statements of `call` create; `local` has the layers in local variables.
     /// Adds the methods that the statements call to `called`. Returns whether each call evaluates the code after these
     /// statements.
     fn creations_in(

@@ -23,8 +23,8 @@ use ag_syntax::{expressions, statements};
 /// Deeper expressions are not followed.
 const MAX_DEPTH: usize = 32;
 
-/// Whether functions of the file return a symbolic tensor: by the start of the function and the names of the parameters
-/// that are symbolic tensors. `false` while the function is examined.
+/// Whether a function of the file returns a symbolic tensor. The key is the start of the function, and the names of the
+/// parameters that receive symbolic tensors. The value is `false` while the function is being examined.
 type Returns<'a> = Rc<RefCell<FxHashMap<(TextSize, Vec<&'a str>), bool>>>;
 
 pub(super) struct KerasTensors<'c, 'a> {

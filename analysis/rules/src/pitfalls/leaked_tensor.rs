@@ -218,7 +218,7 @@ impl Stores<'_, '_> {
         }
     }
 
-    /// Returns whether another method of the class that is staged, or that empties the list, uses the attribute.
+    /// Returns whether the attribute is used by another method of the class that is staged or empties the list.
     fn is_used_by_staged_methods(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);
@@ -240,7 +240,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether it is an attribute of `self`.
+    /// Returns whether a name is an attribute of `self`.
     fn is_own(&self, name: &QName) -> bool {
         !name.is_simple() && self.receiver == Some(name.root())
     }

@@ -1,5 +1,5 @@
-//! Staged code that runs but silently misbehaves (side effects, state and values at tracing time), and code that
-//! `tf.function` and Keras reject as a whole (arguments, results, models, layers).
+//! Staged code that silently computes something else than intended, because side effects, state and values belong to
+//! the trace; and arguments, results, models and layers that `tf.function` or Keras rejects.
 
 mod bindings;
 mod block_steps;

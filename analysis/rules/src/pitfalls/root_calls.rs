@@ -13,8 +13,9 @@ use ag_index::dialect::RootKind;
 use ag_index::index::{FunctionId, file_index};
 use ag_syntax::expressions;
 
-/// Returns whether each trace of a `tf.function` evaluates the calls that lead from it here; `Repeatedly` if one of
-/// them is in a loop, which may have no iterations: `for layer in self.layers: x = layer(x)`.
+/// Returns how certainly each trace of a `tf.function` evaluates the calls that lead from it to this function; `None`
+/// if it may skip one of them. `Repeatedly` means that one of them is in a loop, which may have no iterations:
+/// `for layer in self.layers: x = layer(x)`.
 pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Reached> {
     if is_wrapped(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone())) {
         return None;
@@ -49,8 +50,9 @@ fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     })
 }
 
-/// How a body evaluates the expression at a range, if it certainly does: it is in a plain statement or in a loop over
-/// something, and no statement before it may leave the function.
+/// Returns how certainly a body evaluates the expression at a range. `None` unless the expression is in a simple
+/// statement, outside of all compound statements other than `with` and `for`, and no statement before it may leave the
+/// function.
 fn evaluated(body: &[Stmt], range: TextRange) -> Option<Reached> {
     for statement in body {
         let within = statement.range().contains_range(range);
@@ -73,7 +75,7 @@ fn evaluated(body: &[Stmt], range: TextRange) -> Option<Reached> {
     None
 }
 
-/// Returns whether a range is in an expression that may not be evaluated.
+/// Returns whether a range is in an expression that is possibly not evaluated.
 fn is_conditional(statement: &Stmt, range: TextRange) -> bool {
     struct Around {
         range: TextRange,

@@ -10,7 +10,7 @@ use ag_syntax::expressions::{natural, sequence};
 /// The number of names and calls that are followed.
 const DEEPEST: usize = 8;
 
-/// What is known about a Tensor or about a `tf.TensorSpec`.
+/// The known dtype and shape of a Tensor or of a `tf.TensorSpec`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spec {
     /// The name in `tensorflow`: `float32`.
@@ -31,12 +31,12 @@ pub(super) fn of_entry(ctx: &FileContext, entry: &Expr) -> Option<Spec> {
     Some(Spec { dtype, shape })
 }
 
-/// What is known about an argument of a call.
+/// Returns the known dtype and shape of an argument of a call.
 pub(super) fn of_argument<'a>(ctx: &FileContext<'a>, scope: ScopeId, argument: &'a Expr) -> Spec {
     tensor(ctx, scope, argument, DEEPEST).unwrap_or_default()
 }
 
-/// How an argument differs from an entry, as a noun phrase for each.
+/// Returns how an argument differs from an entry, as a noun phrase for each.
 pub(super) fn difference(argument: &Spec, entry: &Spec) -> Option<(String, String)> {
     if let (Some(own), Some(other)) = (&argument.dtype, &entry.dtype)
         && own != other

@@ -13,7 +13,8 @@ declare_rule! {
     /// ## What it does
     /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`, `eval`,
     /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes,
-    /// functions of NumPy that torch does not implement, and `torch.compile(…)` without the function, as in a decorator.
+    /// functions of NumPy that torch does not implement, and `torch.compile(…)` without the function, as in a
+    /// decorator.
     ///
     /// ## Why is this bad?
     /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` the

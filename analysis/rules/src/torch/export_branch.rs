@@ -19,10 +19,13 @@ use ruff_text_size::Ranged;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Python decisions on the value of a Tensor in an exported module: `if`, `while`, `assert`, conditional
-    /// expressions, `and`, `or`, `not`, `torch.equal`, `any` of Tensors. Also reports decisions on Tensors converted by
-    /// `.item()`, `int()`, `float()` or `bool()`, decisions on sizes that depend on values (`x[x > 0].shape[0]`), and
-    /// loops over such sizes; under `torch.fx.symbolic_trace`, decisions on all sizes.
+    /// Reports in an exported module:
+    ///
+    /// - Python decisions on the value of a Tensor: `if`, `while`, `assert`, conditional expressions, `and`, `or`,
+    ///   `not`, `torch.equal`, `any` of Tensors
+    /// - decisions on Tensors converted by `.item()`, `int()`, `float()` or `bool()`
+    /// - decisions on sizes that depend on values (`x[x > 0].shape[0]`), and loops over such sizes; under
+    ///   `torch.fx.symbolic_trace`, decisions on all sizes
     ///
     /// ## Why is this bad?
     /// `torch.export` produces a single graph. It traces without values and cannot select a branch, so it
@@ -145,8 +148,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports decisions on the sizes of Tensors, and loops over sizes, under torch.fx. In its graph, sizes are symbolic
-/// values.
+/// Reports decisions on the sizes of Tensors, and loops over sizes, under torch.fx. In a graph of torch.fx, sizes are
+/// symbolic values.
 fn on_sizes(ctx: &FunctionContext) {
     let report = |at: &Expr, what: &str, size: &Expr| {
         let message =
@@ -176,7 +179,8 @@ fn on_sizes(ctx: &FunctionContext) {
     }
 }
 
-/// `x.dim() == 4`, `x.dtype == torch.float32`: the property of the Tensor that the decision reads.
+/// Returns the property of a Tensor that a decision reads: `x.dim()` in `x.dim() == 4`, `x.dtype` in
+/// `x.dtype == torch.float32`.
 fn rank_in<'a>(ctx: &FunctionContext, test: &'a Expr) -> Option<&'a Expr> {
     let left = &*test.as_compare_expr()?.left;
     let read = match left {
@@ -208,7 +212,7 @@ fn predicates(ctx: &FunctionContext) {
     }
 }
 
-/// Where the Tensor of `x.item()` or `int(x)` comes from.
+/// Returns where the Tensor of `x.item()` or `int(x)` comes from.
 fn origin(ctx: &FunctionContext, number: &Expr) -> Origin {
     let value = number.as_call_expr().and_then(|call| match &*call.func {
         Expr::Attribute(method) => Some(&*method.value),

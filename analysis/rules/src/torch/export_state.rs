@@ -11,8 +11,8 @@ use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
-    /// Reports Tensors that an exported module appends to a Python list, or stores in a Python dictionary, on
-    /// `self`, and Tensors assigned to an attribute of `self` that is not a buffer.
+    /// Reports Tensors that an exported module adds to a Python list or dictionary of `self`, and Tensors that it
+    /// assigns to an attribute of `self` that is not a buffer.
     ///
     /// ## Why is this bad?
     /// The exported program is the graph: it computes the Tensor and discards it. The list never grows. During

@@ -184,7 +184,8 @@ impl<'a> Code<'_, 'a> {
         Some((function, scope))
     }
 
-    /// What a function returns instead of a scalar, or of a pair for `has_aux=True`, and the help.
+    /// Describes the result of a function that does not return a scalar, or with `has_aux=True` a pair; also returns
+    /// the help.
     fn structure(
         &self,
         made: &ast::ExprCall,

@@ -82,8 +82,9 @@ fn break_severity(ctx: &FunctionContext) -> Severity {
     if ctx.stage.options.full_graph { Severity::Error } else { Severity::Warning }
 }
 
-/// Returns the severity if Python needs the truth value of a Tensor; `certain` is the severity of a certain case. A
-/// parameter of unknown type may be a Python value. This is more likely if the code tests the parameter itself.
+/// Returns the severity if Python needs the truth value of a Tensor; `certain` is the severity if the value is
+/// certainly a Tensor. A parameter of unknown type may be a Python value. This is more likely if the code tests the
+/// parameter itself.
 fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {

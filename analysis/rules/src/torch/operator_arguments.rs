@@ -156,7 +156,8 @@ fn scan(ctx: &FunctionContext, call: &ast::ExprCall) {
     }
 }
 
-/// The function of `checkpoint` becomes a subgraph, too. If that is impossible, it causes a graph break.
+/// Checks the function passed to `checkpoint`. It becomes a subgraph, too, or causes a graph break if that is
+/// impossible.
 fn checkpoint(ctx: &FunctionContext, call: &ast::ExprCall) {
     if let Some(function) = call.arguments.args.first()
         && let Some(Body { effect: Some(effect), .. }) = Body::of(ctx, function)

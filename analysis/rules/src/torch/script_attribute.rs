@@ -17,7 +17,8 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// The types of attributes are inferred from their values when the module is compiled, unless the body of the class
-    /// declares them. An annotation in `__init__` is ignored. The attribute is left out, and its use fails.
+    /// declares them. An annotation in `__init__` is ignored. An attribute without a type is left out, and its use
+    /// fails.
     ///
     /// ## Example
     /// ```python

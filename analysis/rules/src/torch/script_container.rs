@@ -12,14 +12,17 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports a number or string appended to a list initialized with `[]` without annotation, a number appended to a
-    /// list annotated as a list of Tensors, a number or string stored in a dictionary initialized with `{}` without
-    /// annotation, a key of such a dictionary that is a number, and a non-literal index of a tuple with elements of
-    /// different types.
+    /// Reports operations on containers that TorchScript rejects because of the types of the elements:
+    ///
+    /// - a number or string appended to a list that is initialized with `[]` without annotation
+    /// - a number appended to a list that is annotated as a list of Tensors
+    /// - a number or string stored in a dictionary that is initialized with `{}` without annotation, and a number as a
+    ///   key of such a dictionary
+    /// - an index of a tuple with elements of different types, if the index is not a literal
     ///
     /// ## Why is this bad?
-    /// TorchScript infers `[]` as a list of Tensors, and `{}` as a dictionary of Tensors by strings. The type of an element of a mixed tuple must be known at
-    /// compile time.
+    /// TorchScript infers `[]` as a list of Tensors, and `{}` as a dictionary from strings to Tensors. The type of an
+    /// element of a mixed tuple must be known at compile time.
     ///
     /// ## Example
     /// ```python

@@ -55,7 +55,8 @@ declare_rule! {
     /// torch.jit.script(Tower())
     /// ```
     /// `enumerate` and `zip` of containers are unrolled, too. If all modules of the container implement an interface
-    /// (`@torch.jit.interface`), a variable may be the index where that type is declared: `block: Block = self.blocks[i]`.
+    /// (`@torch.jit.interface`), a variable may be the index where that type is declared:
+    /// `block: Block = self.blocks[i]`.
     ///
     /// ## What torch reports
     /// `RuntimeError: Expected integer literal for index but got a variable or non-integer.

@@ -17,9 +17,12 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Reports uses of `None` that TorchScript rejects: a name or attribute that is `None` and is assigned another
-    /// value, an `Optional` operand or argument that may still be `None`, a test of an `Optional` (`if x:`), and the
-    /// default `None` of a parameter whose annotation does not allow it.
+    /// Reports uses of `None` that TorchScript rejects:
+    ///
+    /// - a name or attribute that is `None` and is assigned another value
+    /// - an `Optional` operand or argument that may still be `None`
+    /// - a test of an `Optional` (`if x:`)
+    /// - the default `None` of a parameter whose annotation does not allow it
     ///
     /// ## Why is this bad?
     /// The type of `x = None` is `None`. Only the annotation `Optional[Tensor]` allows both, and only a test

@@ -26,7 +26,7 @@ pub(super) enum Known {
     /// It is evaluated at run time: both branches are compiled.
     No,
     Value(bool),
-    /// The compiler may be able to decide it, but this analysis is not.
+    /// The compiler may be able to decide it; this analysis cannot.
     Maybe,
 }
 

@@ -105,7 +105,8 @@ fn mixed(ctx: &FunctionContext, compiled: &Compiled) {
     }
 }
 
-/// A value of another type than the declared one. A Tensor is converted to a number, a bool to an integer.
+/// Reports a returned value whose type is not the declared one. Values that TorchScript converts implicitly are not
+/// reported: a Tensor for a number, a bool for an integer.
 fn undeclared(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
     let declared = match ctx.text(annotation) {
         "int" => ScriptType::Int,
@@ -136,7 +137,7 @@ fn undeclared(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
     }
 }
 
-/// The end of the body is reachable although a return value is declared.
+/// Reports a function whose end is reachable although its annotation declares a return value.
 fn missing(ctx: &FunctionContext, annotation: &Expr) {
     let must_return = match annotation {
         Expr::NoneLiteral(_) => false,

@@ -62,7 +62,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The outermost `if` that always binds the name in one branch but not in the other.
+/// Reports a name that one branch of an `if` always binds and the other branch does not. If this holds for nested `if`
+/// statements, only the outermost one is reported.
 fn after_branches(ctx: &FunctionContext, compiled: &Compiled) {
     let mut reported: Vec<(QName, TextRange)> = Vec::new();
     for (range, test, ..) in conditions(ctx, compiled) {
@@ -101,7 +102,7 @@ fn binds(after: Definedness, exits: Exits, modified: bool) -> bool {
     after == Definedness::Always && (modified || !jumps)
 }
 
-/// Returns whether the statement is `assert False`, which ends a branch like `raise`.
+/// Returns whether the `if` contains an `assert` of a literal. `assert False` ends a branch like `raise`.
 fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements().into_iter().any(|statement| {
         range.contains_range(statement.range())
@@ -109,7 +110,7 @@ fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-/// A use outside the loops that bind the name.
+/// Reports the first use of a name outside the loops that bind it.
 fn after_loops(ctx: &FunctionContext, compiled: &Compiled) {
     let mut reported: Vec<QName> = Vec::new();
     let loops: Vec<_> = ctx.constructs.iter().filter(|construct| construct.kind.is_loop()).collect();

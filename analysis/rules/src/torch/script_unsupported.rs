@@ -88,7 +88,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str) {
     ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not support {what}")).emit();
 }
 
-/// Syntax that the parser rejects anywhere, even under `if not torch.jit.is_scripting():`.
+/// Returns syntax that the parser of TorchScript rejects anywhere, even under `if not torch.jit.is_scripting():`.
 fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     let keyword = |length: u32| TextRange::at(statement.start(), length.into());
     Some(match statement {
@@ -108,7 +108,7 @@ fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     })
 }
 
-/// Syntax that the compiler rejects, in compiled code only.
+/// Returns syntax that the compiler rejects. It is accepted in code that is not compiled.
 fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'static str)> {
     match statement {
         Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {

@@ -122,7 +122,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports arguments that are not Tensors, of compiled functions whose parameter has no annotation: `self.fuse([x, y])`.
+/// Reports arguments that are not Tensors, of compiled functions whose parameter has no annotation:
+/// `self.fuse([x, y])`.
 fn arguments(ctx: &FunctionContext) {
     let compiled = Compiled::of(ctx);
     for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {

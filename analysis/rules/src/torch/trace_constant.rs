@@ -17,8 +17,8 @@ use ag_syntax::qname::QName;
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on Tensors and their sizes, loops over Tensors, and conversions of Tensors to Python
-    /// numbers, lists and arrays, in a function that `torch.jit.trace` records. Also loops over sizes of Tensors, and
-    /// random numbers of Python and NumPy.
+    /// numbers, lists and arrays, in a function that `torch.jit.trace` records. Also reports loops over sizes of
+    /// Tensors, and random numbers of Python and NumPy.
     ///
     /// ## Why is this bad?
     /// The function runs once, with the example inputs, and its operations are recorded. The branch that was taken, the
@@ -51,8 +51,8 @@ declare_rule! {
     /// A function that `torch.jit.script` compiles keeps its branches, also when a traced function calls it.
     ///
     /// ## What torch reports
-    /// `TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record the
-    /// data flow of Python values, so this value will be treated as a constant in the future.`
+    /// `TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record
+    /// the data flow of Python values, so this value will be treated as a constant in the future.`
     pub(crate) static TRACE_CONSTANT = {
         code: "AG601", name: "trace-constant",
         summary: "a value becomes a constant of the traced graph",

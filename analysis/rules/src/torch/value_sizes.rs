@@ -123,8 +123,8 @@ fn iterations<'a>(ctx: &FunctionContext<'a>, iter: &'a Expr) -> Option<&'a Expr>
     rows(ctx, iter, MAX_STEPS)
 }
 
-/// `kept.shape[0]`, `kept.size(0)`, `len(kept)`, `kept.numel()`: the operation that determines the size. The other
-/// dimensions of a selection have the sizes of the original Tensor.
+/// Returns the operation that determines a size: `kept.shape[0]`, `kept.size(0)`, `len(kept)`, `kept.numel()`. The
+/// other dimensions of a selection have the sizes of the original Tensor.
 fn size<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr> {
     let is_first = |axis: &Expr| natural(axis) == Some(0);
     match expression {

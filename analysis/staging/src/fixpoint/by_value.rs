@@ -1,5 +1,5 @@
-//! The arguments of calls of values: the parameters of a function that is the only one to flow to a call are Tensors if
-//! the call passes Tensors.
+//! The arguments of calls of values. If only one function flows to a call, and the call passes Tensors, the parameters
+//! of the function are Tensors.
 //!
 //! ```python
 //! class Policy:

@@ -79,7 +79,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Describes the library that calls a lambda, which counts as the caller of the functions that the lambda calls.
+    /// Describes the library that calls a lambda. The library counts as the caller of the functions that the lambda
+    /// calls.
     fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
         self.is_selected(lambda.dialect).then(|| Staged {
             depth: 0,
@@ -112,7 +113,7 @@ impl Fixpoint {
         self.stage(db, callee, staged)
     }
 
-    /// How a call stages a function; `None` if the framework does not trace it.
+    /// Returns how a call stages a function; `None` if the framework does not trace the call.
     pub(super) fn reached(
         &self,
         db: &dyn Db,
@@ -190,8 +191,8 @@ impl Fixpoint {
     }
 }
 
-/// Returns whether a run uses only one of these functions: functions of the same name in several files are alternative
-/// implementations, as in `backend.add` with one module per backend.
+/// Returns whether the program selects one of these functions at run time: functions of the same name in several files
+/// are alternative implementations, as in `backend.add` with one module per backend.
 fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     let [first, rest @ ..] = targets else { return false };
     let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();

@@ -338,7 +338,7 @@ fn accepts(signature: &Signature, skip: usize, call: &CallSite) -> bool {
     call.arguments.iter().all(|(slot, _)| parameter_at(signature, skip, slot).is_some())
 }
 
-/// Precedence: call sites > literal default > assumption.
+/// Derives the type of one parameter. Precedence: call sites > literal default > assumption.
 fn assume(
     default: &DefaultValue,
     name: &str,

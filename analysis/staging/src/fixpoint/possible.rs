@@ -53,16 +53,16 @@ impl Fixpoint {
         self.typed_as(scope).is_some_and(|staged| staged.possible)
     }
 
-    /// Returns the stage that determines how types are inferred in a scope. Possible calls do not change how evidence
-    /// is inferred, except calls that get only this function.
+    /// Returns the stage that determines how types are inferred in a scope. A possible call does not change how
+    /// evidence is inferred, unless the call reaches no other function of the project.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
         self.staged
             .get(&scope)
             .filter(|staged| !staged.possible || staged.only || !self.evidence.contains_key(&scope))
     }
 
-    /// Returns whether the types of a scope are inferred again because it is staged by calls that get only this
-    /// function. What other functions receive from it does not change.
+    /// Returns whether the types of a scope are inferred again because it is staged by possible calls that reach no
+    /// other function. The values that it passes to other functions do not change.
     pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
         self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }
@@ -74,7 +74,7 @@ impl Fixpoint {
         Some(Cause { scope: Scope { document, code }, location })
     }
 
-    /// Follows possible roots and calls. Returns whether a function is staged that was not before.
+    /// Follows possible roots and calls. Returns whether this stages any function that was not staged before.
     pub(super) fn spread(&mut self, db: &dyn Db) -> bool {
         let possible = Arc::clone(&self.possible);
         let before = self.staged.len();
@@ -84,7 +84,7 @@ impl Fixpoint {
         self.staged.len() != before
     }
 
-    /// Follows possible roots and calls, or only those that get a single function.
+    /// Follows possible roots and calls, or only those that a single function flows to.
     fn spread_along(&mut self, db: &dyn Db, possible: &PossibleCalls, only: bool) {
         let mut lambdas: BTreeMap<Callable, Staged> = BTreeMap::new();
         let mut queue: Vec<(Callable, Staged)> = Vec::new();
@@ -172,8 +172,8 @@ impl Fixpoint {
         })
     }
 
-    /// Returns whether a function is staged, and a call that gets a single function (`only`) does not make this more
-    /// certain.
+    /// Returns whether a function is staged, and would not become more certainly staged by a call that it alone flows
+    /// to (`only`).
     fn is_staged(&self, callable: Callable, only: bool) -> bool {
         callable.function().is_some_and(|code| {
             let staged = self.staged.get(&Scope { document: callable.document, code });

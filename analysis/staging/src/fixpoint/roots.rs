@@ -27,7 +27,7 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
 }
 
 impl Staged {
-    /// `bound`: how many of the first parameters are already given.
+    /// Returns how a root site stages a function. `bound` is the number of leading parameters that are already given.
     pub(super) fn at(site: &RootSite, signature: Option<&Signature>, bound: usize, cause: Cause) -> Self {
         // `tf.function(do_not_convert(f))`
         let declines =
@@ -134,8 +134,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Adds the function around a nested function to the evidence, whatever the limits are: it may give arguments that the
-    /// root does not replace.
+    /// Adds the function around a nested function to the evidence, whatever the limits are: it may give arguments that
+    /// the root does not replace.
     ///
     /// ```python
     /// def make_step(scale):
@@ -204,8 +204,8 @@ impl Fixpoint {
         self.options.dialects.is_empty() || self.options.dialects.contains(&dialect)
     }
 
-    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts. If the project
-    /// has code for both versions, its file decides.
+    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts. If the
+    /// project has code for both versions, the file of the method decides.
     pub(super) fn with_library<'s>(&self, index: &FileIndex, site: &'s RootSite) -> Cow<'s, RootSite> {
         let is_keras2 = if self.has_keras3 { index.names_keras2 } else { self.has_keras2 };
         if site.dialect != Dialect::Keras || !is_keras2 {

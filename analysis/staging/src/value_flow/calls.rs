@@ -326,7 +326,7 @@ impl Solver<'_> {
         self.edge(result, to);
     }
 
-    /// Uses the methods by which a call of an object runs it: `__call__`, or those that the base class calls.
+    /// Uses the methods that a call of an object runs: `__call__`, or the methods that the base class calls.
     fn use_call_methods(&mut self, value: Value, object: u32, used: Use) {
         let Some(class) = self.objects[object as usize].class else { return };
         for name in CALL_METHODS {

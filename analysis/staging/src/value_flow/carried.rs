@@ -158,7 +158,8 @@ impl<'a> Correspondence<'a> {
         Some(Code::Function(function))
     }
 
-    /// Returns the lambdas of a function correspond, in order, if there are as many as before.
+    /// Returns the new lambda for each old one. The lambdas of a function correspond, in order, if there are as many as
+    /// before.
     fn corresponding_lambdas(
         &self,
         before: &FileFlow,
@@ -181,8 +182,8 @@ impl<'a> Correspondence<'a> {
         lambdas
     }
 
-    /// Returns the sites of a function correspond, in order, if there are as many as before. Otherwise a site
-    /// corresponds if its expression has not moved relative to the text around it.
+    /// Returns the new site for each old one. The sites of a function correspond, in order, if there are as many as
+    /// before. Otherwise a site corresponds if its expression has not moved relative to the text around it.
     fn corresponding_sites(
         &self,
         before: &FileFlow,

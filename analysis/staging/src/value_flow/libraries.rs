@@ -112,9 +112,9 @@ const STORING_FUNCTIONS: [&str; 9] = [
     "atexit",
 ];
 
-/// Modules whose functions return results that hold their arguments. In other modules, only some results hold them. An
-/// instance of a class holds all arguments: `Transformed(init, apply)`. A function with a single argument may be a
-/// decorator, so its result holds the argument if that is a function.
+/// Modules in which the result of every function holds all arguments. In other modules, only two kinds of results hold
+/// arguments. An instance of a class holds all of them: `Transformed(init, apply)`. A function with a single argument
+/// may be a decorator, so its result holds the argument if the argument is a function.
 const HOLD_ARGUMENTS: [&str; 6] =
     ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
 /// Modules whose functions return results that hold none of their arguments.
@@ -331,8 +331,9 @@ impl Solver<'_> {
         }
     }
 
-    /// Objects that a traced function gets or returns are flattened and restored while it is traced. It is not known
-    /// here which functions are traced, so these calls are noted for every function with such a parameter.
+    /// JAX flattens and restores the objects that a traced function receives or returns. It is not known here which
+    /// functions are traced, so calls of the flattening functions are recorded for every function with such a
+    /// parameter.
     pub(super) fn note_pytrees(&mut self) {
         let is_pytree = |(_, name): &(_, Name)| name == FLATTENING[0];
         if self.pytrees.is_empty()

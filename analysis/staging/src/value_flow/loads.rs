@@ -193,7 +193,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Loads of attributes that nothing sets call `__getattr__`. Returns whether there are any.
+    /// Calls `__getattr__` for loads of attributes that nothing sets. Returns whether there are any such loads.
     pub(super) fn load_missing(&mut self) -> bool {
         let missing = std::mem::take(&mut self.missing);
         let mut found = false;
@@ -215,7 +215,7 @@ impl Solver<'_> {
         found
     }
 
-    /// An attribute of a class is read from an instance or from the class.
+    /// Evaluates a read of a class attribute through an instance or through the class.
     pub(super) fn bind(&mut self, value: Value, receiver: Value, to: Cell, site: Option<Site>) {
         let Value::Function { document, function, bound: 0 } = value else {
             if let (Value::Instance(object), Some(site)) = (value, site) {
@@ -286,7 +286,7 @@ impl Solver<'_> {
         self.field(object, Field::Name(name))
     }
 
-    /// A function that a property of the receiver's class may call.
+    /// Calls a function of a property, if it belongs to the class of the receiver.
     pub(super) fn get(&mut self, value: Value, receiver: Value, to: Cell, site: Site) {
         let Value::Function { document, function, .. } = value else { return };
         let class = match receiver {

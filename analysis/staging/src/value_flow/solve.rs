@@ -32,8 +32,8 @@ pub(super) struct Solver<'a> {
     pub(super) uses: Vec<Distinct<Use>>,
     /// The uses that still have to be applied to a value.
     pending: VecDeque<(Use, Value)>,
-    /// The pending and the applied uses that may belong to many cells, so that none is applied to a value twice: see
-    /// [`Use::is_of_many_cells`].
+    /// Uses that may belong to many cells, with the values that they have been applied to or are pending for. So no use
+    /// is applied to a value twice: see [`Use::is_of_many_cells`].
     applied: FxHashSet<(Use, Value)>,
     /// The cells with values that are not propagated yet, once for each of these values.
     queue: VecDeque<Cell>,
@@ -55,7 +55,7 @@ pub(super) struct Solver<'a> {
     /// The function that each site calls as a value; `None` if there are several, or if only Python or a library may
     /// call it there.
     callees: FxHashMap<(DocumentIndex, SiteIndex), Option<(Callable, u8)>>,
-    /// The functions that objects of libraries hold.
+    /// The functions that objects of libraries hold. No call counts as reaching only such a function.
     held: FxHashSet<Callable>,
     /// The function that each root gets as a value; `None` if there are several.
     rooted: FxHashMap<(DocumentIndex, SiteIndex, StagingFunction), Option<Callable>>,
@@ -319,7 +319,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Calls of a dispatching function may call the functions that are registered with it. So these flow to its cell.
+    /// Calls of a dispatching function may call the functions that are registered with it. So the registered functions
+    /// flow to the cell of the dispatching function.
     fn register(&mut self, value: Value, from: Cell) {
         if let Value::Function { document, function, .. } = value
             && let Some(dispatcher) = self.dispatchers.get(&(document, function)).copied()
@@ -408,7 +409,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Records a function at a place, which has `None` once there are several functions.
+/// Records the only function at a place. The entry becomes `None` once there are several functions.
 fn note_only<K: Hash + Eq, F: Copy + PartialEq>(only: &mut FxHashMap<K, Option<F>>, place: K, function: F) {
     let known = only.entry(place).or_insert(Some(function));
     if *known != Some(function) {

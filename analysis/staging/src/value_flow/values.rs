@@ -9,7 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::ClassId;
 
-/// A cell with more values is a registry: its values do not determine the callee of a call.
+/// The maximum number of values of a cell; further values are ignored. A cell with so many values is a registry, which
+/// does not show what a call reaches.
 const MAX_VALUES: usize = 64;
 
 /// A variable or expression of the project, a field, or an element.
@@ -203,8 +204,8 @@ pub(super) enum Use {
         function: FunctionIndex,
         depth: u8,
     },
-    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. Calls of the object reach the value, but
-    /// need not call it.
+    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. A call of the object may use the
+    /// value without calling it.
     Held,
     /// Values other than containers flow to the cell.
     Plain {
@@ -270,7 +271,7 @@ impl<T: Copy + Eq + Hash> Distinct<T> {
         }
     }
 
-    /// Returns whether the item is new.
+    /// Adds an item. Returns whether it is new.
     pub(super) fn insert(&mut self, item: T) -> bool {
         const FEW: usize = 12;
         if self.has(&item) {
@@ -295,7 +296,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Returns whether the value is new.
+    /// Adds a value, unless the cell is full. Returns whether the value was added.
     pub(super) fn insert(&mut self, value: Value) -> bool {
         self.list.len() < MAX_VALUES && self.list.insert(value)
     }

@@ -154,8 +154,9 @@ impl Inference<'_> {
         }
     }
 
-    /// Adds the calls of the modules in a sequence: `self.body(x)`, where `self.body = nn.Sequential(Encoder(), Head())`.
-    /// The first module receives the argument, and the others usually receive a value of the same type.
+    /// Adds the calls of the modules in a sequence: `self.body(x)`, where
+    /// `self.body = nn.Sequential(Encoder(), Head())`. The first module receives the argument, and the others usually
+    /// receive a value of the same type.
     fn sequence(&self, call: &ast::ExprCall, expression: ExprId, calls: &mut Vec<CallSite>) {
         let Some(argument) = call.arguments.args.first().filter(|argument| !argument.is_starred_expr())
         else {
@@ -229,7 +230,8 @@ impl Inference<'_> {
         self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
     }
 
-    /// Adds the parameter types of lambdas that a library calls; `inner` are the expressions from the call on.
+    /// Adds the parameter types of lambdas that a library calls; `inner` are the expressions of the scope in pre-order,
+    /// beginning with the call, and `position` is the id of the call.
     pub(super) fn lambdas(
         &self,
         called: &Called,
