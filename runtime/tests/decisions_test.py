@@ -352,7 +352,7 @@ def test_the_index_of_a_list_of_objects_in_a_loop_decides_the_loop():
 
 
 def _queue():
-    """Returns a queue whose position is in a tensor from outside."""
+    """Returns a queue whose position is in a tensor outside of the function, and a function that reads the position."""
     pointer = torch.zeros(1, dtype=torch.long)
 
     def enqueued(x):

@@ -1,5 +1,5 @@
-"""A training in which one process ends early: `torchrun distributed_end.py killed|returns FILE`. The time of the end
-is written to the file."""
+"""A training run in which one process ends early: `torchrun distributed_end.py killed|returns FILE`. The time of the
+end is written to the file."""
 
 import os
 import pathlib

@@ -57,8 +57,8 @@ def test_all_processes_end(outcomes):
 
 
 def ended(how, folder):
-    """Runs a training in two processes, of which the second ends early. Asserts that all processes end within 10
-    seconds, multiplied by the load per processor on a busy machine. Returns the standard error."""
+    """Trains in two processes; the second one ends early. Asserts that all processes end within 10 seconds, or on a
+    busy machine within 10 seconds times the load per processor. Returns the standard error."""
     start = folder / "start"
     finished = torchrun(2, HERE / "distributed_end.py", how, start)
     seconds = time.time() - float(start.read_text())

@@ -35,7 +35,7 @@ NATIVE = set(
 
 @pytest.fixture(autouse=True)
 def native_for_single_operators():
-    """Runs single operators natively, too."""
+    """Makes the native tier run all supported operators, including single ones."""
     before = _runtime.tier()
     _runtime.set_tier("always")
     yield
@@ -519,18 +519,18 @@ c = (c.view(80, 1) + a.view(80, 1) @ b[:1].view(1, 1)).view(80)""".replace("\n",
 
 def random_program(seed):
     """Returns a program whose loops read, change and move the items of lists, which are used after the loops."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     lines = ["import torch", "def program(a, b, c, n):", "    l, m = [a, b, c], [b * 2.0, c, a, b]", "    for i in range(n):"]
 
     def block(indent, depth):
-        for _ in range(dice.randint(2, 6)):
-            if depth and dice.random() < 0.3:
-                head = dice.choice(["if a[3] > b[5] + 0.001:", "for k in range(n):"])
+        for _ in range(rng.randint(2, 6)):
+            if depth and rng.random() < 0.3:
+                head = rng.choice(["if a[3] > b[5] + 0.001:", "for k in range(n):"])
                 lines.append(indent + head)
                 block(indent + "    ", depth - 1)
                 lines.append(indent + "    c = c * 0.5")
             else:
-                lines.append(indent + dice.choice(STATEMENTS))
+                lines.append(indent + rng.choice(STATEMENTS))
         # The values stay small.
         lines.append(indent + "a, b, c = a * 0.25, b * 0.25, c * 0.25")
 

@@ -23,7 +23,7 @@ fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
 }
 
-/// Returns the names of the staged functions, with the root kind of those that are roots.
+/// Returns the names of the staged functions, each with its root kind if it is a root.
 fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
     let functions = stages(files).into_iter();
     functions.map(|function| (function.qualname.to_string(), function.stage.root)).collect()
