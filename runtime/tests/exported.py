@@ -223,7 +223,8 @@ def state(folder, seeds, format):
 
 
 def gradients(folder, seeds, format):
-    """The gradients of random programs. TorchScript has derivatives for its modules; elsewhere, the program computes them."""
+    """Gradients of random programs. Torch differentiates TorchScript modules; in the other formats, the exported
+    program computes the gradients."""
     cases = cases_of(folder / "cases", format)
     module = load_programs(folder, seeds, programs.Program)
     for seed in seeds:

@@ -61,7 +61,7 @@ class Slotted:
 
 
 def binary(rng, depth, make):
-    """A random binary tree; `make` returns an object for two subtrees, which may be None."""
+    """Returns a random binary tree. `make(left, right)` creates a node for two subtrees, which may be None."""
     if depth == 0 or rng.random() < 0.2:
         return make(None, None)
     return make(binary(rng, depth - 1, make), binary(rng, depth - 1, make))
@@ -99,7 +99,7 @@ def linked(rng, length):
 
 
 def tensors_of(tree):
-    """The tensors of a tree that require a gradient."""
+    """Returns the tensors of a tree that require a gradient."""
     found, pending = [], [tree]
     while pending:
         value = pending.pop()

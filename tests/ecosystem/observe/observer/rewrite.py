@@ -192,7 +192,7 @@ def is_docstring(statement):
 
 
 def expression_statement(like, call):
-    """`call` as a statement, in the node family (`ast` or `gast`) of `like`."""
+    """Returns `call` as a statement that belongs to the same library as `like` (`ast` or `gast`)."""
     return ast.Expr(call)
 
 
