@@ -1,5 +1,5 @@
-"""The ambient settings of torch: if a function was traced under one setting, a call under another setting has the results of
-eager torch under the other one."""
+"""The ambient settings of torch: a call under one setting has the results of eager torch under this setting, even if
+the function was traced under another setting."""
 
 import contextlib
 import itertools
@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 @contextlib.contextmanager
 def setting(set_to, value, before):
-    """Changes a setting of torch inside of a `with` statement."""
+    """Changes a setting of torch inside a `with` statement."""
     set_to(value)
     try:
         yield

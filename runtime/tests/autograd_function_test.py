@@ -152,7 +152,8 @@ def test_forward_with_conditions_on_data():
 
 
 def test_decision_after_a_gradient_of_a_custom_function():
-    """The number is decided while tracing: a graph computes it, which contains the derivative that the user has written."""
+    """`int(...)` needs a number while tracing. The graph that computes the number contains the derivative of the
+    user."""
 
     def f(x):
         x = x.clone().requires_grad_()

@@ -1,5 +1,5 @@
-"""Calls that are like the last calls run without looking for their trace in Python. Each test calls a function until its
-call is cached, changes one thing that the trace depends on, and compares the next call with eager torch."""
+"""Cached calls: a call like the preceding ones finds its trace without the lookup in Python. Each test calls a function
+until its call is cached, changes one thing that the trace depends on, and compares the next call with eager torch."""
 
 import gc
 import threading
@@ -12,7 +12,7 @@ import autograph as ag
 
 
 def cached(function, *args):
-    """A staged function whose calls with these arguments are cached."""
+    """Returns a staged function whose calls with these arguments are cached."""
     staged = ag.function(function)
     for _ in range(3):
         staged(*args)
@@ -21,7 +21,7 @@ def cached(function, *args):
 
 
 def same(staged, *args):
-    """Whether a call returns what eager torch returns, bit by bit."""
+    """Asserts that a call returns bitwise the same as eager torch. Returns True, so that callers can assert it."""
     found, expected = staged(*args), staged.python_function(*args)
     assert type(found) is type(expected)
     for one, other in zip(leaves(found), leaves(expected)):
@@ -39,7 +39,7 @@ def leaves(value):
 
 
 def kind_of(x, y):
-    """Its result depends on everything that the key of a trace describes."""
+    """Returns a result that depends on everything in the key of a trace."""
     if isinstance(y, torch.Tensor):
         return x * 2 + y, x.is_contiguous(), x is y, x.dim()
     return x * 2, type(y).__name__, str(y)
@@ -90,7 +90,7 @@ def test_other_tensor(first):
 
 
 def nested(batch, *rest, scale=1.0, mask=None):
-    """Its result depends on the structure of its arguments and on the order of keys."""
+    """Returns a result that depends on the structure of the arguments and on the order of keys."""
     found, tensors = [describe(batch), describe(rest), describe(mask)], []
     for text, inside in found:
         tensors += inside
@@ -101,7 +101,7 @@ def nested(batch, *rest, scale=1.0, mask=None):
 
 
 def describe(value):
-    """The types and numbers of a structure as text, and its tensors."""
+    """Returns the types and numbers of a structure as text, and its tensors."""
     if isinstance(value, torch.Tensor):
         return "tensor", [value]
     if isinstance(value, dict):

@@ -1,4 +1,5 @@
-"""Calls that change some items of a list or dictionary from outside read the current values of all its items."""
+"""Calls that change some items of a list or dictionary that exists outside the function. Each call reads the current
+values of all items."""
 
 import collections
 import copy
@@ -96,7 +97,8 @@ def test_list_that_is_changed_and_replaced():
 
 
 def test_numbers_in_a_list_become_inputs():
-    """The function is traced at the first call, when the number changes first, and at its second change."""
+    """The function is traced at most three times: at the first call, and at the first and second change of the
+    number."""
 
     def step(s, x):
         s.count[0] += 1
@@ -137,7 +139,7 @@ def test_containers_with_numbers_are_not_traced_in_each_call(container):
 
 
 def test_tensors_that_move_in_a_list():
-    """The tensors of each call move, also those that the graph does not use."""
+    """Each call moves the tensors that are in the list at that time, including those that the graph does not use."""
 
     def step(s, x):
         s.recent = [s.recent[1], x + s.recent[0]]
@@ -151,7 +153,7 @@ def test_tensors_that_move_in_a_list():
 
 
 def test_containers_that_move():
-    """A run returns and assigns the containers that it finds, also in other containers."""
+    """A run returns and assigns existing containers, including containers in other containers."""
 
     def step(s, x):
         s.records = s.records[:1] + s.records[:1]

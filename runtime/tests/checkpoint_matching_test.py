@@ -28,7 +28,7 @@ def test_both_directions_are_listed(path):
     assert "box.old" in str(status)
 
 
-def test_a_restore_in_part_is_a_warning(path):
+def test_a_partial_restore_is_a_warning(path):
     saved(path, x=1, y=2)
     with pytest.warns(UserWarning, match="restored in part\n  not in the program: y\n"):
         ag.Checkpoint(x=0).restore(path)
@@ -41,7 +41,7 @@ def test_a_restore_in_part_is_a_warning(path):
         gc.collect()
 
 
-def test_what_cannot_be_saved_is_a_warning(path):
+def test_an_object_that_cannot_be_saved_is_a_warning(path):
     with pytest.warns(UserWarning, match=r"`box.lock` \(_thread.lock\)"):
         saved(
             path,

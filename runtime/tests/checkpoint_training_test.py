@@ -1,5 +1,4 @@
-"""A training that is killed and resumed from a checkpoint has the same results, bit for bit, as a training that is not
-interrupted."""
+"""A training run that is killed and resumed from a checkpoint has bitwise the same results as an uninterrupted run."""
 
 import os
 import signal

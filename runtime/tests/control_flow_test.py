@@ -262,7 +262,7 @@ def test_print_as_python_does(capsys):
 
 def test_incompatible_branch_types_are_named():
     def f(x):
-        ag.py_function(int, [], int)  # no condition is decided after a call of Python
+        ag.py_function(int, [], int)  # conditions after a call of Python cannot be decided while tracing
         y = x
         while x.sum() < 9:
             if x.sum() > 0:

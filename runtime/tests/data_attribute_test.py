@@ -135,7 +135,7 @@ def test_a_gradient_is_that_of_the_parameter():
     _assert_same(program)
 
 
-def test_what_cannot_be_assigned_is_refused():
+def test_other_shapes_and_views_cannot_be_assigned():
     def shape(x):
         x.data = torch.zeros(3)
         return x + 1

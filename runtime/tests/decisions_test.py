@@ -1,5 +1,5 @@
-"""Decided conditions: code that cannot be part of a graph depends on them, so a trace follows the path of its arguments.
-Each run checks the decisions, and Python runs the calls that contradict them."""
+"""Decided conditions: if code that cannot be part of a graph depends on a condition, the trace contains only the branch
+that its arguments take. Each run checks these decisions, and Python runs the calls that contradict them."""
 
 import functools
 import warnings
@@ -165,7 +165,7 @@ def test_loops_with_many_iterations_are_not_decided():
 
 
 def test_an_exception_below_an_assumption_is_that_of_python():
-    """Sizes are assumed to be usual; for this call they are not."""
+    """The trace assumes a large size, so it reaches `raise`. The size in the first call is small."""
 
     def f(x):
         y = x[x > 0]
@@ -276,7 +276,7 @@ def test_a_decision_in_a_function_that_changes_state():
 
 
 def test_an_exception_that_is_caught_in_a_loop():
-    """No decision is possible: the graph raises, and Python runs the call."""
+    """The condition cannot be decided: the graph raises, and then Python runs the call."""
 
     def f(x, n):
         failures = 0
@@ -352,7 +352,7 @@ def test_the_index_of_a_list_of_objects_in_a_loop_decides_the_loop():
 
 
 def _queue():
-    """Returns a queue whose position is in a tensor from outside."""
+    """Returns a queue whose position is in a tensor outside of the function, and a function that reads the position."""
     pointer = torch.zeros(1, dtype=torch.long)
 
     def enqueued(x):

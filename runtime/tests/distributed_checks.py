@@ -1,6 +1,6 @@
 """Checks that run in several processes, started by `torchrun` in `distributed_test.py`. Each check is a function; it
-compares a staged function with eager torch, and raises an error if they differ. The outcomes of each process are written to
-a file. `PROGRAMS` is the number of random programs, and `CHECK` the name of the only check.
+compares a staged function with eager torch, and raises an error if they differ. Each process writes its outcomes to a
+file. `PROGRAMS` is the number of random programs. With `CHECK`, only the check with this name runs.
 
     torchrun --nproc-per-node 2 distributed_checks.py FOLDER [PROGRAMS [CHECK]]
 """
@@ -31,7 +31,7 @@ def check(function):
     return function
 
 
-# Collectives. The operations around them are exact, so that results are equal bit by bit.
+# Collectives. The operations around them are exact, so the results are bitwise equal.
 
 
 def all_reduce(x, n):
@@ -246,7 +246,7 @@ def gradient_inside():
 
 @check
 def gradients_that_torch_lacks():
-    """`broadcast` and the average have no derivative in torch; these are their adjoints."""
+    """Torch has no derivative of `broadcast` and of the average. Staged code computes the adjoint."""
     rank, n = dist.get_rank(), dist.get_world_size()
 
     @ag.function
@@ -271,7 +271,7 @@ def second_gradient():
 
 @check
 def a_rank_in_python():
-    """Some processes run the graph and others run Python: the same collectives are executed."""
+    """Some processes run the graph and others run Python. All execute the same collectives."""
     n, x = dist.get_world_size(), integers(4 * dist.get_world_size(), 3)
     for function in (all_reduce, in_a_branch, in_a_loop, gathered):
         run = ag.function(function) if dist.get_rank() % 2 else function
@@ -292,7 +292,7 @@ def network(dtype=torch.float32, exact=False):
 
 
 def batches(dtype=torch.float32, exact=False, rows=4):
-    """The whole batch, and the part of this process."""
+    """Returns the whole batch, and the part of this process."""
     generator = torch.Generator().manual_seed(1)
     n = dist.get_world_size()
     draw = torch.randn if not exact else lambda *shape, generator: torch.randint(-2, 3, shape, generator=generator)
@@ -334,8 +334,8 @@ def trained(step, model, batch, steps, rate=2**-4):
 
 @check
 def exact_training():
-    """All values fit in 53 bits, so that the order of additions does not matter: one process with the whole batch,
-    `DistributedDataParallel`, and all ways to average gradients have the same bits."""
+    """All values fit in 53 bits, so the order of additions does not matter: one process with the whole batch,
+    `DistributedDataParallel`, and all variants of averaging gradients have bitwise equal results."""
     whole, part = batches(torch.float64, exact=True)
 
     def model():
@@ -362,7 +362,8 @@ def exact_training():
 
 @check
 def same_bits_as_ddp():
-    """In Python: for two processes in each step, for more in the first one, whose order of additions is the same."""
+    """In eager Python, `average_gradients` and `DistributedDataParallel` have bitwise equal results: for two processes
+    in each step, for more processes in the first step only, because later steps add in different orders."""
     _, part = batches()
     steps = 5 if dist.get_world_size() == 2 else 1
     expected = trained(step, DistributedDataParallel(network()), part, steps)
@@ -474,7 +475,7 @@ def different_paths():
 
 @check
 def example():
-    """The example prints the same in Python."""
+    """The example `data_parallel.py` prints the same text staged and eager."""
     module = loaded(pathlib.Path(__file__).parents[2] / "tests/examples/staged/data_parallel.py")
     texts = []
     for is_eager in (False, True):
@@ -498,8 +499,8 @@ def loaded(path):
 
 
 def program(seed):
-    """The source of a function `program(x, w)` with collectives in straight code, branches and loops. All processes make
-    the same program. Its values remain small integers, or fractions with few bits."""
+    """Returns the source of a function `program(x, w)` with collectives in straight code, branches and loops. All
+    processes generate the same program. Its values remain small integers, or fractions with few bits."""
     draw = random.Random(seed)
 
     def expression(names):
@@ -569,7 +570,7 @@ def main():
             outcomes[name] = "passed"
         except Exception:
             outcomes[name] = traceback.format_exc()
-            break  # the other processes may be at another collective
+            break  # later checks cannot run: the other processes may be at a different collective
         finally:
             (folder / f"{rank}.json").write_text(json.dumps(outcomes))
     dist.barrier()

@@ -1,5 +1,5 @@
-"""A training in which one process ends early: `torchrun distributed_end.py killed|returns FILE`. The time of the end
-is written to the file."""
+"""A training run in which one process ends early: `torchrun distributed_end.py killed|returns FILE`. The time of the
+end is written to the file."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import time
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before the group: its default arguments keep a group that exists when it is imported
+import torch.distributed.nn  # before the group exists: its default arguments would keep the group alive
 
 import autograph as ag
 
@@ -34,5 +34,6 @@ for count in range(1_000_000):
             os.kill(os.getpid(), signal.SIGKILL)
         break
 
-# Ends the threads of gloo. One that releases a tensor while the interpreter ends aborts the process, in eager torch too.
+# Ends the threads of gloo. A thread that releases a tensor while the interpreter exits aborts the process. This also
+# happens in eager torch.
 dist.destroy_process_group()

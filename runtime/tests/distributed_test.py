@@ -33,7 +33,7 @@ def torchrun(processes, *command):
 
 @pytest.fixture(scope="module", params=[2, 4])
 def outcomes(request, tmp_path_factory):
-    """The outcomes of the checks in each process."""
+    """Returns the finished command, and the outcomes of the checks in each process."""
     folder = tmp_path_factory.mktemp("checks")
     programs = 12 if request.param == 2 else 4
     finished = torchrun(request.param, HERE / "distributed_checks.py", folder, programs)
@@ -57,8 +57,8 @@ def test_all_processes_end(outcomes):
 
 
 def ended(how, folder):
-    """A training in two processes of which the second ends. All processes must end within 10 seconds; on a machine with
-    more work than processors, in as many times 10 seconds as there are threads for a processor."""
+    """Trains in two processes; the second one ends early. Asserts that all processes end within 10 seconds, or on a
+    busy machine within 10 seconds times the load per processor. Returns the standard error."""
     start = folder / "start"
     finished = torchrun(2, HERE / "distributed_end.py", how, start)
     seconds = time.time() - float(start.read_text())
@@ -74,7 +74,7 @@ def test_a_killed_process_ends_all(tmp_path):
 
 
 def test_a_collective_names_the_process_that_has_ended(tmp_path):
-    """A process that has returned is no error for `torchrun`, but the others wait for it."""
+    """`torchrun` does not report a process that has returned, but the other processes would wait for it."""
     text = ended("returns", tmp_path)
     assert "RuntimeError: rank 1 (process" in text, text
     assert "has ended, so that this collective cannot complete" in text
@@ -92,7 +92,7 @@ def alone():
 
 
 def order(graph):
-    """The operations of a graph, one a line, without operands."""
+    """Returns the operations of a graph without operands, one per line."""
     lines = [line.split(" = ")[-1].strip() for line in graph.splitlines() if " at " in line]
     return [" ".join(line.split("(")[0].split()) for line in lines]
 
@@ -275,7 +275,8 @@ def test_average_gradients_needs_a_process_group():
 
 
 def test_a_group_that_is_created_again():
-    """Traces depend on the rank and the number of processes, and runs use the group that exists then."""
+    """Traces depend on the rank and the number of processes. A run uses the group that exists at the time of the
+    run."""
 
     @ag.function
     def total(x):

@@ -27,7 +27,7 @@ def test_python_condition_in_library_code():
         return 1 if x.sum() > 0 else 2
 
     def f(x):
-        ag.py_function(int, [], int)  # no condition is decided after a call of Python
+        ag.py_function(int, [], int)  # conditions after a call of Python cannot be decided while tracing
         while x < 9:
             x = x + unconverted(x)  # the call
         return x

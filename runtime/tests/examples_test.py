@@ -41,7 +41,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 def load(name):
     """Imports a program as a new module."""
     spec = importlib.util.spec_from_file_location(f"staged_{name}", FOLDER / f"{name}.py")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # `dataclasses` looks modules up here
     spec.loader.exec_module(module)
     return module
 

@@ -1,4 +1,4 @@
-"""Code that no export to torch can express is refused at its line, in the same words."""
+"""Code that no export to torch can express is refused at its line, with the same message in each format."""
 
 import pytest
 import torch

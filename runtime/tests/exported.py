@@ -1,10 +1,11 @@
-"""Conformance of exported functions: programs are exported, run in a process that has torch only (`torch_alone.py`), and
-compared with eager Python.
+"""Conformance of exported functions: programs are exported, run in a process that has torch only (`torch_alone.py`),
+and compared with eager Python.
 
     python exported.py FORMAT [PROGRAMS [SUITE...]]      # a table of README.md, as Markdown
 
-Formats: torchscript, exported_program, onnx; and inductor, for functions with `compile="inductor"`, whose regions are compiled
-whatever their sizes, and which run in this process. Suites: random, gradients, state, workloads, examples (not for inductor).
+Formats: torchscript, exported_program, onnx, inductor. The last one exports nothing: it runs functions with
+`compile="inductor"` in this process, and compiles regions of any size. Suites: random, gradients, state, workloads,
+examples (not for inductor).
 """
 
 import collections
@@ -35,18 +36,19 @@ BENCH = HERE.parents[1] / "tests/bench/runtime"
 
 
 class Table:
-    """What became of the programs of a suite."""
+    """The outcomes of the programs of a suite, counted."""
 
     def __init__(self):
         self.same, self.differences, self.refusals = 0, [], collections.Counter()
-        self.regions, self.regions_left = 0, collections.Counter()  # of Inductor: all, and those that it does not compile
+        # For Inductor: the number of regions, and the reasons for those that it does not compile.
+        self.regions, self.regions_left = 0, collections.Counter()
 
     def __str__(self):
         return f"{self.same} same, {len(self.differences)} differ, refused: {dict(self.refusals)}"
 
 
 def appends_below_a_condition(x, n):
-    """A list whose length depends on data."""
+    """Has a list whose length depends on data."""
     found = [x]
     for _ in range(n):
         x = (x * 1.1).sin()
@@ -64,7 +66,7 @@ def refusal(export, function, *args):
     raise AssertionError("the export has not refused the function")
 
 
-#: How a format writes a program to a folder for the other process, and its text for messages.
+#: Format -> two functions: one writes a program to a folder for the other process, one returns its text for messages.
 FORMATS = {
     "torchscript": (lambda program, folder: program.save_source(folder / "program.py"), lambda program: program.source),
     "exported_program": (lambda program, folder: torch.export.save(program, folder / "program.pt2"), str),
@@ -82,7 +84,8 @@ class Cases:
         self.texts = {}
 
     def add(self, name, function, arguments, calls, expected):
-        """Exports a function for some arguments. `calls` are arguments with seeds, `expected` their outcomes."""
+        """Exports a function for some arguments. `calls` are pairs of arguments and a seed, `expected` their outcomes
+        in eager Python."""
         try:
             exported = self.export(function, *arguments)
         except (ag.ExportError, ag.StagingError) as error:
@@ -161,7 +164,7 @@ def cases_of(folder, format):
 
 
 def numbers_like(found, expected):
-    """A result in which the tensors in place of Python numbers are numbers."""
+    """Returns a result with Python numbers instead of tensors where the expected result has Python numbers."""
     if type(expected) in (bool, int, float) and isinstance(found, torch.Tensor) and found.dim() == 0:
         return found.item()
     if isinstance(expected, (list, tuple)) and type(found) in (list, tuple) and len(found) == len(expected):
@@ -172,13 +175,13 @@ def numbers_like(found, expected):
 
 
 def tensors(arguments):
-    """The arguments of the exported module: the tensors among those of the function, each once."""
+    """Returns the arguments of the exported module: each tensor among the arguments of the function, once."""
     leaves = flatten(arguments, {})[0]
     return list({id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.Tensor)}.values())
 
 
 def reason(error):
-    """What an error has in common with similar errors."""
+    """Returns a short reason that similar errors share, for counting them."""
     text = error.message.splitlines()[0].split(": ", 1)[-1]
     for start in ("it changes", "the graph calls Python", "it returns an object", "it adds to"):
         if text.startswith(start):
@@ -220,7 +223,8 @@ def state(folder, seeds, format):
 
 
 def gradients(folder, seeds, format):
-    """The gradients of random programs. TorchScript has derivatives for its modules; elsewhere, the program computes them."""
+    """Gradients of random programs. Torch differentiates TorchScript modules; in the other formats, the exported
+    program computes the gradients."""
     cases = cases_of(folder / "cases", format)
     module = load_programs(folder, seeds, programs.Program)
     for seed in seeds:
@@ -299,12 +303,12 @@ def workloads(folder, format, names=None):
 
 
 class Finished(BaseException):
-    """Ends a program whose functions have all been exported."""
+    """Ends a program when all of its functions have been exported."""
 
 
 def examples(folder, format, names=None):
-    """The staged functions of the programs in `tests/examples/staged`: each is exported after two calls, and then called in
-    eager Python with the same arguments."""
+    """The staged functions of the programs in `tests/examples/staged`. Each is exported after two calls, and then
+    called in eager Python with the same arguments."""
     (folder / "cases").mkdir()
     cases = cases_of(folder / "cases", format)
     for name in names or sorted(GRAPHS):
@@ -341,10 +345,10 @@ def examples(folder, format, names=None):
 
 
 def export_example(cases, name, function, arguments):
-    """Adds a function to the cases. Its eager call begins with the state that the exported program has."""
+    """Adds a function to the cases. Its eager call starts from the same state as the exported program."""
 
     class Expected(list):
-        """The outcome of the eager call, which takes place after the export."""
+        """The outcome of the eager call, which happens when the outcome is first read: after the export."""
 
         def __getitem__(self, index):
             if not self:
@@ -359,7 +363,7 @@ def export_example(cases, name, function, arguments):
 
 
 def copy_of_tensors(value):
-    """Arguments with copies of their tensors, but with the same objects otherwise."""
+    """Copies the tensors in arguments. All other objects stay the same."""
     leaves, tree = pytree.tree_flatten(value)
     leaves = [leaf.detach().clone().requires_grad_(leaf.requires_grad) if type(leaf) is torch.Tensor else leaf for leaf in leaves]
     return pytree.tree_unflatten(leaves, tree)

@@ -1,7 +1,8 @@
-"""Functions exported as programs of torch.export do the same in a process that has torch only as in eager Python.
+"""Functions exported as programs of torch.export have the same outcomes in a process with torch alone as in eager
+Python.
 
-`PROGRAMS=1000 FIRST=0` in the environment sets 500 times the number of random programs, and the first seed: torch.export
-takes seconds for a program with many branches.
+The number of random programs is the environment variable `PROGRAMS` divided by 500, but at least 2: torch.export takes
+seconds for a program with many branches. `FIRST` is the first seed.
 """
 
 import copy
@@ -29,7 +30,7 @@ def test_benchmark_programs(tmp_path):
 
 
 def exported_function(function, *args):
-    """The exported function as a module."""
+    """Exports a function. Returns its module."""
     return ag.export.exported_program(function, *args).module()
 
 
@@ -41,7 +42,7 @@ def compare(function, *calls):
 
 
 def operators(program):
-    """The operators of a program, those of its loops and branches included."""
+    """Returns the operators of a program, including those in its loops and branches."""
     modules = [module for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
     return {str(node.target) for module in modules for node in module.graph.nodes if node.op == "call_function"}
 
@@ -103,7 +104,7 @@ def changes_in_a_while_loop(x, n):
     return torch.stack(found).sum(0), len(found), x
 
 
-def appends_until_the_data_says_so(x, n):
+def appends_until_a_sum_is_reached(x, n):
     found = []
     while x.sum() < n:
         x = x + 1
@@ -145,7 +146,7 @@ def appends_numbers_in_nested_loops(x, n):
     "program",
     [
         exported.appends_below_a_condition, appends_until_a_break, appends_numbers_in_nested_loops, changes_in_a_while_loop,
-        appends_until_the_data_says_so,
+        appends_until_a_sum_is_reached,
     ],
     ids=lambda f: f.__name__,
 )  # fmt: skip
@@ -398,7 +399,7 @@ def refusal(function, *args):
     return exported.refusal(ag.export.exported_program, function, *args)
 
 
-def test_a_list_that_decides_how_often_it_grows_is_refused_at_its_line():
+def test_a_list_whose_length_decides_the_number_of_iterations_is_refused_at_its_line():
     def program(x, n):
         found = [x]
         while len(found) < n:
@@ -409,7 +410,7 @@ def test_a_list_that_decides_how_often_it_grows_is_refused_at_its_line():
     assert "how often the loop runs depends on the list" in message and "while len(found) < n:" in message
 
 
-def test_a_list_that_grows_as_often_as_random_numbers_say_is_refused_at_its_line():
+def test_a_list_whose_length_depends_on_random_numbers_is_refused_at_its_line():
     def program(x):
         found = [x]
         while x < 3:

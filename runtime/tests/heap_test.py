@@ -402,7 +402,7 @@ def test_state(make):
 
 
 def test_appending_does_not_retrace():
-    """A list that the code only appends to has no effect on the result."""
+    """Appending to a list changes its contents, but a function that does not read the list needs no new trace."""
     log = []
 
     @ag.function

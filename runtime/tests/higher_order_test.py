@@ -268,7 +268,7 @@ def test_freezing_persists():
 
     @ag.function
     def at_times(x):
-        ag.py_function(int, [], int)  # no condition is decided after a call of Python
+        ag.py_function(int, [], int)  # conditions after a call of Python cannot be decided while tracing
         while x.sum() < 9:
             if x.sum() > 0:
                 layer.weight.requires_grad_(False)

@@ -1,4 +1,5 @@
-"""`@ag.function(compile="inductor")`: the same outcomes as eager Python, with regions where the Python in the test says."""
+"""`@ag.function(compile="inductor")`: calls have the same outcomes as in eager Python, and the expected lines are
+compiled."""
 
 import copy
 import os
@@ -17,7 +18,7 @@ from autograph.export.inductor import eligible, regions
 from oracle import assert_equal
 from random_programs_test import load, run
 
-#: Random programs: each takes seconds to compile.
+#: The number of random programs. Each takes seconds to compile.
 PROGRAMS = int(os.environ.get("INDUCTOR_PROGRAMS", "3"))
 
 
@@ -43,7 +44,7 @@ def assert_same(function, *calls):
 
 
 def lines(function):
-    """The numbers of the lines of each region, counted from the first line of the function."""
+    """Returns the line numbers of each region, counted from the first line of the function."""
     first = function.python_function.__code__.co_firstlineno
     return [[line - first for _, line in region.lines] for region in function.regions]
 
@@ -294,7 +295,7 @@ def test_region_that_inductor_cannot_compile_is_left_to_the_plan(monkeypatch):
     assert found.regions[0].refusals == ["NotImplementedError: an operator"] and found.regions[0].variants == 0
 
 
-def test_kinds_of_inputs_beyond_the_limit_are_left_to_the_plan(monkeypatch):
+def test_more_kinds_of_inputs_than_the_limit_are_left_to_the_plan(monkeypatch):
     def program(x):
         return (x * 2).tanh()
 

@@ -207,16 +207,16 @@ USES = [
 
 def random_program(seed, size):
     """Returns a program whose loops multiply slices of inputs, and other tensors, by weights."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     last = 17
     lines = ["import torch", "import torch.nn.functional as F", "def program(x, y, E, words, h, v, c, W, W2, V2):"]
     lines.append("    g, outputs = h * 0.5, [h, h * 2]")
 
     def block(indent, depth):
-        lines.append(f"{indent}for t in range({dice.choice(['18', '17, -1, -1', '1, 18'])}):")
-        for _ in range(dice.randint(3, 7)):
-            if depth and dice.random() < 0.2:
-                head = dice.choice([None, "if h.sum() > 0.01:"])
+        lines.append(f"{indent}for t in range({rng.choice(['18', '17, -1, -1', '1, 18'])}):")
+        for _ in range(rng.randint(3, 7)):
+            if depth and rng.random() < 0.2:
+                head = rng.choice([None, "if h.sum() > 0.01:"])
                 if head is None:
                     block(indent + "    ", depth - 1)
                 else:
@@ -227,8 +227,8 @@ def random_program(seed, size):
         lines.append(f"{indent}    h, g = torch.tanh(h + g) * 0.5, torch.tanh(g)")
 
     def use():
-        a = dice.choice(SLICES).format(last=last)
-        return dice.choice(USES).format(a=a, b=dice.choice(OTHERS), size=size)
+        a = rng.choice(SLICES).format(last=last)
+        return rng.choice(USES).format(a=a, b=rng.choice(OTHERS), size=size)
 
     block("    ", 1)
     block("    ", 1)
@@ -237,7 +237,7 @@ def random_program(seed, size):
 
 
 def amplifies(program, args, difference):
-    """Returns whether a difference of the arguments by less than rounding in this dtype changes the results by this much."""
+    """Returns whether a much smaller relative change of the arguments changes the results by at least `difference`."""
     wide = [tensor.double() if tensor.is_floating_point() else tensor for tensor in args]
     near = [tensor * (1 + difference * 1e-4) if tensor.is_floating_point() else tensor for tensor in wide]
     return not all(a.isfinite().all() and (a - b).abs().max() < difference for a, b in zip(program(*wide), program(*near), strict=True))

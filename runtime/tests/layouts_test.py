@@ -8,7 +8,7 @@ from oracle import assert_same
 
 
 def test_a_non_contiguous_argument():
-    """Eager torch copies a non-contiguous tensor in `contiguous`, but returns a contiguous tensor itself."""
+    """`contiguous` copies a non-contiguous tensor, but returns a contiguous tensor itself."""
 
     def f(x):
         x = x + 0

@@ -138,7 +138,7 @@ def test_changed_in_every_iteration():
         return torch.stack(out)
 
     def printing(x, n):
-        ag.py_function(int, [], int)  # no condition is decided after a call of Python
+        ag.py_function(int, [], int)  # conditions after a call of Python cannot be decided while tracing
         return f(x, n)
 
     refused(printing, t(1, 2), torch.tensor(2))

@@ -35,7 +35,7 @@ NATIVE = set(
 
 @pytest.fixture(autouse=True)
 def native_for_single_operators():
-    """Runs single operators natively, too."""
+    """Makes the native tier run all supported operators, including single ones."""
     before = _runtime.tier()
     _runtime.set_tier("always")
     yield
@@ -252,7 +252,7 @@ def rows(*numbers):
     torch.randn(3, 20_000, generator=torch.Generator().manual_seed(0)),
     torch.arange(200).roll(77).view(2, 100),
     rows(3.0, 1.0, 2.0),
-    # Equal elements, for which torch has no order: those that are not selected, and those that are.
+    # Equal elements, whose order torch does not define. They are not selected in the first case, but in the others.
     rows(1.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25), rows(4.0, 4.0, 1.0, 2.0, 3.0), rows(0.0, -0.0, 1.0, -0.0),
     rows(1.0, math.nan, 2.0, 3.0, 4.0), rows(math.nan, math.nan, 1.0, 0.0), rows(-math.inf, math.inf, 1.0, 2.0),
     torch.cat([torch.zeros(1, 70), torch.full((1, 1), math.nan), torch.arange(5.0).view(1, 5)], 1),
@@ -318,7 +318,7 @@ def test_threads_decide_which_tensors_are_large():
             torch.set_num_threads(threads)
             staged = ag.function(lambda x, w: torch.tanh(x @ w) * 2)
             torch.testing.assert_close(staged(x, w), staged.python_function(x, w))
-            assert ("0  native" in native_listing(staged, x, w)) == is_native  # of which the product is the first step
+            assert ("0  native" in native_listing(staged, x, w)) == is_native  # the product is the first step
     finally:
         torch.set_num_threads(before)
 
@@ -340,8 +340,8 @@ def test_indices_may_be_negative_but_not_out_of_range():
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 6, 7, 8, 9, 12, 13, 16, 17, 23, 30, 100, 200])
 def test_products_in_tiles(rows):
-    """The error is within the bound for a sum in any order, also if the last vector of columns is masked, if the rows of
-    the right operand are a page apart, and if it has more rows than a panel."""
+    """The error is within the bound for a sum in any order. This includes sizes at which the last vector of columns is
+    masked, the rows of the right operand are a page apart, or the right operand has more rows than a panel."""
     staged = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b), a @ b + 1.0))
     left = ag.function(lambda bias, a, b: (torch.addmm(bias, a.t(), b), a.t() @ b + 1.0))
     right = ag.function(lambda bias, a, b: (torch.addmm(bias, a, b.t()), a @ b.t() + 1.0))
@@ -519,18 +519,18 @@ c = (c.view(80, 1) + a.view(80, 1) @ b[:1].view(1, 1)).view(80)""".replace("\n",
 
 def random_program(seed):
     """Returns a program whose loops read, change and move the items of lists, which are used after the loops."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     lines = ["import torch", "def program(a, b, c, n):", "    l, m = [a, b, c], [b * 2.0, c, a, b]", "    for i in range(n):"]
 
     def block(indent, depth):
-        for _ in range(dice.randint(2, 6)):
-            if depth and dice.random() < 0.3:
-                head = dice.choice(["if a[3] > b[5] + 0.001:", "for k in range(n):"])
+        for _ in range(rng.randint(2, 6)):
+            if depth and rng.random() < 0.3:
+                head = rng.choice(["if a[3] > b[5] + 0.001:", "for k in range(n):"])
                 lines.append(indent + head)
                 block(indent + "    ", depth - 1)
                 lines.append(indent + "    c = c * 0.5")
             else:
-                lines.append(indent + dice.choice(STATEMENTS))
+                lines.append(indent + rng.choice(STATEMENTS))
         # The values stay small.
         lines.append(indent + "a, b, c = a * 0.25, b * 0.25, c * 0.25")
 

@@ -65,7 +65,8 @@ def test_zero_and_nan():
 
 
 def test_libraries_get_numbers_of_python():
-    """A library that asks for the class of a number gets a Python number. Each run checks that it is the same."""
+    """Code of libraries that checks the class of a number gets a Python number. Each run checks that the number is the
+    same."""
 
     def f(x):
         n, y = x[0].int().item(), x[1].item()

@@ -1,7 +1,8 @@
-"""Functions exported to ONNX do the same in onnxruntime, in a process without this package, as in eager Python.
+"""Functions exported to ONNX have the same outcomes in onnxruntime, in a process without this package, as in eager
+Python.
 
-`onnx_test.py` runs this file. `PROGRAMS=1000 FIRST=0` in the environment sets 1,000 times the number of random programs, and the
-first seed.
+`onnx_test.py` runs this file. The number of random programs is the environment variable `PROGRAMS` divided by 1,000,
+but at least 1. `FIRST` is the first seed.
 """
 
 import os
@@ -52,7 +53,7 @@ def compare(function, *calls):
 
 
 def operators(model):
-    """The operators of a model, those of its loops and branches included."""
+    """Returns the operators of a model, including those in its loops and branches."""
     return {node.op_type for node in model.model.graph.all_nodes()}
 
 

@@ -13,7 +13,7 @@ REQUIREMENTS = HERE / "onnx_requirements.txt"
 
 
 def environment():
-    """The interpreter of the environment. It finds torch in the environment of this process."""
+    """Returns the interpreter of the environment. It imports torch from the environment of this process."""
     folder = ROOT / "target/onnx"
     python, installed = folder / "bin/python", folder / REQUIREMENTS.name
     if not python.exists():

@@ -1,4 +1,5 @@
-"""Gradients of tensors that were computed before the call: a gradient that continues in their history runs in Python."""
+"""Gradients of tensors that were computed before the call. If a backward pass continues into their history, Python runs
+the call."""
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ def _assert_same(program):
 
 
 def _warned(program):
-    """The results of the program, and whether Python has run a call."""
+    """Returns the results of the program. Asserts that Python has run a call, with a warning."""
     with pytest.warns(ag.FallbackWarning, match="continues in the operations that computed") as caught:
         result = program(ag.function)
     assert "help: compute the tensor in this function" in str(caught[0].message)

@@ -227,8 +227,8 @@ STATE, LOG, QUEUE, ARRAY = Counter(), [], collections.deque([0, 1], maxlen=2), n
 
 '''
 
-#: Statements over objects, containers, iterators, generators, closures and random numbers. A graph can hold the objects
-#: that `HELD` changes. The statements in `OPAQUE` can be refused below a staged condition.
+#: Statements over objects, containers, iterators, generators, closures and random numbers. A graph can represent the
+#: objects that statements in `HELD` change. Statements in `OPAQUE` may be refused below a staged condition.
 HELD = (
     "c.add()", "c.add(j)", "STATE.add()", "c.add_to_all()", "Counter.total += 1", "bump(d)", "bump(d, k)", "d['n'] += 1", "up()",
     "slots.n += 1", "holder[0].add(3)", "c.inner = b * 1", "STATE.inner = b.detach() * 1", "c.log.append(s)", "LOG.append(s)",
@@ -347,7 +347,7 @@ FOUND, STEPS, UNIQUE = [], [], set()
 
 '''
 
-#: Statements that cannot be staged, or only if the graph calls a function in Python.
+#: Statements that cannot be staged, or that can only be staged by a call of Python in the graph.
 PLANTED = (
     "b = torch.from_numpy(numpy.tanh(b.detach().numpy()))", "s = s + len(str(float(s)))", "UNIQUE.add(round(float(s), 3))",
     "k = int(str(k % 7))", "s = s + next(NUMBERS)", "DIGEST.update(b'x')", "a = a + torch.randn(3, generator=GENERATOR)",

@@ -51,8 +51,7 @@ def test_draws(make):
 
 
 def test_gradients_with_random_numbers():
-    """The backward pass computes the forward pass again with the same random numbers, and does not advance the
-    generators."""
+    """The backward pass repeats the forward pass with the same random numbers, and does not advance the generators."""
 
     def f(w, x):
         y = (w * x * random.random()).sum()
@@ -131,5 +130,5 @@ def modules_chosen_by_a_random_number():
 @pytest.mark.filterwarnings("ignore:a call of")
 @pytest.mark.parametrize("make", [functions_chosen_by_a_random_number, modules_chosen_by_a_random_number])
 def test_choices_by_random_numbers_are_decided(make):
-    """Computing a decision, and a run that contradicts it, draw no numbers."""
+    """Random generators do not advance when a decision is computed, nor in a run that contradicts the decision."""
     assert_same_state(make, CALLS * 3)

@@ -98,8 +98,8 @@ def compare(module, function, program):
 
 
 def reruns(staged):
-    """Returns the number of calls that contradicted an assumption. An assumption that can be relaxed is contradicted at
-    most once."""
+    """Returns the number of calls that contradicted an assumption. Asserts that each assumption that can be relaxed was
+    contradicted at most once."""
     assert all(entry.failures <= (1 if entry.state == "relaxed" else 3) for entry in staged.speculation), staged.speculation
     return sum(entry.failures for entry in staged.speculation)
 

@@ -20,14 +20,14 @@ COUNT, FIRST, OF_ONE_CLASS = int(os.environ.get("TREES", "1000")), int(os.enviro
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT // OF_ONE_CLASS))
 def test_trees(seed, tmp_path):
-    program, dice = Program(seed), random.Random(seed)
+    program, rng = Program(seed), random.Random(seed)
     print(f"seed {seed}\n{program.text}")
     module = program.load(tmp_path / f"trees_{seed}.py")
     staged = ag.function(module.program)
     for index in range(OF_ONE_CLASS):
-        args, kwargs, tensors = program.arguments(module.Node, dice)
+        args, kwargs, tensors = program.arguments(module.Node, rng)
         while index == 0 and not program.refers_to_itself(args, kwargs):
-            args, kwargs, tensors = program.arguments(module.Node, dice)
+            args, kwargs, tensors = program.arguments(module.Node, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             result = staged(*args, **kwargs)

@@ -239,7 +239,7 @@ def test_recursion_without_end():
         ag.function(there)(t(1))
 
 
-def test_no_branch_ends_it():
+def test_a_recursion_without_a_base_case():
     def f(x):
         return f(x + 1) if x.sum() < 0 else f(x - 1)
 
@@ -290,7 +290,7 @@ def test_a_saved_recursion_is_loaded(tmp_path):
     assert_equal(ag.load(tmp_path / "model")(torch.tensor(1)), evaluate(LEFT, RIGHT, value, torch.tensor(1)))
 
 
-def test_drawings_and_passes():
+def test_recursive_graphs_are_optimized_and_drawn():
     graph = ag.function(evaluate).trace(LEFT, RIGHT, leaf_values(), torch.tensor(0)).graph
     optimized = graph.optimized()
     assert optimized.text().count("call @evaluate.2") == 3

@@ -44,7 +44,7 @@ def test_contents_that_a_graph_cannot_hold():
     for make in (set, lambda: np.zeros(2), lambda: iter([1, 2]), bytearray, io.StringIO, lambda: (k for k in range(3))):
 
         def branch(x):
-            ag.py_function(int, [], int)  # no condition is decided after a call of Python
+            ag.py_function(int, [], int)  # conditions after a call of Python cannot be decided while tracing
             while x.sum() < 9:
                 value = make()
                 if x.sum() > 3:

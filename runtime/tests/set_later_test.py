@@ -1,5 +1,5 @@
-"""A trace did not find an attribute, item or variable, or found it in a class. The program sets it later, and the next call
-reads the new value. Each way to read a value is combined with each way to set it."""
+"""Attributes, items and variables that are set after a function was traced. While it was traced, they did not exist, or
+existed in a class only. The next call reads the new value. Each kind of read is combined with each kind of write."""
 
 import collections
 import contextvars

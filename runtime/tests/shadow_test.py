@@ -101,7 +101,7 @@ def test_tensors_that_share_memory():
         first.add_(x)
         return rows.sum()
 
-    # The graph rejects code that eager Python can run, and no state has changed.
+    # Staging rejects this code, although eager Python can run it. No state has changed.
     with pytest.raises(ag.StagingError, match="shares memory"):
         ag.function(f, verify=True)(t(1, 1))
     assert rows.sum() == 0

@@ -210,7 +210,7 @@ CALLS = [name for name in (line[4 : line.index("(")] for line in PROGRAMS.splitl
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory):
-    """The programs as a module, and converted to Snek's operators."""
+    """Returns the programs as two modules: as written, and converted to Snek's operators."""
     if not BINARY.is_file():
         pytest.skip(f"{BINARY} is not built")
     folder = tmp_path_factory.mktemp("snek")

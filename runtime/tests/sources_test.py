@@ -18,7 +18,7 @@ def step(x):
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """Returns a function that writes a module, and one that imports it, again if it was imported before."""
+    """Returns a function that writes a module, and one that imports or reloads it."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 

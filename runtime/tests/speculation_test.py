@@ -1,6 +1,6 @@
-"""`@ag.function(speculate=True)`: the first three calls run in Python and are profiled. The graph assumes all that was the
-same in these calls. If a call contradicts an assumption, its run of the graph has no effect, Python runs the call, and the
-assumption is relaxed."""
+"""`@ag.function(speculate=True)`: the first three calls run in Python and are profiled. The graph assumes that
+everything that was the same in these calls stays the same. If a call contradicts an assumption, its run of the graph
+has no effect, Python runs the call, and the assumption is relaxed."""
 
 import copy
 import pickle
@@ -51,7 +51,7 @@ def failed(staged):
     return [entry.text for entry in staged.speculation if entry.failures]
 
 
-# What is assumed.
+# Assumptions.
 
 
 def test_a_condition_that_is_always_true_is_not_in_the_graph():
@@ -116,7 +116,7 @@ def test_outcomes_that_differ_but_are_the_same_in_each_call():
         for row in x:
             if row > 0:
                 found.append(row)
-        return found  # the length is known, because each condition is
+        return found  # the length is known, because each condition is known
 
     staged = speculative(f, (t(1, -1, 2, 3, -2),))
     assert "if" not in operations(staged, t(1, -1, 2, 3, -2))
@@ -392,7 +392,7 @@ def test_a_training_step():
 # Options.
 
 
-def test_each_assumption_is_said_once_with_its_line():
+def test_each_contradicted_assumption_is_reported_once_with_its_line():
     def f(x):
         if x.sum() > 0:  # the line
             return x
@@ -436,7 +436,8 @@ def test_with_a_fallback():
 
 @pytest.mark.parametrize("fallback", [None, "eager"])
 def test_a_tensor_of_another_dtype_on_one_path(fallback):
-    """The branches and iterations that are taken decide the dtype, although the graph has no dtype that depends on data."""
+    """The dtype of the state depends on data: on the branch or the iterations that a call runs. A graph has no such
+    dtypes."""
     kept = [torch.zeros(2)]
 
     def below_a_condition(x):
@@ -481,8 +482,8 @@ def test_a_saved_function_assumes_nothing(tmp_path):
 
 
 def test_an_assumption_that_is_needed():
-    """The kind of the result depends on a condition, so it is decided for each call. After three calls that contradict
-    it, Python runs all calls."""
+    """The type of the result depends on the condition, so the condition is always decided. After three calls that
+    contradict the decision, Python runs all calls."""
 
     def f(x):
         return {"positive": x} if x.sum() > 0 else x

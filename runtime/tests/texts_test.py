@@ -70,7 +70,7 @@ def _pushed(items, text):
 
 @pytest.mark.parametrize("read", CHARACTERS.values(), ids=CHARACTERS)
 def test_use_of_the_characters(read):
-    """The trace uses the characters for the arguments of its call. If they differ in a later call, Python runs it."""
+    """The trace uses the characters in the traced call. Python runs the calls in which the characters differ."""
 
     def f(x, n):
         return x, read(f"v{n.item()}"), read("".join(["v", str(n.item())]))
@@ -80,7 +80,7 @@ def test_use_of_the_characters(read):
 
 def test_the_characters_are_not_known_below_a_condition_that_is_not_decided():
     def f(x, n):
-        ag.py_function(int, [], int)  # nothing is decided after a call of Python
+        ag.py_function(int, [], int)  # conditions after a call of Python cannot be decided while tracing
         if n > 0:
             x = x + len(str(n.item()))
         return x

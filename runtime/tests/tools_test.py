@@ -130,7 +130,7 @@ def test_an_interrupt_ends_the_program(tmp_path):
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=enable_interrupts) as process:
         assert process.stdout.readline() == b"started\n"
         process.send_signal(signal.SIGINT)
-    assert process.returncode in (130, -signal.SIGINT)  # a shell returns 130 for both
+    assert process.returncode in (130, -signal.SIGINT)  # a shell reports 130 for both
 
 
 def test_an_interrupt_ends_staging(tmp_path):
@@ -257,7 +257,7 @@ def on_a_terminal(script, until):
         while True:
             try:
                 some = os.read(ours, 4096) if select.select([ours], [], [], PATIENCE)[0] else b""
-            except OSError:  # the other end is closed
+            except OSError:  # the process has closed its end of the terminal
                 some = b""
             if not some:
                 break

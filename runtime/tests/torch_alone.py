@@ -1,7 +1,7 @@
-"""Runs exported functions in a process that has torch only: `python torch_alone.py CASES`.
+"""Runs exported functions in a process with torch alone: `python torch_alone.py CASES`.
 
-Each folder in CASES has a program (`program.py` with its tensors, an archive `program.pt2`, or a model `program.onnx`) and `calls.pt`: for each
-call its arguments and the seed. The outcomes are written to `outcomes.pt`.
+Each folder in CASES contains a program (`program.py` with its tensors, an archive `program.pt2`, or a model
+`program.onnx`), and `calls.pt` with the arguments and the seed of each call. The outcomes are written to `outcomes.pt`.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ class Model:
     """A model for onnxruntime, called with tensors. The order of its inputs is that of the arguments."""
 
     def __init__(self, path):
-        import onnxruntime  # of another environment than torch
+        import onnxruntime  # installed in another environment than torch
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level, options.intra_op_num_threads = 4, 1
@@ -39,7 +39,8 @@ class Model:
 
 
 def outcome(module, arguments, seed):
-    """The result and the changed arguments, or the last line of the message; and the gradients of the arguments."""
+    """Returns the result, the changed arguments and the gradients of the arguments, or the last line of the error
+    message."""
     torch.manual_seed(seed)
     needed = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
     try:
@@ -52,7 +53,7 @@ def outcome(module, arguments, seed):
 
 
 def plain(value):
-    """A result without gradients; named tuples and dictionaries of `torch.jit` as tuples and dictionaries."""
+    """Detaches a result, and converts named tuples and dictionaries of `torch.jit` to tuples and dictionaries."""
     if isinstance(value, torch.Tensor):
         return value.detach()
     if isinstance(value, dict):

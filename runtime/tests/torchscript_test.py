@@ -1,7 +1,7 @@
-"""Functions exported as TorchScript do the same in a process that has torch only as in eager Python.
+"""Functions exported as TorchScript have the same outcomes in a process with torch alone as in eager Python.
 
-`PROGRAMS=1000 FIRST=0` in the environment sets 100 times the number of random programs, and the first seed: torch.jit
-keeps all programs that it has compiled in memory.
+The number of random programs is the environment variable `PROGRAMS` divided by 100, but at least 6: torch.jit keeps all
+programs that it has compiled in memory. `FIRST` is the first seed.
 """
 
 import os

@@ -11,21 +11,21 @@ import torch
 FORMS = ("dataclass", "named tuple", "annotated", "plain", "slots")
 LINKS = ("binary", "sparse", "chain", "list", "tuple")
 
-#: The tests whether a node or a value is None.
+#: Tests of whether a node or a value is None.
 TESTS = ("{0} is None", "not {0} is not None", "None is {0}")
 
 
 class Program:
     def __init__(self, seed):
-        dice = self.dice = random.Random(seed)
+        rng = self.rng = random.Random(seed)
         self.seed = seed
-        self.form, self.links = dice.choice(FORMS), dice.choice(LINKS)
-        self.width = dice.randrange(1, 4)
-        kinds = [dice.choice(("tensor", "float", "int", "bool", "tensor or None", "float or None")) for _ in range(dice.randrange(4))]
+        self.form, self.links = rng.choice(FORMS), rng.choice(LINKS)
+        self.width = rng.randrange(1, 4)
+        kinds = [rng.choice(("tensor", "float", "int", "bool", "tensor or None", "float or None")) for _ in range(rng.randrange(4))]
         self.fields = [("t", "tensor"), *((f"f{index}", kind) for index, kind in enumerate(kinds))]
         self.children = {"binary": ["left", "right"], "sparse": ["left", "right"], "chain": ["next"]}.get(self.links, ["children"])
-        self.as_argument, self.as_method = dice.random() < 0.3, dice.random() < 0.4 and self.form != "named tuple"
-        self.has_property = dice.random() < 0.4 and self.form != "named tuple"
+        self.as_argument, self.as_method = rng.random() < 0.3, rng.random() < 0.4 and self.form != "named tuple"
+        self.has_property = rng.random() < 0.4 and self.form != "named tuple"
 
         self.text = self._text()
 
@@ -60,36 +60,36 @@ class Program:
     # The function.
 
     def _leaf(self, node, has_property):
-        """A test whether a node has no children."""
+        """Returns a test of whether a node has no children."""
         if has_property:
             return f"{node}.is_leaf"
         if self.links in ("list", "tuple"):
-            return self.dice.choice((f"not {node}.children", f"len({node}.children) == 0"))
-        tests = [self.dice.choice((*TESTS, "not {0}")).format(f"{node}.{name}") for name in self.children]
+            return self.rng.choice((f"not {node}.children", f"len({node}.children) == 0"))
+        tests = [self.rng.choice((*TESTS, "not {0}")).format(f"{node}.{name}") for name in self.children]
         return tests[0] if self.links == "binary" else " and ".join(tests)
 
     def _term(self, node):
-        """A tensor that is computed from the fields of a node."""
+        """Returns an expression that computes a tensor from the fields of a node."""
         parts = [f"{node}.t"]
         for name, kind in self.fields[1:]:
-            value, absent = f"{node}.{name}", self.dice.choice(TESTS).format(f"{node}.{name}")
+            value, absent = f"{node}.{name}", self.rng.choice(TESTS).format(f"{node}.{name}")
             parts.append({
                 "tensor": f"torch.tanh({value})", "float": f"{value} * 0.5", "int": f"{value} / 4",
                 "bool": f"(1.5 if {value} else -0.5)", "tensor or None": f"(0.25 if {absent} else {value} * w)",
                 "float or None": f"(0.75 if {absent} else {value} - 1)",
             }[kind])  # fmt: skip
-        return self.dice.choice((" + ", " - ")).join(parts[:2]) + "".join(f" + {part}" for part in parts[2:])
+        return self.rng.choice((" + ", " - ")).join(parts[:2]) + "".join(f" + {part}" for part in parts[2:])
 
     def _body(self, name, node):
         again = (lambda child: f"{child}.walk(w)") if self.as_method else (lambda child: f"walk({child}, w)")
         lines = [f"def {name}({node}, w):", f"    result = {self._term(node)}"]
         if self.links in ("list", "tuple"):
-            order = self.dice.choice(("for child in {0}.children:", "for k, child in enumerate({0}.children):")).format(node)
+            order = self.rng.choice(("for child in {0}.children:", "for k, child in enumerate({0}.children):")).format(node)
             factor = " * (k + 1)" if "enumerate" in order else ""
-            if self.dice.random() < 0.5:
+            if self.rng.random() < 0.5:
                 lines += [f"    if {self._leaf(node, self.has_property)}:", "        return torch.cos(result)"]
             lines += [f"    {order}", f"        result = torch.sin(result) + {again('child')} * w{factor}", "    return result"]
-        elif self.links == "chain" and self.dice.random() < 0.5:
+        elif self.links == "chain" and self.rng.random() < 0.5:
             lines += [
                 f"    node = {node}", "    while node.next is not None:", "        node = node.next",
                 f"        result = torch.sin(result) * w + {self._term('node')}", "    return result",
@@ -101,7 +101,7 @@ class Program:
             ]  # fmt: skip
         else:
             for child in self.children:
-                test = self.dice.choice(("{0} is not None", "{0}", "not {0} is None")).format(f"{node}.{child}")
+                test = self.rng.choice(("{0} is not None", "{0}", "not {0} is None")).format(f"{node}.{child}")
                 lines += [f"    if {test}:", f"        result = torch.sin(result) + w * {again(f'{node}.{child}')}"]
             lines += ["    return result"]
         return lines
@@ -123,36 +123,36 @@ class Program:
         spec.loader.exec_module(module)
         return module
 
-    def arguments(self, kind, dice):
-        """Random arguments of the program, and the tensors in them that require a gradient."""
-        tensors = [torch.tensor([dice.gauss(0, 1) for _ in range(self.width)], dtype=torch.float64).requires_grad_()]
+    def arguments(self, kind, rng):
+        """Returns random arguments of the program, and the tensors in them that require a gradient."""
+        tensors = [torch.tensor([rng.gauss(0, 1) for _ in range(self.width)], dtype=torch.float64).requires_grad_()]
         w = tensors[0]
         if self.as_argument:
-            return (w,), {"trees": [self._tree(kind, dice, dice.randrange(5), tensors) for _ in range(2)]}, tensors
-        return (self._tree(kind, dice, dice.randrange(6), tensors), w), {}, tensors
+            return (w,), {"trees": [self._tree(kind, rng, rng.randrange(5), tensors) for _ in range(2)]}, tensors
+        return (self._tree(kind, rng, rng.randrange(6), tensors), w), {}, tensors
 
     def refers_to_itself(self, args, kwargs):
-        """Whether the class has annotations that name it, or an object among the arguments holds another one."""
+        """Returns whether annotations of the class or the arguments show that the class refers to itself."""
         roots = kwargs["trees"] if self.as_argument else args[:1]
         return self.form != "plain" or all(any(getattr(root, name) for name in self.children) for root in roots)
 
-    def _tree(self, kind, dice, depth, tensors):
+    def _tree(self, kind, rng, depth, tensors):
         def value(name, what):
-            if what.endswith("None") and dice.random() < 0.4:
+            if what.endswith("None") and rng.random() < 0.4:
                 return None
             if what.startswith("tensor"):
-                tensors.append(torch.tensor([dice.gauss(0, 1) for _ in range(self.width)], dtype=torch.float64).requires_grad_())
+                tensors.append(torch.tensor([rng.gauss(0, 1) for _ in range(self.width)], dtype=torch.float64).requires_grad_())
                 return tensors[-1]
-            return {"float": dice.random, "int": lambda: dice.randrange(-9, 9), "bool": lambda: dice.random() < 0.5}[what.split()[0]]()
+            return {"float": rng.random, "int": lambda: rng.randrange(-9, 9), "bool": lambda: rng.random() < 0.5}[what.split()[0]]()
 
         def child():
-            return self._tree(kind, dice, depth - 1, tensors)
+            return self._tree(kind, rng, depth - 1, tensors)
 
         if self.links == "binary":
-            children = [child(), child()] if depth and dice.random() < 0.8 else [None, None]
+            children = [child(), child()] if depth and rng.random() < 0.8 else [None, None]
         elif self.links in ("sparse", "chain"):
-            children = [child() if depth and dice.random() < 0.8 else None for _ in self.children]
+            children = [child() if depth and rng.random() < 0.8 else None for _ in self.children]
         else:
-            found = [child() for _ in range(dice.randrange(4))] if depth else []
+            found = [child() for _ in range(rng.randrange(4))] if depth else []
             children = [found if self.links == "list" else tuple(found)]
         return kind(*[value(*field) for field in self.fields], *children)

@@ -60,46 +60,46 @@ class Slotted:
         self.value, self.next = value, next
 
 
-def binary(dice, depth, make):
-    """A random binary tree; `make` returns an object for two subtrees, which may be None."""
-    if depth == 0 or dice.random() < 0.2:
+def binary(rng, depth, make):
+    """Returns a random binary tree. `make(left, right)` creates a node for two subtrees, which may be None."""
+    if depth == 0 or rng.random() < 0.2:
         return make(None, None)
-    return make(binary(dice, depth - 1, make), binary(dice, depth - 1, make))
+    return make(binary(rng, depth - 1, make), binary(rng, depth - 1, make))
 
 
-def sparse(dice, depth, make):
+def sparse(rng, depth, make):
     """Like `binary`, but nodes may have one child."""
-    found = [sparse(dice, depth - 1, make) if depth and dice.random() < 0.7 else None for _ in range(2)]
+    found = [sparse(rng, depth - 1, make) if depth and rng.random() < 0.7 else None for _ in range(2)]
     return make(*found)
 
 
-def leaf_of(dice):
-    return torch.tensor([dice.gauss(0, 1) for _ in range(3)]).requires_grad_()
+def leaf_of(rng):
+    return torch.tensor([rng.gauss(0, 1) for _ in range(3)]).requires_grad_()
 
 
-def node(dice, depth):
-    return binary(dice, depth, lambda left, right: Node(leaf_of(dice), left, right))
+def node(rng, depth):
+    return binary(rng, depth, lambda left, right: Node(leaf_of(rng), left, right))
 
 
-def number(dice, depth):
-    return sparse(dice, depth, lambda left, right: Number(dice.random(), left, right))
+def number(rng, depth):
+    return sparse(rng, depth, lambda left, right: Number(rng.random(), left, right))
 
 
-def word(dice, depth):
-    return binary(dice, depth, lambda left, right: Word(dice.randrange(5) if left is None else None, left, right))
+def word(rng, depth):
+    return binary(rng, depth, lambda left, right: Word(rng.randrange(5) if left is None else None, left, right))
 
 
-def family(dice, depth):
-    children = [family(dice, depth - 1) for _ in range(dice.randrange(4))] if depth else []
-    return Family(torch.tensor(dice.random()).requires_grad_(), children)
+def family(rng, depth):
+    children = [family(rng, depth - 1) for _ in range(rng.randrange(4))] if depth else []
+    return Family(torch.tensor(rng.random()).requires_grad_(), children)
 
 
-def linked(dice, length):
-    return functools.reduce(lambda rest, _: Slotted(dice.random(), rest), range(length), Slotted(dice.random()))
+def linked(rng, length):
+    return functools.reduce(lambda rest, _: Slotted(rng.random(), rest), range(length), Slotted(rng.random()))
 
 
 def tensors_of(tree):
-    """The tensors of a tree that require a gradient."""
+    """Returns the tensors of a tree that require a gradient."""
     found, pending = [], [tree]
     while pending:
         value = pending.pop()
@@ -115,11 +115,11 @@ def tensors_of(tree):
 def assert_one_graph(function, make, *args, trees=12, traces=1, also=()):
     """Asserts that results and gradients for random trees equal those of eager torch, without a warning, and with at most
     this number of traces."""
-    dice, staged = random.Random(0), ag.function(function)
+    rng, staged = random.Random(0), ag.function(function)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for index in range(trees):
-            tree = make(dice, 4 - index % 5)
+            tree = make(rng, 4 - index % 5)
             result, expected = staged(tree, *args), function(tree, *args)
             assert type(result) is type(expected)
             assert_equal(result, expected)
@@ -254,10 +254,10 @@ def test_lists_of_trees():
 
     for count in (3, 20):
         factors = [torch.tensor(float(k)) for k in range(count)]
-        staged = assert_one_graph(loop, lambda dice, depth, n=count: [number(dice, depth) for _ in range(n)], factors)
+        staged = assert_one_graph(loop, lambda rng, depth, n=count: [number(rng, depth) for _ in range(n)], factors)
         text = staged.graph([number(random.Random(0), 3) for _ in range(count)], factors)
         assert text.count("call @") == (2 if count == 20 else 6) and ("for(" in text) == (count == 20)
-    assert_one_graph(comprehension, lambda dice, depth: [number(dice, depth) for _ in range(3)], factors[:3])
+    assert_one_graph(comprehension, lambda rng, depth: [number(rng, depth) for _ in range(3)], factors[:3])
 
 
 def test_shared_nodes_and_cycles():
@@ -289,8 +289,8 @@ def test_several_arguments():
             return a is None and b is None
         return same(a.left, b.left) and same(a.right, b.right)
 
-    dice, staged = random.Random(0), ag.function(same)
-    trees = [number(dice, 2) for _ in range(6)]
+    rng, staged = random.Random(0), ag.function(same)
+    trees = [number(rng, 2) for _ in range(6)]
     for a in trees:
         for b in trees:
             assert staged(a, b=b) is same(a, b)
@@ -328,8 +328,8 @@ def test_call_and_other_special_methods():
     def program(node):
         return node(2.0) + node[3]
 
-    def chain(dice, depth):
-        return functools.reduce(lambda rest, _: Special(dice.random(), rest), range(depth), Special(1.0))
+    def chain(rng, depth):
+        return functools.reduce(lambda rest, _: Special(rng.random(), rest), range(depth), Special(1.0))
 
     assert_one_graph(program, chain)
 
@@ -401,12 +401,12 @@ def test_deep_list():
     assert ag.function(total)(deep) == 20_001.0
 
 
-# What columns cannot represent: the call is traced with the objects, and a warning tells why.
+# Trees that columns cannot represent: the call is traced with the objects, and a warning gives the reason.
 
 
 def assert_as_objects(function, make, message, check=assert_equal):
-    dice, staged = random.Random(0), ag.function(function)
-    tree = make(dice, 3)
+    rng, staged = random.Random(0), ag.function(function)
+    tree = make(rng, 3)
     state = random.Random(0)
     with pytest.warns(UserWarning, match=message):
         result = staged(tree)
@@ -428,7 +428,7 @@ def test_changed_tensors():
         node.value.mul_(2)
         return node.value + 1
 
-    plain = lambda dice, depth: Node(torch.ones(3), Node(torch.zeros(3)))  # noqa: E731
+    plain = lambda rng, depth: Node(torch.ones(3), Node(torch.zeros(3)))  # noqa: E731
     _, tree = assert_as_objects(double, plain, "a tensor of a node is changed in place")
     assert_equal(tree.value, torch.full((3,), 2.0))
 
@@ -447,17 +447,17 @@ def test_backward_inside():
 
 
 def test_tensors_of_different_shapes():
-    shapes = lambda dice, depth: Node(torch.ones(3), Node(torch.ones(2)))  # noqa: E731
+    shapes = lambda rng, depth: Node(torch.ones(3), Node(torch.ones(2)))  # noqa: E731
     assert_as_objects(lambda node: node.value.sum() + node.left.value.sum(), shapes, "`value` cannot be a column: it holds tensors of")
 
 
 def test_attributes_of_other_classes():
-    """Nodes that only other nodes refer to cannot remain objects alone."""
+    """`Page` and `Note` refer to each other. So `Page` cannot become columns if `Note` contains a string."""
 
     def labels(page):
         return len(page.notes[0].text) * page.value
 
-    pages = lambda dice, depth: Page(2.0, [Note("ab", Page(1.0, []))])  # noqa: E731
+    pages = lambda rng, depth: Page(2.0, [Note("ab", Page(1.0, []))])  # noqa: E731
     assert_as_objects(labels, pages, "each object of the class `Page`.*`text` cannot be a column")
 
 
@@ -474,7 +474,7 @@ class Note:
 
 
 def test_other_values():
-    mixed = lambda dice, depth: Word("a", Word("b"))  # noqa: E731
+    mixed = lambda rng, depth: Word("a", Word("b"))  # noqa: E731
     assert_as_objects(lambda node: torch.ones(2) * len(node.word) * len(node.left.word), mixed, "`word` cannot be a column: it holds `str`")
 
 
@@ -505,8 +505,8 @@ def test_equality_of_a_class():
 
 
 def test_attributes_that_are_not_read():
-    """Attributes that no graph reads may hold anything."""
-    named = lambda dice, depth: binary(dice, depth, lambda a, b: NamedNode(dice.random(), {"any": object()}, a, b))  # noqa: E731
+    """Attributes that no graph reads may have any value."""
+    named = lambda rng, depth: binary(rng, depth, lambda a, b: NamedNode(rng.random(), {"any": object()}, a, b))  # noqa: E731
 
     def total(node):
         return node.value if node.left is None else total(node.left) * total(node.right) + node.value

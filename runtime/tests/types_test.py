@@ -19,7 +19,7 @@ def constants():
     return {name: value for name, value in vars(ops).items() if isinstance(value, Op)}
 
 
-def test_a_misspelled_operation_cannot_be_made():
+def test_a_misspelled_operation_is_an_error():
     for name in ("list.apend", "scalar.plus", "if ", "", "aten.add.Tensor"):
         with pytest.raises(ValueError, match="unknown operation"):
             Op.named(name)
@@ -31,7 +31,7 @@ def test_each_operation_is_one_constant():
     assert str(ops.LIST_APPEND) == "list.append" and str(ops.TO_INT) == "scalar.int"
 
 
-def test_an_operation_of_torch_is_made_once_from_the_schema():
+def test_an_operation_of_torch_is_created_once_from_its_schema():
     operator = torch.ops.aten.relu.default
     op = ops.of_torch(operator)
     assert op is ops.of_torch(operator) and op.overload is operator and str(op) == "aten.relu.default"

@@ -34,7 +34,8 @@ import tensorflow_environment  # noqa: E402
 
 PACKAGES = ("keras.src.backend.tensorflow", "tensorflow.python.ops")
 MIN_LINES = 8
-# The minimum counts, because other load only adds time. TensorFlow and malt cache conversions, so they run once.
+# The minimum of several runs is taken, because other load only adds time. TensorFlow and malt cache conversions, so they
+# run once.
 ROUNDS = 3
 
 
@@ -65,7 +66,7 @@ def main():
 
 
 def published_functions(count):
-    """Functions with their source, sampled evenly from all functions in the packages."""
+    """Returns functions with their source, sampled evenly from all functions in the packages."""
     import tensorflow  # noqa: F401  (must be imported before its operations)
 
     found = {}
@@ -97,7 +98,8 @@ def convertible(function, source):
 
 
 def peer_rate(package, functions):
-    """Lines per second of `to_graph`. Each function is converted once, because the converters cache results."""
+    """Returns the lines per second of `to_graph`. Each function is converted once, because the converters cache
+    results."""
     logging.disable(logging.ERROR)
     to_graph = importlib.import_module(package + ".impl.api").to_graph
     spent = 0.0
@@ -116,7 +118,7 @@ def peer_rate(package, functions):
 
 
 def own_seconds(binary, functions, copies):
-    """CPU time for one copy of the functions, without the startup of the process."""
+    """Returns the CPU time for one copy of the functions, without the startup of the process."""
     with tempfile.TemporaryDirectory() as folder:
         once, many, empty = (Path(folder, name) for name in ("once", "many", "empty"))
         write(once, functions, 1)

@@ -74,7 +74,7 @@ def typed(indentation, number):
 
 
 def analysis(folder, path, texts, staged):
-    """Milliseconds of the engine, which must report a finding for every edit in staged code."""
+    """Returns the milliseconds of the engine. The engine must report a finding for every edit in staged code."""
     versions = folder / "versions"
     versions.mkdir(exist_ok=True)
     files = [versions / f"{number:02}" for number in range(len(texts))]
@@ -90,7 +90,7 @@ def analysis(folder, path, texts, staged):
 
 
 def server(command, folder, path, at, indentation):
-    """Milliseconds of a server, which must report the undefined name of every edit."""
+    """Returns the milliseconds of a server. The server must report the undefined name of every edit."""
     with LanguageClient(command, folder) as client:
         client.open(path)
         client.messages()

@@ -151,7 +151,8 @@ def burst(commands, source):
 
 
 def workspaces_by_size(commands):
-    """Edits, start and memory in workspaces of five sizes. Each edit inserts a line in the middle of the file."""
+    """Measures edits, start and memory in workspaces of five sizes. Each edit inserts a line in the middle of the
+    file."""
     rows = []
     for workspace in workspaces.workspaces():
         text = workspace.text()

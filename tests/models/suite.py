@@ -169,7 +169,7 @@ def _short(path):
 
 
 def main(name, cases):
-    """Implements the command line of a suite. `cases` returns the list of all cases."""
+    """The command line of a suite. `cases` returns all cases."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--count", type=int, help="a sample of this many cases")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")

@@ -11,8 +11,8 @@ import vision
 #: A transformer of two small blocks, for modules without a small model.
 TWO_BLOCKS = {"embed_dim": 48, "depth": 2, "num_heads": 4}
 
-#: Module of the library -> (model, options). A model whose image size is fixed gets images of 64 pixels if it has an option
-#: for the size; `size` is another size.
+#: Module of the library -> (model, options). Images have 64 x 64 pixels, or the option `size`. A model with the option
+#: `img_size` is created for this size.
 MODELS = {
     "beit": ("beit_base_patch16_224", TWO_BLOCKS), "byoanet": ("halonet_h1", {"size": 256}), "byobnet": ("mobileone_s1", {}),
     "cait": ("cait_xxs24_224", {"depth": 2}), "coat": ("coat_tiny", {}), "convit": ("convit_tiny", {"depth": 2, "local_up_to_layer": 1}),

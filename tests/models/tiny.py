@@ -20,7 +20,7 @@ SMALL = {
     "eos_token_id": 2, "decoder_start_token_id": 1, "num_buckets": 16,
 }  # fmt: skip
 
-#: The inputs of a model by its task.
+#: Task -> the library's table of the models for this task.
 TABLES = {
     "causal": modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     "masked": modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
@@ -40,7 +40,7 @@ def models():
 
 
 def build(task, kind):
-    """Returns the model; an exception of the library if its configuration cannot be made this small."""
+    """Returns a small model. Raises an exception, possibly one of the library, if there is no small configuration."""
     config_class = transformers.CONFIG_MAPPING[kind]
     default = config_class()
     attribute_map = {v: k for k, v in getattr(config_class, "attribute_map", {}).items()}

@@ -19,7 +19,7 @@ CLASSIFICATION = {
     "swin_v2_t": 32, "vgg11": 32, "vgg11_bn": 32, "wide_resnet50_2": 32,
 }  # fmt: skip
 
-#: Models of these families have no small variant, so these have other sizes.
+#: Families whose models are all large -> a function that creates a smaller model.
 TINY = {
     "vit": lambda: models.VisionTransformer(32, 8, 2, 4, 32, 64, num_classes=10),
     "maxvit": lambda: models.MaxVit((64, 64), 16, 2, [16, 32], [1, 1], 8, 0.2, num_classes=10),
@@ -36,8 +36,8 @@ SEGMENTATION = (
     "deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50", "fcn_resnet50", "lraspp_mobilenet_v3_large"
 )  # fmt: skip
 
-#: Models that detect objects -> their options.
 SMALL = {"min_size": 64, "max_size": 96}
+#: Models that detect objects -> their options.
 DETECTION = {
     "fasterrcnn_mobilenet_v3_large_320_fpn": SMALL, "fasterrcnn_mobilenet_v3_large_fpn": SMALL,
     "fasterrcnn_resnet50_fpn": SMALL, "fasterrcnn_resnet50_fpn_v2": SMALL, "fcos_resnet50_fpn": SMALL,

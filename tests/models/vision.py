@@ -1,4 +1,4 @@
-"""What the suites of image models do with a model: inference with batches of several sizes, and steps of training."""
+"""The programs of the suites of image models: inference with batches of several sizes, and training steps."""
 
 import suite
 import torch

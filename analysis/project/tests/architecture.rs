@@ -33,7 +33,7 @@ fn crates() -> BTreeMap<String, PathBuf> {
     crates.collect()
 }
 
-/// Returns the packages that a crate is built from, dependencies of dependencies included.
+/// Returns the packages that a crate is built from, including transitive dependencies.
 fn tree(package: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--all-features", "--edges", "normal,build"])
@@ -96,7 +96,7 @@ fn import_cycles_between_files_are_small() {
 
 type Module = Vec<String>;
 
-/// Returns the text of every file by its module path; a crate's root has none.
+/// Maps the module path of each file to the text of the file. The path of the crate's root is empty.
 fn modules(source: &Path) -> BTreeMap<Module, String> {
     let mut modules = BTreeMap::new();
     let mut folders = vec![source.to_path_buf()];
@@ -186,7 +186,7 @@ fn file_of(path: &[String], module: &Module, files: &BTreeMap<Module, String>) -
     Some(absolute)
 }
 
-/// Returns the strongly connected components of more than one file, after Kosaraju.
+/// Returns the strongly connected components of more than one file (Kosaraju's algorithm).
 fn cycles(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     fn visit<'a>(
         node: &'a Module,

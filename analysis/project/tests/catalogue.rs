@@ -189,7 +189,7 @@ fn codes(module: &Module, program: &Program) -> Vec<(usize, &'static str)> {
     found.map(|(line, finding)| (*line, finding.code)).collect()
 }
 
-/// Returns the lines on which the functions and classes at the top of a module start, decorators included.
+/// Returns the first lines, including decorators, of the top-level functions and classes of a module.
 fn starts(text: &str) -> BTreeMap<usize, String> {
     let mut starts = BTreeMap::new();
     let mut decorated = None;

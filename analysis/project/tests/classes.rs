@@ -1,4 +1,4 @@
-//! Class hierarchies across files: Keras base classes of either Keras version, and overriding methods. Calls into the
+//! Class hierarchies across files: Keras base classes of both Keras versions, and overriding methods. Calls into the
 //! framework itself are not followed.
 
 use ag_index::assumptions::Source;
@@ -23,7 +23,7 @@ fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
 }
 
-/// Returns the names of the staged functions, with the root kind of those that are roots.
+/// Returns the names of the staged functions, each with its root kind if it is a root.
 fn staged(files: &[(&str, &str)]) -> Vec<(String, Option<RootKind>)> {
     let functions = stages(files).into_iter();
     functions.map(|function| (function.qualname.to_string(), function.stage.root)).collect()
@@ -181,8 +181,8 @@ def keep(x: torch.Tensor, name: str):
     assert_eq!(names, ["double", "keep"]);
 }
 
-/// A project of this size has limits on the code around staged functions. The function around a root whose arguments
-/// `partial` gives is analyzed nevertheless.
+/// In a project of this size, the analysis limits exclude functions such as `over`, which are not staged. `over` is
+/// analyzed nevertheless, because it binds an argument of the root with `partial`.
 #[test]
 fn arguments_of_partial_are_known_in_a_large_project() {
     let step = "\
@@ -218,7 +218,7 @@ step = jax.jit(step)
 
 /// `fit` traces a model, and so does a call in staged code. A call in eager code does not.
 #[test]
-fn a_model_that_is_only_called_is_perhaps_not_traced() {
+fn a_model_that_only_eager_code_calls_may_not_be_traced() {
     let model = "\
 import keras
 

@@ -2,7 +2,8 @@
 
 A program is a list of nodes; the first is the root. A node is a kind (`object`, `list`, `dict`, `variable`) and its
 edges, pairs of a name and a node. Edges in `late` are added after the restore: an object, a name, a node. A name always
-refers to the same kind of node: TensorFlow matches any kinds, and does not report the variables that get no value."""
+refers to the same kind of node, because TensorFlow also matches nodes of different kinds, and does not report the
+variables that get no value then."""
 
 import random
 
@@ -87,8 +88,8 @@ def _changed(rng, saved):
 
 
 def build(nodes, make, initial):
-    """Returns the objects of a program. `make` creates one of a kind, from its parts or its number; objects are filled
-    later."""
+    """Returns the objects of a program, by the index of their node. `make(kind, content)` creates one: a variable from
+    its number, a list or dictionary from its elements. The attributes of objects are set at the end."""
     made = {}
     for index, (kind, _) in enumerate(nodes):
         if kind == "variable":

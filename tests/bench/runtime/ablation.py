@@ -1,6 +1,7 @@
-"""The effect of speculation, as in Figure 7 of the JANUS paper: how many times faster than eager torch a program is
+"""The effect of speculation, as in Figure 7 of the JANUS paper. Prints how many times faster than eager torch each
+variant is:
 
-- base: staged without knowledge of the calls: tensors of unknown sizes, and loops over them in the graph;
+- base: staged without speculation: tensors have unknown sizes, and loops over them are in the graph;
 - +unroll: conditions, numbers of iterations and integers are assumed (`speculate=True`), sizes are unknown;
 - +specialize: types, shapes and numbers are assumed too (`speculate=True` alone);
 - +parallel: the same with a second thread. Libtorch splits large operators across the threads. A plan runs one operation
@@ -73,7 +74,8 @@ def milliseconds(function, arguments):
 
 
 def staged(functions, arguments):
-    """Calls each function a few times. Returns those that were staged, and an error message for each other function."""
+    """Calls each function a few times. Returns the functions that can be staged, and an error message for each other
+    one."""
     found, expected = {}, functions["eager"](*arguments)
     for name, function in functions.items():
         try:

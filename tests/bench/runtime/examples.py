@@ -1,10 +1,11 @@
-"""The programs of `tests/examples/staged`, which train the models of JANUS's Table 3: how many times less CPU time a call of
-their staged functions takes than the same call in eager torch.
+"""The speedup of staged calls, in CPU time, in the programs of `tests/examples/staged`, which train the models of
+JANUS's Table 3.
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/examples.py [PROGRAM...]
 
-A program runs staged and eagerly with the same seeds, so that both make the same calls. They must print the same text, apart from
-numbers. Calls that trace are not counted. The table has the sums of the minimum of each remaining call over the rounds.
+Each program runs staged and eagerly with the same seeds, so that both runs make the same calls. Both must print the
+same text, apart from numbers. Calls that trace are not counted. The time of any other call is its minimum over the
+rounds; the table contains the sums of these times.
 """
 
 import array
@@ -23,10 +24,10 @@ ROUNDS = 5
 
 
 class Timed:
-    """Takes the place of a staged function or method, and records the CPU time of each call, and whether it traced."""
+    """Replaces a staged function or method. Records the CPU time of each call, and whether the call traced."""
 
-    #: The seconds, and 1 if the call traced, of each call. A trace reaches this through the class of a method; it would guard a
-    #: list, but not an array.
+    #: For each call, the seconds, and 1 if the call traced. Traces of methods can reach this attribute. It is an array,
+    #: because a list would get guards.
     calls = array.array("d")
 
     def __init__(self, function):

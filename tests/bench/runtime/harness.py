@@ -102,7 +102,7 @@ def measure(workload, rounds, budget):
 
 
 def alternate(first, second, seconds=12, fewest=4, most=30):
-    """Calls two variants of a program in turns. Returns the CPU milliseconds of both for each pair, and the largest
+    """Calls two variants of a program alternately. Returns the CPU milliseconds of both for each pair, and the largest
     difference of their results. The first pair, which traces and warms up, is not measured."""
 
     def timed(variant):

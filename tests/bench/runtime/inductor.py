@@ -28,7 +28,7 @@ def measure(name):
     start = time.time()
     compiled(*workload.arguments)
     first = time.time() - start
-    compiled(*workload.arguments)  # this call may be traced again, for numbers that have changed
+    compiled(*workload.arguments)  # this call may trace again, because numbers have changed
     plain(*workload.arguments)
     pairs, largest_difference = alternate(lambda: plain(*workload.arguments), lambda: compiled(*workload.arguments))
     assert largest_difference < MAX_DIFFERENCE, name

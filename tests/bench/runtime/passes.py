@@ -1,9 +1,10 @@
-"""The gain of each pass on native programs: each program runs with all passes, and without one, in alternating calls of one process.
+"""The gain of each pass on native programs: each program runs with all passes and without one of them, in alternating
+calls.
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/passes.py [WORKLOAD...]
 
-Prints, for the first configuration of each program, how many times faster the pass makes it (the median ratio of adjacent
-calls), and how often it has fired. A pass that has not fired is not measured.
+Prints, for the first configuration of each program, how many times faster the pass makes it (the median ratio of
+adjacent calls), and how often it has fired. A pass that has not fired is not measured.
 """
 
 import importlib

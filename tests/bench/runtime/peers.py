@@ -14,7 +14,7 @@ SKIPPED = {
     "optim_LBFGS",
     # Compiles for minutes.
     "compile_unrolled",
-    # Several times slower than in a graph.
+    # TensorFlow's eager mode: several times slower than in a graph.
     "tf_eager",
 }  # fmt: skip
 

@@ -2,13 +2,15 @@
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/scaling.py [PROCESSES...]    # default: 1 2 4
 
-Each process has one thread, and a batch of its own of constant size; gloo averages the gradients. The scale factor is
-throughput / (throughput of one process x processes). Eager and staged rounds alternate in the same processes. The step time
-is the wall time between two barriers, divided by the number of steps; the table shows the minimum of the rounds, and CPU
-milliseconds of a step, the mean of the processes. Where other programs use the processors, wall times say little, because
-more processes get a larger share: then compare the CPU factor, the ratio of the CPU times. It is the scale factor of
-processes with a processor each that never wait for each other. All variants must reach the same loss, and all processes have the same
-parameters.
+Each process has one thread, and its own batch of constant size; gloo averages the gradients. The scale factor is
+throughput / (throughput of one process x processes). Eager and staged rounds alternate in the same processes. The step
+time is the wall time between two barriers, divided by the number of steps; the table shows its minimum over the rounds.
+The CPU time of a step is the mean over the processes.
+
+If other programs use the processors, wall times are not comparable, because more processes get a larger share of the
+processors. Then compare the CPU factor, which is the ratio of the CPU times. It equals the scale factor if each process
+has its own processor and never waits for another process. All variants must reach the same loss, and all processes must
+have the same parameters.
 """
 
 import json
@@ -101,7 +103,7 @@ def averaged(model, optimizer, x, y):
 
 
 def variants():
-    """The steps by name, and whether the model is wrapped in `DistributedDataParallel`."""
+    """Returns the steps by name, and whether the model is wrapped in `DistributedDataParallel`."""
     return {
         "eager DDP": (step, True),
         "staged DDP": (ag.function(step), True),
@@ -110,7 +112,7 @@ def variants():
 
 
 def measure(kind):
-    """The figures of each variant in this process: wall and CPU seconds of a step, and the last loss."""
+    """Returns the wall and CPU seconds of a step for each variant in this process."""
     runs, figures = {}, {}
     for name, (function, is_wrapped) in variants().items():
         torch.manual_seed(0)
@@ -119,7 +121,7 @@ def measure(kind):
         data = kind.batch()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         runs[name] = function, DistributedDataParallel(model) if is_wrapped else model, optimizer, data
-        for _ in range(4):  # traces, and the buckets that DDP orders after the first step
+        for _ in range(4):  # traces; DDP also orders its buckets anew after the first step
             function(runs[name][1], optimizer, *data)
         figures[name] = [[], [], None]
     for _ in range(ROUNDS):
@@ -156,7 +158,7 @@ def worker(folder):
 
 
 def launched(processes):
-    """The figures of all processes of one run."""
+    """Returns the figures of all processes of one run."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}", __file__]
         subprocess.run([*command, "--worker", folder], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True)

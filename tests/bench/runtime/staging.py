@@ -37,7 +37,7 @@ def figures(stem):
     module = importlib.import_module(stem)
     workload = module.workload(**module.CONFIGURATIONS[0])
     program = ag.function(workload.program)
-    ag.use_product_kernels("torch")  # product kernels are measured once per machine, not in each process
+    ag.use_product_kernels("torch")  # otherwise, a first run on a machine measures the kernels of matrix products
     before = time.process_time()
     first = program(*workload.arguments)
     called = time.process_time()

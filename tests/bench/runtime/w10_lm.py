@@ -41,9 +41,9 @@ def train(tokens, zero, P0):
 
 
 def workload(B, T, H, V, steps=5):
-    dice = np.random.RandomState(0)
-    tokens = torch.from_numpy(dice.randint(0, V, (steps, T + 1, B)))
+    rng = np.random.RandomState(0)
+    tokens = torch.from_numpy(rng.randint(0, V, (steps, T + 1, B)))
     gates = (2 * H, 4 * H)
     shapes = [(V, H), gates, gates[1:], gates, gates[1:], (H, V), (V,)]
-    P = [single(dice.uniform(-0.1, 0.1, shape)) for shape in shapes]
+    P = [single(rng.uniform(-0.1, 0.1, shape)) for shape in shapes]
     return Workload(train, (tokens, torch.zeros(B, H), P))

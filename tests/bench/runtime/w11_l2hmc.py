@@ -67,13 +67,13 @@ def train(P0, x, noise, uniform, angles, mask):
 
 
 def workload(chains, leapfrogs, steps):
-    dice = np.random.RandomState(0)
+    rng = np.random.RandomState(0)
     P = []
     for _ in range(2):
         for shape in [(2 * SIZE + 2, WIDTH), (WIDTH,), (WIDTH, 3 * SIZE), (3 * SIZE,), (SIZE,), (SIZE,)]:
-            P.append(single(dice.randn(*shape) * 0.1))
+            P.append(single(rng.randn(*shape) * 0.1))
     time = np.arange(leapfrogs) * (2 * math.pi / leapfrogs)
     angles = single(np.stack([np.cos(time), np.sin(time)], 1))
-    noise, uniform = single(dice.randn(steps, chains, SIZE)), single(dice.rand(steps, chains))
-    x = single(dice.randn(chains, SIZE))
+    noise, uniform = single(rng.randn(steps, chains, SIZE)), single(rng.rand(steps, chains))
+    x = single(rng.randn(chains, SIZE))
     return Workload(train, (P, x, noise, uniform, angles, torch.tensor([1.0, 0.0])))

@@ -33,11 +33,11 @@ def lstm(x, h, c, n, W, b):
 
 
 def workload(cell, B, T):
-    dice = np.random.RandomState(0)
+    rng = np.random.RandomState(0)
     program, gates, states = (rnn, 1, 1) if cell == "rnn" else (lstm, 4, 2)
     scale = HIDDEN**-0.5
-    x = single(dice.randn(B, T, INPUT))
-    W = single(dice.uniform(-scale, scale, (INPUT + HIDDEN, gates * HIDDEN)))
-    b = single(dice.uniform(-scale, scale, gates * HIDDEN))
+    x = single(rng.randn(B, T, INPUT))
+    W = single(rng.uniform(-scale, scale, (INPUT + HIDDEN, gates * HIDDEN)))
+    b = single(rng.uniform(-scale, scale, gates * HIDDEN))
     n = torch.full((B,), T, dtype=torch.int32)
     return Workload(program, (x, *[torch.zeros(B, HIDDEN)] * states, n, W, b))

@@ -23,6 +23,6 @@ def train(x, y, W0, b0, steps):
 
 
 def workload(B, steps):
-    dice = np.random.RandomState(0)
-    x, y = single(dice.rand(POOL, B, 784)), torch.from_numpy(dice.randint(0, 10, (POOL, B)))
-    return Workload(train, (x, y, single(dice.randn(784, 10) * 0.01), torch.zeros(10), steps))
+    rng = np.random.RandomState(0)
+    x, y = single(rng.rand(POOL, B, 784)), torch.from_numpy(rng.randint(0, 10, (POOL, B)))
+    return Workload(train, (x, y, single(rng.randn(784, 10) * 0.01), torch.zeros(10), steps))

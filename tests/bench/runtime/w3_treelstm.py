@@ -51,20 +51,20 @@ def train(trees, labels, words, P0):
     return P, loss
 
 
-def grow(dice):
+def grow(rng):
     """Joins two random neighbours until one is left; a leaf is a word."""
-    forest = [Tree(int(word)) for word in dice.randint(0, WORDS, dice.randint(10, 41))]
+    forest = [Tree(int(word)) for word in rng.randint(0, WORDS, rng.randint(10, 41))]
     while len(forest) > 1:
-        k = dice.randint(0, len(forest) - 1)
+        k = rng.randint(0, len(forest) - 1)
         forest[k : k + 2] = [Tree(0, forest[k], forest[k + 1])]
     return forest[0]
 
 
 def workload(H, E, trees):
-    dice = np.random.RandomState(0)
-    grown = [grow(dice) for _ in range(trees)]
-    labels = [torch.tensor([int(label)]) for label in dice.randint(0, CLASSES, trees)]
-    words = single(dice.randn(WORDS, E) * 0.5)
+    rng = np.random.RandomState(0)
+    grown = [grow(rng) for _ in range(trees)]
+    labels = [torch.tensor([int(label)]) for label in rng.randint(0, CLASSES, trees)]
+    words = single(rng.randn(WORDS, E) * 0.5)
     shapes = [(E, 3 * H), (3 * H,), (2 * H, 5 * H), (5 * H,), (H, CLASSES), (CLASSES,)]
-    P = [single(dice.uniform(-0.08, 0.08, shape)) for shape in shapes]
+    P = [single(rng.uniform(-0.08, 0.08, shape)) for shape in shapes]
     return Workload(train, (grown, labels, words, P))

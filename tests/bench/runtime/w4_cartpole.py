@@ -44,12 +44,12 @@ def train(A, d, s0, u, discounts, P0):
 
 
 def workload(H, plays, steps, iters):
-    dice = np.random.RandomState(0)
-    A = single(np.eye(4) * 0.9 + dice.randn(4, 4) * 0.1)
-    d = single(dice.randn(1, 4) * 0.3)
-    s0 = single(dice.randn(plays, 1, 4) * 0.05)
-    u = single(dice.rand(iters, plays, steps))
-    W1, W2 = single(dice.randn(4, H) / 2), single(dice.randn(H, 1) / np.sqrt(H))
+    rng = np.random.RandomState(0)
+    A = single(np.eye(4) * 0.9 + rng.randn(4, 4) * 0.1)
+    d = single(rng.randn(1, 4) * 0.3)
+    s0 = single(rng.randn(plays, 1, 4) * 0.05)
+    u = single(rng.rand(iters, plays, steps))
+    W1, W2 = single(rng.randn(4, H) / 2), single(rng.randn(H, 1) / np.sqrt(H))
     ahead = np.arange(steps)[None] - np.arange(steps)[:, None]
     discounts = single(np.where(ahead >= 0, DISCOUNT ** np.maximum(ahead, 0), 0))
     return Workload(train, (A, d, s0, u, discounts, [W1, torch.zeros(H), W2, torch.zeros(1)]))

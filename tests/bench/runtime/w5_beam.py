@@ -32,12 +32,12 @@ def search(E, Wh, Wo, bo, h, scores, ramp, finished, end, K: int, V: int, L: int
 
 
 def workload(V, K, L, **_):
-    dice = np.random.RandomState(0)
+    rng = np.random.RandomState(0)
     scale = HIDDEN**-0.5
-    E = single(dice.randn(V, HIDDEN))
-    Wh, Wo = single(dice.randn(HIDDEN, HIDDEN) * scale), single(dice.randn(HIDDEN, V) * scale)
-    bo = single(dice.randn(V) * 0.1)
-    h = single(np.repeat(dice.randn(1, HIDDEN), K, 0))
+    E = single(rng.randn(V, HIDDEN))
+    Wh, Wo = single(rng.randn(HIDDEN, HIDDEN) * scale), single(rng.randn(HIDDEN, V) * scale)
+    bo = single(rng.randn(V) * 0.1)
+    h = single(np.repeat(rng.randn(1, HIDDEN), K, 0))
     scores = torch.tensor([0.0] + [-1e9] * (K - 1))
     ramp = single(12.0 * (np.arange(L) - 0.5 * L) / L)
     finished, end = torch.full((1, V), -1e9), torch.zeros(V)

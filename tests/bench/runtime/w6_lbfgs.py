@@ -53,6 +53,6 @@ def minimize(w, x, y, iterations):
 
 
 def workload(batch, iters):
-    dice = np.random.RandomState(0)
-    x, y = single(dice.rand(batch, 784)), torch.from_numpy(dice.randint(0, 10, batch))
-    return Workload(minimize, (single(dice.randn(7850) * 0.01), x, y, iters))
+    rng = np.random.RandomState(0)
+    x, y = single(rng.rand(batch, 784)), torch.from_numpy(rng.randint(0, 10, batch))
+    return Workload(minimize, (single(rng.randn(7850) * 0.01), x, y, iters))

@@ -32,11 +32,11 @@ def train(x, y, P0, inner):
 
 
 def workload(inner, tasks, meta):
-    dice = np.random.RandomState(0)
-    x = single(dice.uniform(-5, 5, (meta, tasks, 2, POINTS, 1)))
-    amplitude = dice.uniform(0.1, 5, (meta, tasks, 1, 1, 1))
-    phase = dice.uniform(0, 3.14, (meta, tasks, 1, 1, 1))
+    rng = np.random.RandomState(0)
+    x = single(rng.uniform(-5, 5, (meta, tasks, 2, POINTS, 1)))
+    amplitude = rng.uniform(0.1, 5, (meta, tasks, 1, 1, 1))
+    phase = rng.uniform(0, 3.14, (meta, tasks, 1, 1, 1))
     y = single(amplitude * np.sin(x.numpy() - phase))
     shapes = [(1, HIDDEN), (HIDDEN,), (HIDDEN, HIDDEN), (HIDDEN,), (HIDDEN, 1), (1,)]
-    P = [single(dice.randn(*shape) * (0.5 / np.sqrt(shape[0]) if len(shape) > 1 else 0.01)) for shape in shapes]
+    P = [single(rng.randn(*shape) * (0.5 / np.sqrt(shape[0]) if len(shape) > 1 else 0.01)) for shape in shapes]
     return Workload(train, (x, y, P, inner))

@@ -35,11 +35,11 @@ def model(source, target, zero, E, We, be, Wd, bd, Wo, bo, forcing: bool):
 
 
 def workload(V, T, B, forcing):
-    dice = np.random.RandomState(0)
+    rng = np.random.RandomState(0)
     scale = HIDDEN**-0.5
-    source, target = (torch.from_numpy(dice.randint(0, V, (T, B))) for _ in range(2))
+    source, target = (torch.from_numpy(rng.randint(0, V, (T, B))) for _ in range(2))
     gates = (EMBEDDING + HIDDEN, 4 * HIDDEN)
-    E = single(dice.randn(V, EMBEDDING))
-    P = [single(dice.uniform(-scale, scale, shape)) for shape in (gates, gates[1:], gates, gates[1:])]
-    Wo, bo = single(dice.uniform(-scale, scale, (HIDDEN, V)) * 4), single(dice.uniform(-scale, scale, V))
+    E = single(rng.randn(V, EMBEDDING))
+    P = [single(rng.uniform(-scale, scale, shape)) for shape in (gates, gates[1:], gates, gates[1:])]
+    Wo, bo = single(rng.uniform(-scale, scale, (HIDDEN, V)) * 4), single(rng.uniform(-scale, scale, V))
     return Workload(model, (source, target, torch.zeros(B, HIDDEN), E, *P, Wo, bo, bool(forcing)))

@@ -30,11 +30,11 @@ def train(x, y, P0, steps):
 
 def workload(B, steps):
     """Images with the channels last, as in other frameworks; the first dense layer has permuted rows."""
-    dice = np.random.RandomState(0)
-    x, y = single(dice.rand(POOL, B, 28, 28, 1)), torch.from_numpy(dice.randint(0, 10, (POOL, B)))
+    rng = np.random.RandomState(0)
+    x, y = single(rng.rand(POOL, B, 28, 28, 1)), torch.from_numpy(rng.randint(0, 10, (POOL, B)))
     P = []
     for shape in [(5, 5, 1, 6), (5, 5, 6, 16), (400, 120), (120, 84), (84, 10)]:
-        P += [single(dice.randn(*shape) * np.sqrt(2 / np.prod(shape[:-1]))), torch.zeros(shape[-1])]
+        P += [single(rng.randn(*shape) * np.sqrt(2 / np.prod(shape[:-1]))), torch.zeros(shape[-1])]
     P[0], P[2] = (P[k].permute(3, 2, 0, 1).contiguous() for k in (0, 2))
     P[4] = P[4].view(5, 5, 16, 120).permute(2, 0, 1, 3).reshape(400, 120)
     return Workload(train, (x.permute(0, 1, 4, 2, 3).contiguous(), y, P, steps))

@@ -1,4 +1,4 @@
-"""The kinds of errors that an installed framework knows, compared with the catalogue.
+"""Compares the kinds of errors in an installed framework with the catalogue.
 
     python kinds.py FRAMEWORK [--add]
 

@@ -19,7 +19,7 @@ LISTED = {
     ],
     "export/dynamic_shapes.py": ["its top-level keys"],
 }
-#: Messages of the C++ library and of Python about Tensors without memory.
+#: Messages about Tensors without memory, from the C++ library and from Python.
 LIBRARY = {
     "numpy": ".numpy() is not supported for tensor subclasses",
     "address": "Cannot access data pointer of Tensor",

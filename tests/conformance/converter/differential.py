@@ -22,18 +22,18 @@ BATCH = 200
 
 
 def same_fault(fault):
-    """Returns whether a smaller program has a difference of the same kind, so that minimizing does not switch to another
-    one."""
+    """Returns a function that checks whether a smaller program has a difference of the same kind. So minimizing does
+    not switch to another difference."""
 
     def check(candidate):
         for _, found, _ in compare([candidate], seconds=0.2):
-            return found is not None and sort_of(found) == fault
+            return found is not None and kind_of(found) == fault
         return False
 
     return check
 
 
-def sort_of(found):
+def kind_of(found):
     left, right = found
     if left.outcome != right.outcome:
         return left.outcome[0], right.outcome[0], [re.split(r"['(]", str(o))[0] for o in right.outcome[1:2] if right.outcome[0] == "raised"]
@@ -58,7 +58,7 @@ def main():
     sys.setrecursionlimit(3000)
 
     failed = side_by_side.main([HERE / "counterexamples"])
-    start, calls, returned, events, different, sorts = time.monotonic(), 0, 0, 0, 0, {}
+    start, calls, returned, events, different, kinds = time.monotonic(), 0, 0, 0, 0, {}
     for first in range(0, given.count, BATCH):
         programs = [program(given.seed, i) for i in range(first, min(first + BATCH, given.count))]
         for i, found, original in compare(programs):
@@ -68,9 +68,9 @@ def main():
             if found is None:
                 continue
             different += 1
-            fault = sort_of(found)
-            sorts[str(fault)] = sorts.get(str(fault), 0) + 1
-            if sorts[str(fault)] > 2 or sum(min(n, 2) for n in sorts.values()) > given.show:
+            fault = kind_of(found)
+            kinds[str(fault)] = kinds.get(str(fault), 0) + 1
+            if kinds[str(fault)] > 2 or sum(min(n, 2) for n in kinds.values()) > given.show:
                 continue
             smallest = programs[i] if given.raw else minimise(programs[i], same_fault(fault))
             print(f"== seed {given.seed}, program {first + i}\n{smallest.text}")
@@ -79,7 +79,7 @@ def main():
             if given.keep:
                 keep(smallest.text, smallest.calls)
     seconds = time.monotonic() - start
-    for fault, count in sorted(sorts.items(), key=lambda item: -item[1]):
+    for fault, count in sorted(kinds.items(), key=lambda item: -item[1]):
         print(f"{count:6} x {fault}")
     print(
         f"seed {given.seed}: {given.count} programs, {calls} runs ({returned} returned, {calls - returned} raised, "

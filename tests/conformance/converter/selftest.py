@@ -1,7 +1,5 @@
-"""Mutation tests of the harness: faults are injected into programs, and each must be detected.
-
-The faults are typical of converters.
-"""
+"""Mutation tests of the harness: faults that are typical of converters are injected into programs, and must be
+detected."""
 
 import ast
 import pathlib

@@ -1,4 +1,5 @@
-"""Reference operators for code converted with `--dialect snek`, as in Snek (sections 3.1 to 3.4). They never stage."""
+"""Reference operators for code converted with `--dialect snek`, as in sections 3.1 to 3.4 of the Snek paper. They never
+stage."""
 
 from ag_reference import UndefinedReturnValue as _UndefinedReturnValue
 from ag_reference import and_ as _and

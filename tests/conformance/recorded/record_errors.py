@@ -26,7 +26,7 @@ LABELS = re.compile(r"^(RULES|KINDS) = ", re.MULTILINE)
 
 
 class GraphBreak(Exception):
-    """torch.compile runs the rest of the function in Python."""
+    """torch.compile ends a graph, and runs code in Python."""
 
 
 def explained(compile_function, dynamo):

@@ -90,8 +90,8 @@ class Comparison:
                 self.note("not seen", file, line, self.cause(row, functions))
 
     def cause(self, row, functions, depth=0):
-        """Returns why a function is not seen: a call that was not followed, or an unknown root, of this function or of a
-        caller."""
+        """Returns why a function is not seen: a call of the function or of one of its callers was not followed, or
+        their root is not known."""
         for file, line, _, _, between in row["callers"]:
             caller = self.enclosing(file, line)
             seen = caller and (file, caller.lineno) in self.stages.functions
@@ -187,7 +187,7 @@ class Comparison:
         self.cases[kind].append((file, line, detail))
 
 
-# The APIs to which functions of JAX and TensorFlow on the stack belong. The first match counts.
+# Pattern of function names on the stack -> the API of JAX or TensorFlow. The first match counts.
 APIS = {"cache_miss|_infer_params": "jit", "vmap_f": "vmap", "pmap": "pmap", "scan": "scan", "fori_loop": "fori_loop",
         "while_loop": "while_loop", "switch": "switch", "cond": "cond", "custom_jvp": "custom_jvp",
         "custom_vjp": "custom_vjp", "eval_shape": "eval_shape", "make_jaxpr": "make_jaxpr", "fun_remat": "checkpoint",

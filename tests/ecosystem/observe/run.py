@@ -28,8 +28,8 @@ import tensorflow_environment  # noqa: E402
 
 CACHE = ROOT / "target/observe"
 SECONDS, QUICK_SECONDS = 120, 30
-# Two limits as multiples of the option `--seconds`. The limit on CPU time includes imports and a last long test; the
-# limit on wall time is higher, because other programs may use the machine.
+# The limits on CPU time and wall time, as multiples of the option `--seconds`. The CPU time includes imports, and a
+# test that is still running after the limit. The wall time is longer, because other programs may use the machine.
 WITH_IMPORTS, WAITING = 3, 20
 # Small packages, installed on top of the environments of other tests.
 QUICK = ("equinox", "dm-sonnet", "normflows")
@@ -84,8 +84,8 @@ class Package:
         partial.rename(self.sources)
 
     def program(self):
-        """Our own examples become part of the package, so that the checker finds their roots. Drivers that only start
-        traces (`torch:all`) do not."""
+        """Copies our examples for a package into the package, so that the checker finds their roots. Drivers that only
+        start traces (`torch:all`) are not copied. Returns the path."""
         program = HERE / self.command[0]
         if self.roots:
             return program

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Builds on a stack that is as small as in a thread pool.
+/// Builds the flow on a stack as small as that of a thread in a thread pool.
 fn build(source: String) -> Flow {
     let work = move || {
         let parsed = parse(&source);
         let flow = Flow::build(function(&parsed));
-        // The syntax tree of the parser is dropped recursively.
+        // Dropping the syntax tree is recursive, and would overflow the small stack.
         std::mem::forget(parsed);
         flow
     };

@@ -1,9 +1,9 @@
 //! Property tests on small random programs: compares the analyses with an enumeration of all paths.
 //!
-//! The oracle does not use a graph. It interprets the syntax tree with both outcomes of each decision, and
-//! derives the facts from the traces. Loops run for up to three iterations, every step of a `try` with and without an
-//! exception. A definition reaches a use if it is the last one before it on some trace. A name
-//! is live at a step if some trace reads it at or after the step before binding it.
+//! The oracle does not use a graph. It interprets the syntax tree with both outcomes of each decision, and derives
+//! the facts from the traces. Loops run for up to three iterations. Every step of a `try` runs with and without an
+//! exception. A definition reaches a use if some trace has no other definition between them. A name is live at a step
+//! if some trace reads it at this step or later, before binding it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -177,7 +177,7 @@ struct Event {
     line: usize,
     read: Option<usize>,
     bound: Option<usize>,
-    /// Whether it is not the first step of its line: the `Next` and `Target` steps of a `for`.
+    /// Whether an earlier step belongs to the same line: true for the `Next` and `Target` steps of a `for`.
     further: bool,
 }
 
@@ -211,8 +211,8 @@ impl Run<'_> {
         self.decisions[self.next - 1]
     }
 
-    /// Performs a step and returns whether it completed. In a `try` it may raise before or after its
-    /// binding.
+    /// Performs a step and returns whether it completed. In a `try`, a step may raise before or after it binds
+    /// its name.
     fn perform(&mut self, event: Event) -> bool {
         if self.guarded == 0 || !self.decide() {
             self.trace.push(event);

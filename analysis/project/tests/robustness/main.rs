@@ -20,7 +20,7 @@ use ruff_text_size::TextRange;
 
 const SECONDS: u64 = 15;
 
-/// A case that takes longer is a hang, even on a loaded machine.
+/// A case that takes longer counts as a hang, even on a loaded machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The number of cases per engine.
@@ -93,7 +93,7 @@ impl Inspector {
         let (texts, received) = mpsc::channel::<String>();
         let (answer, answers) = mpsc::channel();
         std::thread::spawn(move || {
-            // The stack size of the command line. Every tree that the parser accepts fits in it.
+            // The same stack size as in the command line: it suffices for every tree that the parser accepts.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(2).stack_size(256 << 20).build();
             pool.expect("threads start").install(|| {
                 let mut engine = open();

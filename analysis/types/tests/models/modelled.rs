@@ -11,7 +11,7 @@ use ruff_python_parser::parse_module;
 use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextRange};
 
-/// The model that represents no library.
+/// The only model that represents no library: it declares the names used in annotated source.
 const INTERNAL: &str = stubs::ANNOTATIONS;
 
 /// Modules of a real library whose names begin with an underscore, like the models' helper modules.
@@ -50,7 +50,7 @@ pub(crate) fn modules() -> Vec<String> {
     stubs::files().iter().map(|(path, _)| module_of(path)).collect()
 }
 
-/// Imports in stubs from modules that are not modelled, although another module of the package is.
+/// Returns the imports in stubs from a module without a model, if other modules of its package have models.
 pub(crate) fn missing_sources() -> Vec<String> {
     let models = Models::parse();
     let packages: BTreeSet<_> = models.stubs.keys().filter_map(|module| module.split('.').next()).collect();
@@ -284,7 +284,7 @@ fn is_public(name: &str) -> bool {
     !name.starts_with('_') || name == "__version__"
 }
 
-/// Returns whether a member of a class is part of its interface. Special methods that every class has are excluded.
+/// Returns whether a member of a class is part of its interface. Special methods are, with three exceptions.
 fn is_member(name: &str) -> bool {
     is_public(name) || (name.starts_with("__") && !matches!(name, "__init__" | "__new__" | "__getattr__"))
 }
@@ -299,7 +299,7 @@ fn module_of(path: &str) -> String {
     path.trim_end_matches("/__init__").replace('/', ".")
 }
 
-/// Paths in the package of the definition come first, then short paths.
+/// The sort key of a public path: paths in the package of the definition come first, then short paths.
 fn rank<'a>(path: &'a str, definition: &Definition) -> (bool, usize, &'a str) {
     let package = |name: &str| name.split('.').next().map(str::to_owned);
     (package(path) != package(&definition.0), path.split('.').count(), path)

@@ -1,4 +1,4 @@
-"""What record_eager.py runs for JAX: the `main()` of each module of this folder."""
+"""The programs that record_eager.py runs for JAX: the `main()` of each module of this folder."""
 from main_calls import calls
 
 MODULES = ("attention", "branches", "control", "loops", "modules", "networks", "optimisers", "pipelines", "sampling",

@@ -1,4 +1,4 @@
-"""What jax rejects about state, arguments and the bodies of lax loops, each error with a similar function that works."""
+"""State, arguments and bodies of lax loops that jax rejects, each error with a similar function that works."""
 from functools import partial
 
 import jax

@@ -1,4 +1,4 @@
-"""What a staged condition may be. Every call in main() is a separate program."""
+"""Values that a staged condition may have. Every call in main() is a separate program."""
 
 import tensorflow as tf
 

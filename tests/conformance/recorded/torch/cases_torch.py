@@ -1,4 +1,4 @@
-"""What record_eager.py runs for PyTorch: the `main()` of each module of this folder."""
+"""The programs that record_eager.py runs for PyTorch: the `main()` of each module of this folder."""
 import torch
 
 from main_calls import calls

@@ -1,5 +1,5 @@
 """A pytest plugin (`-p observer.compiled`) that compiles each outermost call of a torch module, on the backend that
-runs a graph unchanged. If a test passes without the plugin, its graph breaks and errors come from Dynamo."""
+runs a graph unchanged. If a test passes without the plugin, Dynamo causes its graph breaks and errors."""
 import threading
 
 import torch

@@ -2,9 +2,9 @@
 count the answers.
 
 A framework is a module with two functions: `tracing()` returns whether a trace is active in this thread, and
-`verdict(kind, value)` returns `staged`, `python` or `unclear`. The module of torch records Dynamo by hooks, so its
-`tracing()` never returns true. `verdict` is for code that is not converted; for code that AutoGraph converts,
-`tensorflow_` determines the verdict itself."""
+`verdict(kind, value)` returns `staged`, `python` or `unclear`. `torch_` records Dynamo by hooks, so its `tracing()`
+always returns false. `verdict` is for code that is not converted; for code that AutoGraph converts, `tensorflow_` has a
+function of its own."""
 import builtins
 import sys
 
@@ -36,7 +36,7 @@ class Probe:
         self.observed = observed
         self.frameworks = []
         self.seen = []
-        # The recorded pairs (site number, name of a framework): lines and functions need no exact count.
+        # The site numbers of the recorded lines: each line is recorded once.
         self.lines = set()
         # Maps a location in generated code to the location in the user's text.
         self.translate = None
@@ -87,7 +87,8 @@ class Probe:
             self.facts.caller(file, line, framework, caller(sys._getframe(3), self.observed, self.translate))
 
     def raised(self):
-        """Called when an exception leaves a function of the program. Records its innermost line there, once."""
+        """Called when an exception leaves a function of the program. Records the exception once, at its innermost line
+        in the program."""
         error = sys.exc_info()[1]
         if not isinstance(error, Exception) or any(error is seen for seen in self.seen):
             return

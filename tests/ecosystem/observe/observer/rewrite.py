@@ -1,4 +1,4 @@
-"""Rewrites a module so that it reports its conditions, statements, calls and exceptions to the probe.
+"""Rewrites a module so that it reports its functions, statements, conditions and exceptions to the probe.
 
     def f(x):                         def f(x):
         if x > 0:                         try:
@@ -9,8 +9,9 @@
                                                   return x
                                           except BaseException: __ag_raised__(); raise
 
-Every call returns its last argument unchanged. All positions are those of the original text. The same rewriting is
-applied to trees of `ast` and of `gast`; AutoGraph's converter reads the original text, and has its own `calls`.
+`__ag_test__` returns its last argument unchanged. All positions are those of the original text. The rewriter also works
+on trees of `gast`: AutoGraph's converter reads the original text, so `tensorflow_` rewrites the converter's tree, with
+other functions as `calls`.
 """
 import ast
 
@@ -191,7 +192,7 @@ def is_docstring(statement):
 
 
 def expression_statement(like, call):
-    """`call` as a statement, in the node family (`ast` or `gast`) of `like`."""
+    """Returns `call` as a statement that belongs to the same library as `like` (`ast` or `gast`)."""
     return ast.Expr(call)
 
 
