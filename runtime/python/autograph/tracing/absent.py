@@ -23,8 +23,8 @@ class Absent:
         self.scopes[id(scope)] = scope, names, guarded
 
     def done(self):
-        """Records the current lengths and keys: when all names have been added, and when a dictionary has got a key that is
-        not one of the names."""
+        """Records the current lengths and keys. Called when all names have been added, and again when a dictionary has got a
+        key that is not one of the names."""
         self.dictionaries = [scope for scope, _, _ in self.scopes.values()]
         self.lengths = list(map(len, self.dictionaries))
         held = [(s, key) for s, _, guarded in self.scopes.values() if guarded is not None for key in s.keys() - guarded]
