@@ -5,8 +5,8 @@ import linecache
 from .record import marks
 
 
-#: Called with each new exception of this package. A trace needs to know them: the user's code may catch an exception that
-#: Python would not have raised, as in `except Exception:`.
+#: Called with each new exception of this package. A trace records the exceptions, because the user's code may catch one that
+#: Python would not have raised (`except Exception:`).
 observers = []
 
 

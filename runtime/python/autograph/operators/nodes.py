@@ -219,7 +219,7 @@ def _node(kind, row, is_present):
 
 
 def _member(kind, name):
-    """What a class or its bases define by this name; None if only `object` does."""
+    """Returns the attribute of a class with this name; None if only `object` defines it."""
     for base in kind.__mro__:
         if name in base.__dict__ and base is not object:
             return base.__dict__[name]

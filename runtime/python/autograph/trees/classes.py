@@ -139,7 +139,7 @@ def _classes_in(hint, kind, scope):
 
 
 def _is_observed(value, kind):
-    """Whether an object holds another object of its class, in an attribute or in a list or tuple there."""
+    """Whether an object holds another object of its class, in an attribute or in a list or tuple that is an attribute."""
     names = _slots(kind)
     held = value.__dict__.values() if kind.__dictoffset__ else ()
     if names:

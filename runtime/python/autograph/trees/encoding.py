@@ -191,7 +191,7 @@ def _is_wider(before, column):
 
 
 def _linked(values):
-    """The nodes among the values of an attribute, and in lists there."""
+    """Returns the nodes among the values of an attribute, or in the lists and tuples among the values."""
     kinds = set(map(type, values))
     if any(map(classes.is_plain, kinds)):
         return [value for value in values if classes.is_plain(type(value))]
