@@ -54,7 +54,7 @@ class Entry:
 
 
 class Variable(Entry):
-    """A cell or a global variable."""
+    """A global variable, or a closure cell of Python."""
 
     __slots__ = ("place",)
 

@@ -128,7 +128,7 @@ _PUBLIC = {
     "_reduce_scatter_base_": "reduce_scatter_tensor", "alltoall_": "all_to_all", "alltoall_base_": "all_to_all_single",
 }  # fmt: skip
 
-#: These return when all ranks have called them.
+#: Operators that return only when all ranks have called them.
 _BARRIERS = ("barrier", "monitored_barrier_")
 
 

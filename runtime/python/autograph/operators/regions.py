@@ -352,7 +352,7 @@ def cell_value(cell, state):
     return Undefined(str(cell)) if state is MISSING else state
 
 
-#: Values of class attributes from which an attribute of an object can start: `self.n += 1`.
+#: Classes of values that an attribute of an object can take over from its class: `self.n += 1` reads the class attribute first.
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 
 

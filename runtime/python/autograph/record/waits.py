@@ -73,7 +73,7 @@ def _is_wait(node):
 
 
 def _is_derivative(node):
-    """Whether a node only gives the result of a collective its derivative."""
+    """Whether a node only attaches a derivative to the result of a collective."""
     operator = operator_of(node.op)
     return operator is not None and operator.name() == "autograph::collected"
 

@@ -1,4 +1,4 @@
-"""Staged functions under torch's autograd: `loss.backward()` outside reaches their arguments and captures.
+"""Staged functions under torch's autograd: a `backward` outside of a function computes gradients of its arguments and captures.
 
 The graph and its gradient are partitioned into a forward graph and a backward graph; the forward graph saves the values
 that the backward graph needs. A function that computes gradients itself is rarely differentiated again: its backward
