@@ -1,4 +1,4 @@
-//! Keeps freed memory in the process, so that tensors of a run reuse the memory of those before.
+//! Keeps freed memory in the process, so that tensors of a run reuse the memory of earlier tensors.
 //!
 //! glibc returns memory to the system when more than twice the size of the largest freed block is free at the end of
 //! the heap. A training step frees about as much, so each step gets all its memory again from the system, which clears

@@ -178,7 +178,7 @@ enum Source {
     Outside(PyObject),
 }
 
-/// How a result of the function is made of the results of the graph.
+/// How a result of the function consists of results of the graph.
 enum Built {
     Result(usize),
     Tuple(Vec<Self>),
@@ -238,9 +238,9 @@ impl PyCachedCall {
     ///   state is not `settings`.
     /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
-    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result is
-    ///   made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python state, or
-    ///   needs Python for its gradients.
+    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
+    ///   consists of results of the plan (the index of a result, or a tuple of such forms). None if a run has effects on
+    ///   Python state, or needs Python for its gradients.
     #[staticmethod]
     #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct))]
     fn of<'py>(

@@ -15,7 +15,7 @@
 //!
 //! The *slices* are the nodes that compute the left operands from the index of the loop and from values outside of it. They
 //! run in the same iterations as without the pass: a group ends at the last iteration, and loops that may end early are
-//! left alone. If they raise an exception, the program stops, and libtorch runs the loop.
+//! left alone. If a slice raises an exception, the program stops, and libtorch runs the loop.
 
 mod candidates;
 
