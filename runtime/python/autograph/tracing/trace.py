@@ -253,8 +253,8 @@ class Trace:
                     self.writes.append(capture)
                     operands.append(base.value)
             captures = staging.captures_in_order()
-            #: For each input that is used on some paths only: its index, and the index of the result that tells whether the run has
-            #: used it.
+            #: For each input that is used on some paths only: its index, and the index of the result that is true if the run
+            #: has used it.
             self.uses = []
             for base, used in staging.uses.values.items():
                 if scalars.is_staged(used):
