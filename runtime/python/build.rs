@@ -1,5 +1,5 @@
-//! Sets where the installed extension finds the libraries of torch: `site-packages/autograph` beside
-//! `site-packages/torch`.
+//! Sets the path (rpath) at which the installed extension finds the libraries of torch: it is in
+//! `site-packages/autograph`, beside `site-packages/torch`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

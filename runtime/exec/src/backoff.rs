@@ -1,5 +1,5 @@
-//! Skips a native step that stops again and again. Libtorch runs the nodes of a step that stops: `topk` stops at equal
-//! elements, for example.
+//! Skips a native step that fails again and again. When a native step stops early (`topk` stops at equal elements, for
+//! example), libtorch runs its nodes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,7 +18,8 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Returns whether the step runs this time. Threads that run the same plan may count imprecisely.
+    /// Returns whether the step runs this time. If it does not, counts a skipped run. Threads that run the same plan may
+    /// count imprecisely.
     pub(super) fn is_over(&self) -> bool {
         let skips = self.skips.load(Ordering::Relaxed);
         if skips > 0 {
@@ -27,7 +28,7 @@ impl Backoff {
         skips == 0
     }
 
-    /// Records a run of the step, and whether it stopped.
+    /// Records a run of the step, and whether it stopped early.
     pub(super) fn count(&self, has_stopped: bool) {
         if !has_stopped {
             self.stops.store(0, Ordering::Relaxed);

@@ -35,8 +35,7 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
-        // With `Tier::Torch`, a plan has no native segments, so it is not used here: the setting may change before a
-        // run.
+        // Not compiled for `Tier::Torch`: such a plan has no native segments, and the setting may change before a run.
         Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
     }
 
@@ -241,8 +240,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Returns the sources for operands. If a value dies here, the last operand that is this value is moved out of its
-    /// register.
+    /// Returns the sources for operands. A value that dies here is moved out of its register by the last operand that
+    /// uses it, and copied by the others.
     fn sources(&mut self, operands: &[Operand], dies: &[ir::Value]) -> Compiled<Vec<Source>> {
         let mut left: Vec<ir::Value> = dies.to_vec();
         let mut sources: Vec<Source> = Vec::with_capacity(operands.len());
@@ -255,8 +254,8 @@ impl<'a> Compiler<'a> {
         Ok(sources)
     }
 
-    /// Returns the source of an operand. The value in a register is moved out of it if it is one of the dying values in
-    /// `left`.
+    /// Returns the source of an operand. If its value is in `left`, the values that die here and have not been moved
+    /// yet, the source moves the value out of its register.
     fn source(&self, operand: &Operand, left: &mut Vec<ir::Value>) -> Compiled<Source> {
         Ok(match operand {
             Operand::Value(value) => {

@@ -35,8 +35,8 @@ pub fn threads() -> i32 {
     tch::get_num_threads()
 }
 
-/// Returns the limits of native programs for this number of threads. If the user has selected a kernel, it computes the
-/// large products.
+/// Returns the limits of native programs for the current number of threads. If the user has selected a kernel for
+/// products, large products are left to this kernel.
 pub fn limits() -> ag_native::Limits {
     let limits = ag_native::Limits::for_threads(threads().unsigned_abs() as usize);
     if product_kernels() == ProductKernels::Measured { limits } else { limits.without_large_products() }

@@ -1,15 +1,15 @@
-//! Keeps freed memory in the process, so that tensors of a run reuse the memory of those before.
+//! Keeps freed memory in the process, so that tensors of a run reuse the memory of earlier tensors.
 //!
 //! glibc returns memory to the system when more than twice the size of the largest freed block is free at the end of
 //! the heap. A training step frees about as much, so each step gets all its memory again from the system, which clears
-//! every page: a third of the time of a small convolutional network.
+//! every page. For a small convolutional network, this takes a third of the time.
 #![allow(unsafe_code, reason = "a call of the C library")]
 
 /// The free memory at the end of the heap that is kept, in bytes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT: i32 = 1 << 27;
 
-/// Larger blocks are always got from the system, and returned to it. This is the largest value that glibc allows.
+/// Larger blocks are always requested from the system, and returned to it. This is the largest value that glibc allows.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGEST: i32 = 1 << 25;
 

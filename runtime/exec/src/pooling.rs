@@ -154,7 +154,7 @@ mod tests {
             let sizes = [number(1, 3), number(1, 18), number(8, 20), number(8, 40)];
             let operands = [Operand::None, ints(kernel), ints(stride), ints(padding), ints(dilation)];
             let pool = MaxPool::of("aten.max_pool2d_with_indices.default", &operands).unwrap();
-            // Few different values, so that there are equal ones.
+            // Few different values, so that some elements are equal.
             let input = Tensor::randint_low(-3, 4, sizes, (Kind::Float, Device::Cpu));
             let special = Tensor::rand(sizes, (Kind::Float, Device::Cpu));
             let input = input.masked_fill(&special.lt(0.1), f64::NEG_INFINITY);

@@ -1,6 +1,6 @@
 //! Saved models. A model is a folder with two files: `graph.txt` contains the text of a graph, with the version of the
-//! format, and `captures.safetensors` contains a tensor for each capture, whose name is its number. Both files are
-//! untrusted.
+//! format, and `captures.safetensors` contains a tensor for each capture, named by the number of the capture. Both files
+//! are untrusted.
 
 use std::path::Path;
 use std::{fs, io};

@@ -17,7 +17,7 @@ pub enum Tier {
 
 static TIER: AtomicU8 = AtomicU8::new(Tier::Native as u8);
 
-/// Sets the tier of all plans. `Always` applies only to plans that are compiled later.
+/// Sets the tier of all plans. `Always` affects only plans that are compiled later.
 pub fn set_tier(tier: Tier) {
     TIER.store(tier as u8, Ordering::Relaxed);
 }

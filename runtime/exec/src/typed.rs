@@ -1,4 +1,4 @@
-//! Direct bindings of `tch` for operators that are common in small graphs. There, boxing the arguments for the
+//! Direct bindings of `tch` for operators that are common in small graphs, in which boxing the arguments for the
 //! dispatcher would dominate the time. All other operators are called through `aten`.
 
 use ag_graph::ir::Operand;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// `torch-sys` is built with its Python support, for the extension; other programs must not need libpython.
+/// `torch-sys` is built with Python support, which the extension module needs. Other programs must not load libpython.
 #[test]
 fn no_program_needs_python() {
     let program = std::env::current_exe().expect("a test runs from a file");

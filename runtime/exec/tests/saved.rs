@@ -1,4 +1,4 @@
-//! Saved models: a saved model runs again without Python; a damaged one is rejected with one line.
+//! Saved models: a saved model runs without Python; a damaged one is rejected with a message of one line.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 

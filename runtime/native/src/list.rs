@@ -3,15 +3,15 @@
 
 use crate::segment::Stopped;
 
-/// The maximum size in bytes of a list whose tensors are all missing. A run with a larger list stops: Python needs only
-/// pointers for such a list, but this tier needs the memory of the tensors.
+/// The maximum size in bytes of a list whose tensors are all missing. With a larger list, the run stops and libtorch
+/// runs the nodes: for a missing tensor, Python needs only a pointer, but this tier needs the memory of the tensor.
 const MAX_VACANT_BYTES: usize = 1 << 26;
 
 #[derive(Debug, Default)]
 pub(crate) struct List {
     /// The elements of its tensors, one tensor after the other, in units of eight bytes.
     pub(crate) data: Vec<u64>,
-    /// If the tensors are in other memory: where.
+    /// The memory of the tensors, if it does not belong to this list.
     pub(crate) lent: Option<Lent>,
     /// The length of the data in bytes.
     pub(crate) bytes: usize,

@@ -2,7 +2,7 @@
 
 use crate::pass::Passes;
 
-/// How programs are made.
+/// How parts of a graph are lowered to programs.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// The minimum number of operators of a program.
@@ -12,7 +12,7 @@ pub struct Options {
     pub limits: Limits,
 }
 
-/// How large the work of a step may be. Beyond these limits, libtorch's operators are at least as fast.
+/// The maximum amount of work of a step. For more work, libtorch's operators are at least as fast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The maximum number of elements of a tensor that a step computes.

@@ -5,8 +5,8 @@ import linecache
 from .record import marks
 
 
-#: Called with each new exception of this package. A trace needs to know them: the user's code may catch an exception that
-#: Python would not have raised, as in `except Exception:`.
+#: Called with each new exception of this package. A trace records the exceptions, because the user's code may catch one that
+#: Python would not have raised (`except Exception:`).
 observers = []
 
 
@@ -80,7 +80,7 @@ class Assumed(Exception):
 
 
 class Misfit(Exception):
-    """A graph has called the Python function with this code, and the result is of another kind than before."""
+    """A graph has called the Python function with this code, and its result has another kind than in earlier calls."""
 
     def __init__(self, code):
         super().__init__(f"`{code.co_name}` returns values of different kinds")
@@ -113,7 +113,7 @@ class Eager(Signal):
 
 class Decide(Signal):
     """Restarts the trace, with the condition at this span decided for the arguments of the call: code that depends on the
-    condition cannot become part of a graph. `growing` is the list from outside that grows in a branch, if that is the code."""
+    condition cannot become part of a graph. If that code appends to a list from outside in a branch, `growing` is the list."""
 
     def __init__(self, span, growing=None):
         super().__init__()
@@ -125,7 +125,7 @@ class Undecided(Signal):
 
 
 class Refuted(Signal):
-    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual one.
+    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual answer.
     `assumption` is the message and the span of its check, `examples` the sizes and numbers of this call, as far as they are
     known (`Sizes.observed`)."""
 
@@ -162,8 +162,8 @@ class Drawn(Signal):
 
 
 class Unreached(Signal):
-    """Restarts the trace. A `backward` assigns no gradient to these leaves, each its number and the id of the leaf: the loss is
-    computed from the leaf, but no operation on the way has a derivative."""
+    """Restarts the trace, in which a `backward` assigns no gradient to some leaves: the loss is computed from them, but no
+    operation on the way has a derivative. `leaves` contains pairs of the number of the `backward` and the id of the leaf."""
 
     def __init__(self, leaves):
         super().__init__()
@@ -175,8 +175,8 @@ class Unconverted(Signal):
 
 
 class Unroll(Signal):
-    """Restarts the trace with a loop unrolled: its body, which has this code, has changed an object that cannot be
-    restored."""
+    """Restarts the trace with a loop unrolled, because its body has changed an object that cannot be restored. `code` is the
+    code of the body."""
 
     def __init__(self, code):
         super().__init__()

@@ -12,10 +12,10 @@ use pyo3_tch::tch::Tensor;
 use super::plan::PyPlan;
 use super::value::{from_python, to_python};
 
-/// The most leaves of the arguments of a cached call. Each is compared with those before it.
+/// The maximum number of leaves in the arguments of a cached call. Each leaf is compared with all leaves before it.
 const MAX_LEAVES: usize = 64;
 
-/// What an argument must be, so that the key of the trace stays the same.
+/// The condition for an argument of the next call, under which the key of the trace stays the same.
 enum Argument {
     Tensor {
         class: Py<PyType>,
@@ -26,14 +26,14 @@ enum Argument {
     None,
     Bool(bool),
     Int(i64),
-    /// Its bits: 0.0 and -0.0 have different traces.
+    /// The bits of a float: 0.0 and -0.0 have different traces.
     Float(u64),
     Str(String),
     /// The same object, as the `self` of a method. Guards watch its attributes.
     Same(PyObject),
     List(Vec<Self>),
     Tuple(Vec<Self>),
-    /// Its keys, which are strings, in their order.
+    /// The keys of a dictionary, which are strings, in order.
     Dict(Vec<(String, Self)>),
 }
 
@@ -57,7 +57,7 @@ impl<'py> Leaves<'py> {
 }
 
 impl Argument {
-    /// `None` if the argument of another call cannot be compared with this one here.
+    /// Returns the condition that this argument satisfies. `None` if arguments of this kind cannot be compared here.
     fn of<'py>(argument: &Bound<'py, PyAny>, leaves: &mut Leaves<'py>) -> Option<Self> {
         if let Ok(items) = argument.downcast_exact::<PyList>() {
             return Some(Self::List(
@@ -178,7 +178,7 @@ enum Source {
     Outside(PyObject),
 }
 
-/// How a result of the function is made of the results of the graph.
+/// How a result of the function consists of results of the graph.
 enum Built {
     Result(usize),
     Tuple(Vec<Self>),
@@ -238,9 +238,9 @@ impl PyCachedCall {
     ///   state is not `settings`.
     /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
-    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result is
-    ///   made of the results of the plan (an index, or a tuple of such). None if a run has effects on Python state, or
-    ///   needs Python for its gradients.
+    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
+    ///   consists of results of the plan (the index of a result, or a tuple of such forms). None if a run has effects on
+    ///   Python state, or needs Python for its gradients.
     #[staticmethod]
     #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct))]
     fn of<'py>(
@@ -351,7 +351,7 @@ impl Direct {
         let (checked, inputs) = if is_checked { (inputs, Vec::new()) } else { (Vec::new(), inputs) };
         match self.plan.get().values(py, checked, inputs) {
             Ok(results) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
-            // The run has had no effect. The usual way raises the exception with the traceback of the source.
+            // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
             Err(raised) if raised.is_instance_of::<PyException>(py) => Ok(None),
             Err(raised) => Err(raised),
         }

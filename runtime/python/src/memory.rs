@@ -14,8 +14,8 @@ pub(super) fn share_storage(inputs: Vec<Bound<'_, PyAny>>) -> bool {
     aten::share_storage(&tensors)
 }
 
-/// Writes values to tensors in place, without a history. A value may share memory with another tensor that is written: all
-/// values are read before the first write.
+/// Writes values to tensors in place, without a history. All values are read before the first write, because a value may
+/// share memory with a tensor that is written.
 #[pyfunction]
 pub(super) fn write(targets: Vec<PyTensor>, values: Vec<PyTensor>) -> PyResult<()> {
     let pairs: Vec<_> =

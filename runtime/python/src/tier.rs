@@ -1,4 +1,4 @@
-//! The setting that decides which operators run natively.
+//! The tier: the setting that decides which operators run natively.
 
 use ag_exec::Tier;
 use pyo3::exceptions::PyValueError;

@@ -9,8 +9,8 @@ use pyo3_tch::PyTensor;
 
 use super::plan::Held;
 
-/// Returns the value for a Python object. An object that is no tensor, number, string, list or tuple becomes an opaque
-/// object.
+/// Returns the value for a Python object. Objects other than tensors, numbers, strings, lists and tuples become opaque
+/// objects.
 pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
         return Ok(Value::None);

@@ -258,7 +258,7 @@ impl Call {
     }
 }
 
-/// Returns the number of trees; `None` if a list is incomplete or a hole is filled with a hole.
+/// Returns the number of argument trees. `None` if a list is incomplete, or if there is a hole.
 fn trees(nodes: &[Argument<'_>]) -> Option<usize> {
     let (mut trees, mut open) = (0_usize, 0_u64);
     for node in nodes {
@@ -381,7 +381,8 @@ pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
     unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
 }
 
-/// What the graph of a call depends on in a tensor: dtype, device, sizes, strides, and whether it requires a gradient.
+/// The properties of a tensor on which the graph of a call depends: dtype, device, sizes, strides, and whether it
+/// requires a gradient.
 #[derive(Debug)]
 pub struct Form {
     raw: raw::Form,
@@ -418,8 +419,8 @@ pub fn share_storage(tensors: &[Tensor]) -> bool {
     unsafe { raw::ag_share_storage(tensors.as_ptr(), tensors.len()) }
 }
 
-/// Writes each value to the tensor before it, in place and without a history, as if all values were read before the first
-/// write.
+/// Writes the value of each (tensor, value) to the tensor, in place and without a history, as if all values were read
+/// before the first write.
 pub fn write(pairs: &[(Tensor, Tensor)]) -> Result<(), AtenError> {
     let (targets, values): (Vec<_>, Vec<_>) =
         pairs.iter().map(|(target, value)| (target.as_ptr(), value.as_ptr())).unzip();
@@ -429,7 +430,8 @@ pub fn write(pairs: &[(Tensor, Tensor)]) -> Result<(), AtenError> {
     if is_done { Ok(()) } else { Err(failed(failure)) }
 }
 
-/// Returns the address of a tensor on the CPU with this dtype, these sizes and these strides. `None` for any other.
+/// Returns the address of a tensor's elements. `None` if the tensor is not on the CPU, or has another dtype, other sizes
+/// or other strides.
 pub fn address(tensor: &Tensor, dtype: DType, sizes: &[i64], strides: &[i64]) -> Option<*const u8> {
     let (number, rank) = (dtype_number(dtype) as i32, sizes.len());
     // SAFETY: the tensor is alive, and there are as many strides as sizes.

@@ -32,7 +32,7 @@ pub(super) union Payload {
     pub(super) items: *mut Value,
 }
 
-/// A node of a tree in preorder.
+/// A node of an argument tree. Trees are stored in preorder.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Value {

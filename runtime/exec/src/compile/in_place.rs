@@ -1,4 +1,4 @@
-//! Compiles an addition to an in-place addition if it is the last use of an operand.
+//! Compiles `a + b` and `index_add` to steps that write into an operand, if the node is the last use of that operand.
 
 use ag_graph::ir::{Node, Operand};
 
@@ -8,7 +8,7 @@ use crate::plan::{Register, Step, TensorReg};
 use ag_graph::liveness::NodeLife;
 
 impl Compiler<'_> {
-    /// Emits a step if the node is such an addition; otherwise returns `false`.
+    /// Emits an in-place step for the node and returns `true`. Returns `false` if that is not possible.
     pub(super) fn in_place(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled<bool> {
         let dies = |operand: &Operand| operand.value().is_some_and(|value| life.operands.contains(&value));
         let tensor = |operand: &Operand| match self.assigned[operand.value()?.index()] {

@@ -11,7 +11,7 @@ use crate::aten;
 use crate::plan::{Dead, Native, Register, ScalarInput};
 use crate::value::Value;
 
-/// The maximum size in bytes of the buffers that a thread keeps between runs of plans. Larger ones are given back.
+/// The maximum size in bytes of the buffers that a thread keeps between runs of plans. Larger ones are freed.
 const MAX_KEPT: usize = 1 << 27;
 
 thread_local! {
@@ -114,8 +114,8 @@ impl Scratch {
         let mut tensors = self.tensors.drain(..);
         for (register, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
             match (register, output) {
-                // The tensors are in the order of the outputs. Tensors that are no outputs, but have views that are
-                // outputs, are skipped.
+                // The tensors are in the order of the outputs. A tensor is skipped if it is not an output itself, and
+                // only views of it are.
                 (Register::Tensor(reg), Output::Tensor(index)) => {
                     *registers.tensor_mut(*reg) = tensors.nth(index - taken);
                     taken = index + 1;

@@ -1,5 +1,5 @@
 //! The file with the table of measured products in the user's cache folder: a line for each kind,
-//! `INDEX KERNEL KERNEL ...`. Lines that are not valid are ignored, and measured again.
+//! `INDEX KERNEL KERNEL ...`. Invalid lines are ignored, and their kinds are measured again.
 
 use std::fs;
 use std::io::Write as _;

@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
                 let start = self.among(&["none", "1", "-2"]);
                 let stop = self.among(&["none", "-1", "5"]);
                 let step = self.among(&["none", "1", "-1", "2"]);
-                // A slice may be empty, so it is not made a variable.
+                // A slice may be empty, so it does not become a variable.
                 let part =
                     self.node(&mut Vec::new(), ROWS, &format!("list.slice({rows}, {start}, {stop}, {step})"));
                 self.node(scope, ROWS, &format!("list.concat({part}, {rows})"));

@@ -1,4 +1,4 @@
-//! Checks every rule, once for each line of `rules.txt`: `result type(s) = operator(%name: type, literals…)`.
+//! Checks every rule. Each line of `rules.txt` is a test case: `result type(s) = operator(%name: type, literals…)`.
 //!
 //! The name of an operand determines its random values: `%p…` floats above zero, `%q…` above one, `%i3…` integers below
 //! three; all others are floats around zero, or booleans, depending on their type.

@@ -71,8 +71,8 @@ impl Reverse<'_> {
         Ok(())
     }
 
-    /// Makes values that the backward pass needs additional results of the `if`. Values of the two branches
-    /// with the same type share a result.
+    /// Adds the values that the backward pass needs to the results of the `if`. Two values of the same type, one from
+    /// each branch, share a result.
     fn save_values(&mut self, node: &mut Node, backward: &mut [Region]) {
         let mut saved_values: Vec<(Type, [Option<Value>; 2])> = Vec::new();
         let mut found = [HashMap::new(), HashMap::new()];
@@ -97,8 +97,8 @@ impl Reverse<'_> {
         let plain = Node { regions: Vec::new(), ..node.clone() };
         for (ty, values) in saved_values {
             let is_shared = values.iter().all(Option::is_some);
-            // A second derivative needs a value in each branch. The value is in a list, which is empty in the other
-            // branch.
+            // A second derivative needs a value in each branch, but only one branch defines it. So the result is a list,
+            // which is empty in the other branch.
             let in_list = !is_shared && !self.emit.attrs.no_grad && is_differentiable(&ty);
             let output =
                 self.emit.builder.value(if in_list { Type::list(ty.clone()) } else { ty.clone() }, None);

@@ -5,9 +5,9 @@
 //! tuples of nested calls; each level is computed once. Otherwise the backward function of each level recomputes the
 //! forward function, including its nested calls.
 //!
-//! The gradient of an argument that a recursive function passes on unchanged, such as a weight, is a sum over all levels.
-//! The backward function takes the sum so far and returns it with the terms of its levels added, so that no level
-//! creates and adds zeros.
+//! If a recursive function passes an argument on unchanged, such as a weight, the gradient of the argument is a sum over
+//! all levels. The backward function takes the sum so far, adds its own terms and returns it, so that no level creates
+//! and adds zeros.
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,7 +45,8 @@ struct Derivative {
     /// The function that also returns the saved values. `None` if the backward function recomputes them.
     forward: Option<FunctionId>,
     backward: FunctionId,
-    /// For each operand, whether the backward function takes the sum of its gradients so far, after the seeds.
+    /// For each operand, whether the backward function has a parameter, after the seeds, for the sum of its gradients so
+    /// far.
     summed: Box<[bool]>,
 }
 
@@ -197,8 +198,8 @@ impl Reverse<'_> {
     }
 }
 
-/// For each operand, whether it has a gradient and the function, which is recursive, passes it on unchanged in all
-/// recursive calls.
+/// For each operand, whether it is a tensor with a gradient that all recursive calls of the function pass on unchanged.
+/// Always `false` if the function does not call itself directly.
 fn passed_on(function: &Function, key: &DerivativeKey) -> Vec<bool> {
     fn calls<'a>(nodes: &'a [Node], id: FunctionId, found: &mut Vec<&'a [Operand]>) {
         for node in nodes {

@@ -148,7 +148,7 @@ fn pop(emit: &mut Emit, list: &Operand, index: Operand) -> (Operand, Operand) {
     (outputs[0].into(), outputs[1].into())
 }
 
-/// Returns a tuple of zeros except for one item.
+/// Returns the gradient of a tuple: zeros, with `gradient` as the item at `index`.
 fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Operand {
     let Type::Tuple(items) = emit.builder.ty(tuple).clone() else { return gradient };
     let parts = (0u32..)
@@ -167,7 +167,7 @@ fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Ope
     emit.node(Op::TupleNew, parts, adjoint::type_of(&Type::Tuple(items)))
 }
 
-/// Returns the non-negative form of an index. The index is into a list that has `longer` more items than `list`.
+/// Returns the non-negative form of an index of a list whose length is that of `list` plus `longer`.
 fn non_negative(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) -> Operand {
     if matches!(index, Operand::Int(index) if index >= 0) {
         return index;
@@ -193,7 +193,7 @@ fn clamped(emit: &mut Emit, list: &Operand, index: Operand) -> Operand {
     emit.scalar(Scalar::Max, vec![index, 0.into()])
 }
 
-/// Adds the items of a slice to the list at their original positions.
+/// Adds the items of `slice` to those items of the list `start` from which `list[bounds]` was taken.
 fn unsliced(emit: &mut Emit, bounds: &[Operand], start: Operand, slice: &Operand) -> Operand {
     let numbers = Type::list(Type::Int);
     let length = emit.node(Op::ListLen, vec![start.clone()], Type::Int);

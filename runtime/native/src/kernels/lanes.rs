@@ -186,7 +186,7 @@ pub(super) unsafe fn store<V: Vectors>(to: *mut f32, left: usize, block: [f32; L
     }
 }
 
-/// Without a store with a mask, which is slow on some processors with AVX2.
+/// Writes the first `left` elements of a block, without a masked store, which is slow on some processors with AVX2.
 ///
 /// # Safety
 /// The address must be valid for `left` elements, of which there are fewer than [`LANES`].

@@ -66,8 +66,8 @@ macro_rules! versions {
     }};
 }
 
-/// Returns the same number, about which the compiler knows nothing. The compiler vectorizes blocks; with AVX-512, it
-/// would also vectorize the loop over blocks, with gathers that are ten times slower.
+/// Returns the number unchanged, but hides its value from the compiler. Otherwise the compiler would vectorize not only
+/// blocks but, with AVX-512, also the loop over blocks, with gathers that are ten times slower.
 #[inline(always)]
 pub(super) fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "x86_64")]

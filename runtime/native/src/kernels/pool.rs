@@ -6,7 +6,7 @@ mod planes;
 
 use super::{Instructions, instructions};
 
-/// The window of a pooling operator; each array holds the vertical and the horizontal number.
+/// The window of a pooling operator; each array holds the vertical and the horizontal value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub kernel: [usize; 2],

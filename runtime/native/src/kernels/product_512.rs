@@ -32,8 +32,8 @@ const MIN_ROWS_TO_TRANSPOSE: usize = 6;
 /// How many rows of `b` are prefetched. Processors do not prefetch them themselves if each row is in another page.
 const AHEAD: usize = 12;
 
-/// Returns whether there are enough columns, and the rows of `b` are contiguous, or its columns are and it has enough
-/// rows.
+/// Returns whether the product has enough columns, and the rows of `b` are contiguous. Contiguous columns of `b` are
+/// also suitable if `a` has enough rows.
 pub(crate) fn is_suitable(product: &Product) -> bool {
     let is_transposed = product.b[0] == 1 && product.rows >= MIN_ROWS_TO_TRANSPOSE;
     product.columns > LANES / 2 && (product.b[1] == 1 || is_transposed)

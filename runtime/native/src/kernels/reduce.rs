@@ -126,8 +126,8 @@ impl Reduce {
         }
     }
 
-    /// Joins the values of a function of the elements, block by block. `start` does not change a result that it is joined
-    /// with; it is also the value of lanes after the last element.
+    /// Applies `value` to each element and combines the results with `join`, block by block. `start` is the neutral
+    /// element of `join`, and also the value of lanes after the last element.
     ///
     /// # Safety
     /// See `run`; the processor must have the instructions.

@@ -1,7 +1,7 @@
 //! The largest or smallest elements of contiguous rows and their indices, and rows at indices.
 //!
-//! `torch.topk` does not define the order of equal elements. On Linux, its result is that of `std::partial_sort` in
-//! libstdc++ if there are many more elements than selected ones (`ATen/native/TopKImpl.h`), which is computed here too.
+//! `torch.topk` does not define the order of equal elements. If there are many more elements than selected ones, its
+//! order on Linux is that of `std::partial_sort` in libstdc++ (`ATen/native/TopKImpl.h`). [`Ties::Heap`] reproduces it.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub(crate) enum Ties {
 }
 
 impl Ties {
-    /// As in `torch.topk`.
+    /// Returns the order of equal elements in `torch.topk`; `Error` if it is not known.
     pub(crate) fn of_topk(columns: usize, selected: usize) -> Self {
         let is_libstdcxx = cfg!(all(target_os = "linux", target_env = "gnu"));
         if is_libstdcxx && selected * 64 <= columns { Self::Heap } else { Self::Error }

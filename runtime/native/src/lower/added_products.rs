@@ -13,7 +13,7 @@ use crate::view::{BufferId, View};
 /// The maximum number of steps between a product and the addition.
 const MAX_BETWEEN: usize = 4;
 
-/// A product and the addition of its result, which is not used again, as indices of steps.
+/// The indices of two steps: a product, and the addition that is the only use of its result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addition {
     product: u32,
@@ -74,7 +74,8 @@ impl Lowering<'_> {
         self.multiplications.iter_mut().for_each(|(step, _)| later(step));
     }
 
-    /// Fuses an addition that overwrites its other operand, which is in this buffer, with the product.
+    /// Fuses the step `at` with a product, if it is a recorded addition that now overwrites its other operand, which is
+    /// in the buffer `total`.
     pub(super) fn add_product(&mut self, at: usize, total: BufferId) {
         let found = self.additions.iter().find(|addition| addition.sum as usize == at).copied();
         let Some(Addition { product: index, .. }) = found else { return };

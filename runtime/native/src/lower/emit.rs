@@ -55,7 +55,7 @@ impl Lowering<'_> {
         Some(view)
     }
 
-    /// As `allocate`, for the items of a list, which are copied only.
+    /// Like `allocate`, with a larger limit: for a tensor that joins the items of a list and is only copied.
     pub(super) fn allocate_copy(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
         let view = self.reserve_up_to(MAX_COPIED, element, sizes)?;
         self.temporaries.extend(view.buffer);

@@ -51,7 +51,7 @@ impl Lowering<'_> {
         }
         let Some(found) = found else { return false };
         self.fired.count(Pass::InPlaceResults);
-        // The operands of this step are other values, which may have had the same memory.
+        // Only `out` of this step changes: operands at the old place are other values that have used the same memory.
         if let Step::Elementwise(elementwise) = &mut self.program.steps[found] {
             elementwise.out = to.place;
         }

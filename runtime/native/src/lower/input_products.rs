@@ -15,7 +15,7 @@
 //!
 //! The *slices* are the nodes that compute the left operands from the index of the loop and from values outside of it. They
 //! run in the same iterations as without the pass: a group ends at the last iteration, and loops that may end early are
-//! left alone. If they raise an exception, the program stops, and libtorch runs the loop.
+//! left alone. If a slice raises an exception, the program stops, and libtorch runs the loop.
 
 mod candidates;
 
@@ -85,7 +85,7 @@ impl Lowering<'_> {
         let most = (2..=most).rev().find(|iterations| {
             candidates.iter().all(|candidate| self.is_worthwhile(candidate, *iterations))
         })?;
-        // As few groups, of nearly equal size: the last product has rows that no iteration uses.
+        // The same number of groups, of nearly equal size, so that the last group has few rows that no iteration uses.
         let iterations = count.div_ceil(count.div_ceil(most));
         candidates.iter().all(|candidate| self.is_worthwhile(candidate, iterations)).then_some(())?;
         let slices = slices(body, &candidates);

@@ -1,16 +1,16 @@
 //! Pass: builds a list in the memory of the tensor that joins its items.
 //!
-//! Without it, `outputs.append(y)` in a loop and `torch.stack(outputs)` behind it copy each item three times: to the
-//! list, to the arena, and to the tensor that leaves the segment. The list is made outside of loops and branches, so it
-//! can use the memory of that tensor from the start ([`Step::NewListIn`]). Whether it is the list that is joined is
-//! checked at run time.
+//! Without this pass, `outputs.append(y)` in a loop and `torch.stack(outputs)` after it copy each item three times: to
+//! the list, to the arena, and to the tensor that leaves the segment. If the list is created outside of loops and
+//! branches, it can use the memory of that tensor from the start ([`Step::NewListIn`]). The step that joins the list
+//! checks at run time whether the items already are in this memory.
 
 use super::Lowering;
 use crate::pass::Pass;
 use crate::program::{ARENA, ListRegister, Step};
 use crate::view::{Place, View};
 
-/// The maximum number of moves of a list from where it is made to where it is joined.
+/// The maximum number of moves of a list between the step that creates it and the step that joins it.
 const MAX_MOVES: usize = 8;
 
 impl Lowering<'_> {
@@ -28,8 +28,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// If this tensor, which leaves the segment, consists of the items of a list, makes its steps use the memory of the
-    /// base from the start.
+    /// If this output of the segment joins the items of a list, replaces its memory in the arena by that of `base`, also
+    /// for the list if possible. Returns whether it did.
     pub(super) fn join_in_place(&mut self, view: &View, base: u32) -> bool {
         let Some(buffer) = view.buffer.filter(|buffer| self.joined.contains(buffer)) else { return false };
         let (start, bytes) = self.arena.extent(buffer);
@@ -63,7 +63,7 @@ impl Lowering<'_> {
         true
     }
 
-    /// Returns the step outside of loops and branches that makes a list, if it is only moved after that.
+    /// Returns the step that creates a list, if it is outside of loops and branches and the list is only moved after it.
     fn made_at(&self, mut list: ListRegister) -> Option<usize> {
         let steps = &self.program.steps;
         for _ in 0..MAX_MOVES {

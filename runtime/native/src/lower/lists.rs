@@ -202,7 +202,7 @@ pub(super) fn is_last_use(operand: &Operand, dies: &[Value]) -> bool {
     operand.value().is_some_and(|value| dies.contains(&value))
 }
 
-/// The kind of item that a step reads; a tensor has this many bytes.
+/// The kind of item that a step reads: a tensor of this many bytes, or a list.
 enum ItemStep {
     Tensor(u32),
     List,

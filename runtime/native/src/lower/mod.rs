@@ -124,7 +124,7 @@ struct Lowering<'a> {
     additions: Vec<Addition>,
     /// The buffers of tensors that join the items of a list, outside of loops and branches.
     joined: Vec<BufferId>,
-    /// The lists that are made outside of loops and branches.
+    /// The lists that are created outside of loops and branches.
     outer_lists: Vec<ListRegister>,
     /// The products, by their results, of which parts have been computed for several iterations.
     remainders: FxHashMap<Value, Remainder>,

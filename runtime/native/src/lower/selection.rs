@@ -61,8 +61,8 @@ impl Lowering<'_> {
         if let Some(dim) = dim {
             let dim = dimension(dim, a.rank())?;
             columns = a.sizes[dim];
-            // The elements of a row are those of the last dimension. With one element for each row, the rows of the
-            // result are in the same order.
+            // The kernel selects along the last dimension, so `dim` becomes the last one. In the result it must stay at
+            // its place: this makes no difference if it is the last one anyway, or if its size is 1.
             (selected == 1 || dim + 1 == a.rank()).then_some(())?;
             let (size, stride) = (a.sizes.remove(dim), a.strides.remove(dim));
             a.sizes.push(size);

@@ -13,7 +13,7 @@ MAX_REFUSALS = 5
 
 
 class _Local(threading.local):
-    depth = 0  # of blocks of `inherited` in this thread
+    depth = 0  # the nesting depth of `inherited` blocks in this thread
 
 
 _LOCAL = _Local()
@@ -34,7 +34,7 @@ def is_inherited():
 
 @contextmanager
 def inherited():
-    """Staged functions that are called in this block have a fallback."""
+    """In this block, all staged functions that are called have a fallback."""
     _LOCAL.depth += 1
     try:
         yield

@@ -45,7 +45,7 @@ _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GE
 
 
 def _runs_graphs(settings):
-    """Whether calls of staged functions run graphs, and the settings of torch are these."""
+    """Returns whether calls of staged functions currently run graphs, and the ambient state of torch is `settings`."""
     is_inlined = current() is not None or profile.is_active() or python_calls.is_replaying()
     is_other = is_inlined or functions_run_eagerly() or fallbacks.is_inherited()
     return not is_other and ambient.key() == settings
@@ -54,7 +54,7 @@ def _runs_graphs(settings):
 class Function(Lookup):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
 
-    #: Whether calls that are like the last calls run without `_call`.
+    #: Whether a `CachedCall` may run a call that is like an earlier one, without `_call`.
     caches_calls = True
 
     def __init__(self, python_function, input_signature=None, fallback=None, speculate=False, compile=None):
@@ -114,7 +114,7 @@ class Function(Lookup):
             return self._called_again(error, args, kwargs)
 
     def _called_again(self, error, args, kwargs):
-        """Runs a call whose trace turned out to be invalid before anything has run."""
+        """Repeats a call whose trace turned out to be invalid before its graph has run."""
         for _ in self.traces:
             if not any(error.trace is trace for trace in self.traces):
                 break
@@ -160,7 +160,7 @@ class Function(Lookup):
         return self._in_python(reason, args, kwargs)
 
     def _cache(self, trace, leaves, args, kwargs):
-        """Lets calls like this one run the trace without `_call`, if their arguments can be compared in Rust."""
+        """Creates the `CachedCall` that runs further calls like this one, if their arguments can be compared in Rust."""
         if trace is self._considered:
             return
         self._considered = trace
@@ -188,8 +188,8 @@ class Function(Lookup):
         return self._in_python(reason, args, kwargs)
 
     def _encoded(self, args, kwargs):
-        """The arguments with their trees encoded as columns; None if there are none. If Python may run a part of the call,
-        trees remain objects."""
+        """Returns the arguments with their trees encoded as columns. Returns None if the arguments contain no trees, or if
+        Python may run a part of the call, which needs the objects."""
         return self._trees.encoded(args, kwargs) if self._takes_trees() else None
 
     def _takes_trees(self):
@@ -220,8 +220,9 @@ class Function(Lookup):
         return result
 
     def _with_columns(self, encoded, args, kwargs, use):
-        """Calls `use(encoded)`, again with other columns as long as a trace asks for them. Returns its result. The result is None
-        if no class is left whose nodes can be columns. Also returns the last `Unencoded`, and the classes excluded so far."""
+        """Calls `use(encoded)`. If a trace needs other columns (`Unread`) or objects in place of columns (`Unencoded`), encodes
+        the arguments again and repeats the call. Returns the result of `use`, or None if no class is left that can be encoded;
+        the last `Unencoded`; and the classes that were excluded."""
         unencoded, excluded = None, set()
         while encoded is not None:
             try:
@@ -250,7 +251,8 @@ class Function(Lookup):
         raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
     def _in_python(self, reason, args, kwargs, run=None):
-        """Runs the call in Python. `run` is a run of a graph whose effects are not repeated; None without effects."""
+        """Runs the call in Python. `run` is an earlier run of a graph for this call, whose effects Python does not repeat; None
+        if there were no effects."""
         with eagerly():
             if run is None:
                 result = self.python_function(*args, **kwargs)

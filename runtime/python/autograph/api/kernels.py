@@ -16,8 +16,8 @@ def use_deterministic_kernels(mode=True):
 
     Otherwise loops and operators run natively if the shapes are known, which is many times faster, and products of matrices run
     with the kernel that is fastest on this processor. Their results differ from those of libtorch by rounding: products
-    and sums are accumulated in another order, and functions such as `tanh` are rounded correctly in more cases. The
-    setting applies to all functions, including those that are already traced.
+    and sums are accumulated in another order, and functions of `float32` such as `tanh` are at most two units in the last
+    place from the exact result. The setting applies to all functions, including those that are already traced.
     """
     _runtime.set_tier("torch" if mode else "native")
 

@@ -19,7 +19,7 @@ class Again(Exception):
     """Looks up the trace of a call again: numbers that could not be inputs of the graph are now part of the key."""
 
 
-#: Exceptions that are no errors of a trace. Handlers of such errors must not catch them.
+#: Exceptions that are not errors of a trace. Handlers for errors of a trace must not catch them.
 SIGNALS = (fallbacks.Refused, Assumed, Again)
 
 
@@ -35,7 +35,7 @@ class Lookup(Callable):
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
-        """The trace for a call. `rows` are the dimensions of leaves that are numbers of rows of trees."""
+        """Returns the trace for a call. `rows` maps the index of a leaf to its dimensions that are numbers of rows of trees."""
         try:
             with TRACING:
                 return self._trace_for(leaves, structure, args, kwargs, is_trial, rows)
@@ -175,7 +175,7 @@ class Lookup(Callable):
         inputs = arguments.inputs(structure, leaves)
         try:
             trace = self._assuming(args, kwargs, changing, unknown, is_trial, inputs)
-            if not (inputs and trace.staging.assumptions):  # one could fix the value of an input
+            if not (inputs and trace.staging.assumptions):  # an assumption could determine the value of an input
                 return trace
         except Exception:
             if not inputs:

@@ -1,5 +1,5 @@
-"""The types, shapes and numbers of arguments in profiled calls. Later calls are assumed to have the same, where they were
-the same in all profiled calls.
+"""The types, shapes and numbers of arguments in profiled calls. Those that were the same in all profiled calls are assumed to
+be the same in later calls.
 
 A number that varies is an input of the graph. If the code needs to know the number during tracing, there is a trace for
 each value, as without speculation."""
@@ -53,8 +53,8 @@ class Arguments:
         return self.numbers.get(key, key) is None and key not in self.fixed
 
     def fix(self, structure, indexes):
-        """Records that these numbers have to be known during tracing: the code does something with them that a graph
-        cannot do."""
+        """Records that these numbers have to be known during tracing, because the code uses them in a way that a graph cannot
+        represent."""
         self.fixed.update((structure, index) for index in indexes)
 
     def check(self, structure, leaves, names):

@@ -162,7 +162,8 @@ class Aliases:
             self._share(view.base)
 
     def _share(self, written):
-        """Changes the tensors that have the memory of a written base because of an assignment to `.data`."""
+        """After a write to a base, also writes the value to the tensors that share its memory because of an assignment to
+        `.data`."""
         for base, reference in list(self.shared.items()):
             source = reference()
             if source is None or written not in (base, source.base):
@@ -170,13 +171,13 @@ class Aliases:
             if written is not base:
                 self.set_base(base, self._overwritten(base.value, self.read(source)))
                 continue
-            del self.shared[base]  # the write below must not come back
+            del self.shared[base]  # so that the write below does not call `_share` for this pair again
             with torch.no_grad():
                 self.write(source, base.value)
             self.shared[base] = reference
 
     def separate(self, base):
-        """Gives the views of a base a base of their own, which keeps the current value, before the base gets other memory."""
+        """Called before a base gets other memory. Moves its views to a new base, which keeps the current value."""
         self.shared.pop(base, None)
         views = [view for view in base.views or ()]
         if not views:

@@ -14,7 +14,8 @@ LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 class Reads(NamedTuple):
     """What a code object, and those nested in it, may read. `names` contains all names in it, `scope` the names of globals,
-    and `read` the names of the variables and attributes that it uses otherwise than in `history.append(loss)`."""
+    and `read` the names of variables and attributes that have another use than `.append` or `.extend`, as in
+    `history.append(loss)`."""
 
     names: frozenset
     scope: frozenset

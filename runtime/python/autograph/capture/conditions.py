@@ -1,8 +1,8 @@
 """Decides whether a staged boolean that is computed from sizes is true for the usual sizes.
 
 The answer for a boolean is computed from the answers for its operands, and each answer is computed once. A symbolic
-expression is no alternative: it would contain the condition of each `if` twice, so its size would grow exponentially with
-the nesting depth of the conditions.
+expression cannot be used instead: it would contain the condition of each `if` twice, so its size would grow exponentially
+with the nesting depth of the conditions.
 """
 
 import operator

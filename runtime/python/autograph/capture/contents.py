@@ -1,8 +1,10 @@
 """The contents of objects that are not written in Python: how they are read, compared and restored.
 
-There is a subclass of `Kind` for each kind of object. Its attributes are `restores`: whether `restore` can restore every
-state; `is_drawn`: whether the program changes the object when it takes a value from it, as for iterators and random number
-generators, so that a run cannot repeat this; and `is_slow`: whether `read` takes long.
+There is a subclass of `Kind` for each kind of object, with these attributes:
+
+    restores    whether `restore` can restore every state
+    is_drawn    whether taking a value changes the object, so that it cannot be repeated: iterators, random number generators
+    is_slow     whether `read` takes long
 """
 
 import array

@@ -34,6 +34,6 @@ def assign(staging, tensor, other):
 
 
 def shares_with(staging, base):
-    """Returns the tensor from outside whose memory a tensor has got, as its capture; None if it is not one."""
+    """Returns the capture of the tensor from outside whose memory a tensor now has; None if no such tensor has it."""
     source = staging.aliases.shared[base]()
     return None if source is None or source.chain else source.base.source

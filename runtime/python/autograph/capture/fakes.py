@@ -34,7 +34,7 @@ def _is_direct(func):
 
 
 def called_without_dynamo(method):
-    """Makes the `__torch_dispatch__` of a mode. `torch.compile` must not trace the code of the mode. Torch's wrapper
+    """Returns a `__torch_dispatch__` for a mode. `torch.compile` must not trace the code of the mode. Torch's wrapper
     prevents this, but imports `torch._dynamo`, so it is called only if the program has already imported that module.
     The method `_should_skip_dynamo` of the class prevents torch from adding its wrapper itself."""
     wrapped = torch._disable_dynamo(method, recursive=True)
@@ -48,7 +48,7 @@ def called_without_dynamo(method):
 
 @contextmanager
 def _without_log():
-    """Torch logs the traceback of each error of a shape function. A trace handles these errors, or raises them at the user's
+    """Disables torch's log of errors in shape functions in a block: a trace handles these errors, or raises them at the user's
     line."""
     before, _LOG.disabled = _LOG.disabled, True
     try:

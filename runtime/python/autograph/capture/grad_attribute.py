@@ -63,8 +63,9 @@ class Gradients:
         return found
 
     def read(self, base):
-        """Returns the gradient as a Python value. If it exists on some paths only, this is decided for the arguments of the
-        call, or assumed where it cannot be decided: below a staged condition and in a loop of the graph."""
+        """Returns the gradient as a Python value. If the gradient exists on some paths only, its existence is decided for the
+        arguments of the call. Below a staged condition and in a loop of the graph, where that is impossible, it is assumed
+        to exist."""
         found = self.of(base)
         if not _is_maybe(found):
             return found

@@ -58,8 +58,8 @@ _CHANGED = (
 
 
 def _check_changes(staging, bases, outputs):
-    """Refuses the gradient with respect to an earlier value of a tensor: the graph has gradients with respect to its current
-    value only."""
+    """Raises an error for a gradient with respect to an earlier value of a tensor: the graph can compute gradients with respect
+    to the current value only."""
     for base in bases:
         earlier = earlier_values(base.value) if base.is_recorded or base in staging.leaves else ()
         if earlier and earlier & sources(outputs, without=base.value):
@@ -68,8 +68,8 @@ def _check_changes(staging, bases, outputs):
 
 def _check_outside(staging, outputs, inputs=None):
     """Lets Python run the call if a gradient has to continue outside of the function: an output depends on a tensor that was
-    computed before the call, and the gradient with respect to `inputs`, or of `backward` without them, flows through its
-    history. Notes the leaves from outside for which this was checked; a run with other tensors in their places may differ."""
+    computed before the call, and the gradient flows through the history of this tensor to one of the `inputs` (None for all
+    leaves). Records the tensors from outside that are leaves, because a call with computed tensors in their places differs."""
     bases = [base for base in staging.leaves if base.source is not None and base.value.visible]
     used = depend_on(staging.record, [base.value for base in bases], outputs) if bases else ()
     for base in (base for base, needed in zip(bases, used) if needed):

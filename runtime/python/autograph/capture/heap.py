@@ -54,7 +54,7 @@ class Entry:
 
 
 class Variable(Entry):
-    """A cell or a global variable."""
+    """A global variable, or a closure cell of Python."""
 
     __slots__ = ("place",)
 
@@ -270,8 +270,8 @@ class Heap:
                 self._watch(entry.children())
 
     def adopt(self, watch):
-        """Makes the changes since the last `sync` count as made before the first mark. `watch(values)` adds entries for
-        objects. Returns whether objects from outside have changed."""
+        """Treats the changes since the last `sync` as if they had been made before the first mark. `watch(values)` adds
+        entries for objects. Returns whether objects from outside have changed."""
         has_changed = False
         for entry in list(self.entries.values()):
             before = entry.refresh()

@@ -48,8 +48,8 @@ class Lifted(TorchFunctionMode):
 
 
 class Paused:
-    """Pauses the trace for a block. The changes of Python state that the block makes are not undone: they count as made before
-    the call. `what` names the block in errors."""
+    """Pauses the trace for a block. Changes of Python state in the block are not undone: they are treated as if they had been
+    made before the call. `what` names the block in errors."""
 
     def __init__(self, what):
         self._what = what

@@ -264,8 +264,8 @@ class Objects:
         self.heap.sync()
 
     def after_lifting(self, what, adopt_lists):
-        """Called after code for which the trace was paused. `adopt_lists` changes the lists from outside as this code has changed
-        them. Returns whether it has changed state from outside of the function. `what` names the code in errors."""
+        """Called after code for which the trace was paused. `adopt_lists` applies the changes of this code to the lists from
+        outside. Returns whether the code has changed state from outside of the function. `what` names the code in errors."""
         try:
             adopt_lists()
             return self.heap.adopt(lambda values: self._watch_all(values, 0))

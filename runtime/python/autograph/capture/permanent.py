@@ -105,7 +105,7 @@ def check_arguments(args, keywords):
             refuse("an open file is passed to code that is not converted")
 
 
-#: Methods that change nothing that could not be undone.
+#: Methods that make no such change.
 _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",
           "hexdigest", "throw"}  # fmt: skip
 

@@ -278,8 +278,8 @@ _BASES = {}
 
 
 def same_items(old, new):
-    """Returns whether the container `new` has the same items, in the same order, as `old`. Items are the same if they are the
-    same object; keys of a dictionary, also if they are equal."""
+    """Returns whether the container `new` has the same items, in the same order, as `old`. Items must be the same objects;
+    keys of a dictionary may also be equal objects."""
     base = _base(new)
     if len(old) != base.__len__(new):
         return False

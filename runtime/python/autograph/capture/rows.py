@@ -65,7 +65,7 @@ def resolved(value):
 
 
 def stand_ins_in(values):
-    """The stand-ins among values, and in lists, tuples and dictionaries there."""
+    """Returns the stand-ins among values, and in lists, tuples and dictionaries among the values."""
     pending = list(values)
     while pending:
         value = pending.pop()

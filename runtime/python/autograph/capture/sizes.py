@@ -126,7 +126,8 @@ class Sizes:
     # Assumptions.
 
     def assume(self, condition):
-        """Returns whether a condition on sizes usually holds. The graph checks the answer; None if it cannot check it."""
+        """Returns the assumed answer to a condition on sizes, which the graph checks. None if the usual answer is unknown, or
+        if the graph cannot check it."""
         answer = self.usually(condition)
         if answer is None:
             return None

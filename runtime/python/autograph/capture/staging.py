@@ -176,7 +176,7 @@ class Staging:
         self.speculates = expected is not None  # whether Python runs a call that contradicts an assumption
         self.callbacks = []  # Python functions that the graph calls
         self.adjoints = []  # derivatives of collectives
-        self.after_backward = {}  # id of a `DistributedDataParallel` module -> what follows a backward pass
+        self.after_backward = {}  # id of a `DistributedDataParallel` module -> a function to call after a backward pass
         self.undone = set()  # the indexes of callbacks that change random number generators only
         self.constants = []  # tensors with data, kept alive for the graph
         self.backwards = 0  # number of calls of `backward` so far
@@ -271,8 +271,8 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` maps each dimension of unknown size to a group: dimensions of one group have equal sizes. If its group is
-        None, the code never sees the size: it is that of this call in the fake tensor, and unknown in the graph."""
+        """`unknown` maps each dimension of unknown size to a group; dimensions of one group have equal sizes. The group None is
+        for sizes that the code never sees: the fake tensor has the size of this call, and the graph an unknown size."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:

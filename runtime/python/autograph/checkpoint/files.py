@@ -35,7 +35,7 @@ def write(path, graph):
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-    with contextlib.suppress(OSError):  # not all systems can do this
+    with contextlib.suppress(OSError):  # not all systems can synchronize a folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

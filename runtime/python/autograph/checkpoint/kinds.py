@@ -30,7 +30,7 @@ SEQUENCES = (LIST, TUPLE, SET, FROZENSET)
 
 PLAIN = frozenset((int, float, bool, str, type(None), complex, bytes))
 
-#: The kind of values that are no state and are not saved.
+#: The kind of values that are not state. They are not saved.
 DEFINITION = "definition"
 _DEFINITIONS = (
     *DEFINITIONS, types.MethodType, types.MethodWrapperType, types.WrapperDescriptorType, types.GenericAlias,

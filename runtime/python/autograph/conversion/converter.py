@@ -81,8 +81,8 @@ def converted(function, in_trace=False):
 
 
 def leave_as_it_is(converted_code):
-    """Called when converted code calls one of `SCOPE_FUNCTIONS`. If only traces use this code, they run the original function
-    from now on. Returns whether this is so."""
+    """Called when converted code calls one of `SCOPE_FUNCTIONS`. If the code was converted for traces only, traces run the
+    original function from now on. Returns whether it was."""
     for found in _CODES.values():
         if found.traced is converted_code:
             found.traced = None
@@ -231,8 +231,8 @@ def _entries(path, source, features):
 
 
 def _entry_of(code, entries):
-    """Returns the converter's entry for a code object, found by its line and name. Of several, such as two lambdas in a line,
-    the one with its column."""
+    """Returns the converter's entry for a code object, found by line and name. If several entries fit, such as two lambdas in
+    one line, the column decides."""
     last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
     candidates = []
     for line in range(code.co_firstlineno, last + 1):
@@ -250,8 +250,8 @@ def _entry_of(code, entries):
 
 
 def _compiled(function, entry, path, source):
-    """Compiles the converted text inside a function whose parameters are its free variables, so that they remain free. Not
-    the text but its syntax tree is inserted, so that positions match the source map."""
+    """Compiles the converted text inside a function whose parameters are its free variables, so that they remain free. The
+    function contains the syntax tree of the text, so positions match the source map."""
     code, text = function.__code__, entry["text"]
     name = f"<converted {path}:{entry['line']}:{entry['column']}>"
     free = ", ".join([*code.co_freevars, "ag__"])

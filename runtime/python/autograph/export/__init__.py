@@ -12,7 +12,7 @@ __all__ = ["TorchScript", "exported_program", "onnx", "torchscript"]
 
 
 def torchscript(function, *args, **kwargs):
-    """The graph that a call with these arguments runs, as TorchScript. `function` is a staged or a plain function."""
+    """Returns the graph that a call with these arguments runs, as TorchScript. `function` is a staged or a plain function."""
     return write_torchscript(_staged(function).trace(*args, **kwargs))
 
 

@@ -1,6 +1,6 @@
-"""The graphs of the runtime as plain data, for programs that write them in another format.
+"""The graphs of the runtime as plain data, for the modules that write them in other formats.
 
-A graph is read from its S-expression (`Graph.sexpr`), which holds everything that the graph holds.
+A graph is read from its S-expression (`Graph.sexpr`), which represents the graph completely.
 """
 
 import json
@@ -12,14 +12,14 @@ import torch
 
 from ..record.types import DTYPES
 
-#: The types of values that have no parameter.
+#: The types without parameters.
 INT, FLOAT, BOOL, STR, NONE, ANY = "int", "float", "bool", "str", "none", "any"
 
 
 @dataclass(frozen=True)
 class Tensor:
     dtype: torch.dtype
-    #: A number, the name of a symbol, or `?` for each dimension; None if their number is unknown.
+    #: For each dimension an integer, the name of a symbol, or `?`; None if the rank is unknown.
     shape: tuple | None
     device: torch.device
 
@@ -51,7 +51,8 @@ class Region:
 @dataclass
 class Node:
     op: str
-    #: What `tuple.get`, `raise`, `call` and `python` have beside their operands: an index, a class, a function, a number.
+    #: The parameter of the operation: the index of `tuple.get`, the class of `raise`, the function of `call`, the index of the
+    #: callback of `python`.
     detail: Any
     operands: list
     outputs: list
@@ -81,12 +82,12 @@ class Graph:
 
 
 def read(text):
-    """The graph with this S-expression."""
+    """Returns the graph with this S-expression."""
     return of_tree(tree_of(text))
 
 
 def of_tree(tree):
-    """The graph with this S-expression, as `tree_of` reads it."""
+    """Returns the graph with this S-expression, which `tree_of` has parsed."""
     _, _version, *parts = tree
     graph = Graph([part[2] for part in parts if part[0] == "file"])
     graph.functions = [_Reader(graph.files).function(part) for part in parts if part[0] == "def"]
@@ -94,7 +95,7 @@ def of_tree(tree):
 
 
 def values(operand):
-    """The values in an operand, from left to right."""
+    """Yields the values in an operand, from left to right."""
     if isinstance(operand, Value):
         yield operand
     elif isinstance(operand, list):
@@ -103,7 +104,7 @@ def values(operand):
 
 
 def nodes(region):
-    """The nodes of a region and of those inside it."""
+    """Yields the nodes of a region, and those of the regions nested in it."""
     for node in region.nodes:
         yield node
         for inner in node.regions:
@@ -111,7 +112,7 @@ def nodes(region):
 
 
 def type_of(operand):
-    """The type of an operand. A list has the type of its first item."""
+    """Returns the type of an operand. The element type of a list is that of its first item."""
     if isinstance(operand, Value):
         return operand.type
     if isinstance(operand, list):
@@ -120,14 +121,14 @@ def type_of(operand):
 
 
 class Symbol(str):
-    """A word that is not quoted."""
+    """A symbol of an S-expression, as opposed to a quoted string."""
 
 
 _TOKEN = re.compile(r'[()]|"(?:[^"\\]|\\.)*"|[^\s()]+')
 
 
 def tree_of(text):
-    """The lists of an S-expression. Strings are `str`, other words `Symbol`."""
+    """Parses an S-expression to nested lists. Strings become `str`; all other words become `Symbol`."""
     stack = [[]]
     for token in _TOKEN.findall(text):
         if token == "(":
@@ -147,8 +148,13 @@ def text_of(tree):
     return tree if isinstance(tree, Symbol) else json.dumps(tree, ensure_ascii=False)
 
 
+<<<<<<< HEAD
 #: What the operations with this name have beside their operands.
 _DETAILS = {"tuple.get": int, "python": int, "start": int, "raise": str, "call": str}
+=======
+#: Name of an operation with a parameter -> the type of the parameter.
+_DETAILS = {"tuple.get": int, "python": int, "raise": str, "call": str}
+>>>>>>> t2
 
 
 class _Reader:
@@ -217,7 +223,7 @@ def _literal(text):
 
 
 def _type(text):
-    """The type with this text: `tuple[int,f32[4,?]@cuda:0]`."""
+    """Returns the type with this text: `tuple[int,f32[4,?]@cuda:0]`."""
     head, bracket, rest = text.partition("[")
     if not bracket:
         return str(text)
@@ -231,7 +237,7 @@ def _type(text):
 
 
 def _split(text):
-    """The parts of a text between the commas outside of brackets."""
+    """Splits a text at the commas that are not in brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")

@@ -1,4 +1,5 @@
-"""Which inputs of a graph influence what a written program returns and writes. `.grad` of tensors from outside is not among it."""
+"""Determines which inputs of a graph influence the results and writes of an exported program. Exported programs do not set
+`.grad` of tensors from outside, so these gradients do not count."""
 
 from .graph import values
 
@@ -6,14 +7,14 @@ _EFFECTS = ("assert", "raise", "print", "python", "start", "call")
 
 
 def inputs_read(trace, body):
-    """The values of inputs that influence more than gradients."""
+    """Returns the inputs that influence a result, a write or an effect other than a new value of `.grad`."""
     gradients = _gradient_positions(trace)
     results = [result for position, result in enumerate(body.results) if position not in gradients]
     return _read(body, results) & set(body.params)
 
 
 class _Marker:
-    """Stands for the result of the graph at a position."""
+    """A stand-in for the result of the graph at a position."""
 
     def __init__(self, position):
         self.position = position
@@ -29,18 +30,18 @@ class _Marker:
 
 
 def _gradient_positions(trace):
-    """The positions of the results that are new values of `.grad`. Each position is used once."""
+    """Returns the positions of the results that are new values of `.grad`. Such a result has no other use."""
     markers = [_Marker(position) for position in range(len(trace.result.operands))]
     outside = {place: _Marker(None) for place in trace.places}
     try:
         gradients = trace.result.value(markers, outside)[2]
-    except Exception:  # an object that only a run of the graph can make
+    except Exception:  # the result has an object that can be created only by a run of the graph
         return set()
     return {gradient.position for gradient in gradients if isinstance(gradient, _Marker)} - {None}
 
 
 def _read(region, results):
-    """The values that some results of a region and its effects depend on."""
+    """Returns the values on which these results of a region and its effects depend."""
     live = {value for result in results for value in values(result)}
     for node in reversed(region.nodes):
         positions = [position for position, output in enumerate(node.outputs) if output in live]
@@ -58,7 +59,8 @@ def _read(region, results):
 
 
 def _read_by_loop(node, positions):
-    """What a loop reads, if its outputs at these positions are read. An iteration may read what the one before has computed."""
+    """Returns the values that a loop reads if its outputs at these positions are used. An iteration may read values that the
+    previous iteration has computed, so this is a fixpoint iteration."""
     body = node.regions[0] if node.op == "for" else node.regions[1]
     tests = [region for region in node.regions if region is not body]
     count = len(node.outputs)

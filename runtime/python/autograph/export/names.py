@@ -1,16 +1,16 @@
-"""Names of variables and attributes in a written program."""
+"""Names of variables and attributes in an exported program."""
 
 import re
 
 
 class Names:
-    """Makes each name once."""
+    """Generates unique names."""
 
     def __init__(self, reserved):
         self._taken = set(reserved)
 
     def new(self, hint):
-        """A name that resembles this text."""
+        """Returns a new name that resembles this text."""
         base = re.sub(r"\W+", "_", hint, flags=re.ASCII).strip("_") or "v"
         base = f"v{base}" if base[0].isdigit() else base
         name, count = base, 1

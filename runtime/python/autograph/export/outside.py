@@ -1,4 +1,4 @@
-"""What a graph reads and changes outside of it: arguments, tensors and attributes, with names for a written program."""
+"""The arguments, tensors and attributes that a graph reads or changes, with their names in an exported program."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from .refusals import refuse
 
 @dataclass
 class Input:
-    """An input of the graph: its name in the written program, its value in the graph (None if the graph does not read it),
+    """An input of the graph: its name in the exported program, its value in the graph (None if the graph does not read it),
     and its capture in the trace."""
 
     name: str
@@ -22,7 +22,7 @@ class Input:
 
 
 class Assigned:
-    """A tensor that the function assigns and does not read."""
+    """The capture of an attribute that the function assigns but does not read."""
 
     path, is_number = None, False
 
@@ -34,8 +34,8 @@ class Assigned:
 
 
 def check(trace, graph, format):
-    """Refuses effects that no format has. `.grad` of a tensor from outside is not set: the gradients that the function
-    computes are values of the graph."""
+    """Raises an error for effects that no format can represent. Exported programs do not set `.grad` of tensors from
+    outside: gradients that the function computes are ordinary values of the graph."""
     reasons = []
     if trace.changed:
         reasons.append("it changes a container among its arguments")
@@ -55,7 +55,7 @@ def check(trace, graph, format):
 
 
 def inputs(trace, entry, name):
-    """The attributes that the written program has, and its parameters, as lists of `Input`. `name(hint)` makes a name."""
+    """Returns the attributes and the parameters of the exported program, as lists of `Input`. `name(hint)` makes a name."""
     attributes, parameters = [], []
     known = _names(trace)
     for value, capture in zip(entry.params, trace.captures):
@@ -68,7 +68,7 @@ def inputs(trace, entry, name):
 
 
 def _names(trace):
-    """The names of parameters and buffers in the outermost modules that the function uses, by identity."""
+    """Returns the names of parameters and buffers: id of the tensor -> its longest name in a module that the function uses."""
     found = {}
     for module in trace.staging.objects.kept.values():
         if isinstance(module, torch.nn.Module):
@@ -78,8 +78,8 @@ def _names(trace):
 
 
 def changed(trace, attributes, name, format):
-    """The attributes that the function assigns, in the order of their new values, as a list of `Input`. One that the graph
-    does not read is added to `attributes`."""
+    """Returns the attributes that the function assigns, as a list of `Input` in the order of their new values. Adds those that
+    the graph does not read to `attributes`."""
     places = [(found.capture.place, found) for found in attributes if found.capture.place is not None]
     known = {place.key(): found for place, found in places if not isinstance(place, grad_attribute.Outside)}
     tensors = {place.key() for place, *_ in trace.guards.tensors}

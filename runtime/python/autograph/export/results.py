@@ -1,4 +1,4 @@
-"""The value that a staged function returns, as an expression over the results of its graph."""
+"""The value that a staged function returns, as an expression of the results of its graph."""
 
 from .graph import List, type_of
 
@@ -16,7 +16,8 @@ class Undecided(Exception):
 
 
 class Slot:
-    """Stands for a value of the graph or an input in the returned value. `decided` has the conditions that are known."""
+    """A stand-in for a value of the graph or an input in the returned value. `text` is its expression. `decided` maps
+    conditions to their assumed values."""
 
     def __init__(self, text, type, decided):
         self.text, self.type, self.decided = text, type, decided
@@ -37,22 +38,22 @@ class Slot:
 
 
 class Elements:
-    """Stands for all elements of a list of the graph."""
+    """A stand-in for all elements of a list of the graph."""
 
     def __init__(self, slot):
         self.slot = slot
 
 
 class Choice:
-    """A returned value that is one of two, by a condition of the graph."""
+    """A returned value that a condition of the graph selects: `yes if condition else no`."""
 
     def __init__(self, condition, yes, no):
         self.condition, self.yes, self.no = condition, yes, no
 
 
 def returned(trace, slots, inputs, decided=None):
-    """The returned value of a trace and the new values of its state, with a `Slot` for each result of the graph. Slots and
-    inputs are texts with types."""
+    """Returns the result of the function and the new values of its state, with a `Slot` for each result of the graph.
+    `slots` and `inputs` are pairs of an expression and its type."""
     decided = {"True": True, "False": False} if decided is None else decided
     slots, inputs = ([Slot(*pair, decided) for pair in pairs] for pairs in (slots, inputs))
     outside = dict(zip(trace.places, inputs))
@@ -73,7 +74,7 @@ def _choice(trace, slots, inputs, decided, condition):
 
 
 def expression(value):
-    """The expression and the type of a returned value."""
+    """Returns the expression and the type of a returned value."""
     if isinstance(value, Slot):
         return value.text, value.type
     if isinstance(value, Refused):
@@ -98,7 +99,7 @@ def expression(value):
 
 
 def _alike(values, what):
-    """The expressions of values of one type."""
+    """Returns the expressions of values, which must have the same type."""
     parts = [expression(value) for value in values]
     if not parts:
         raise Refused(f"it returns an empty {what}, whose type is unknown")
@@ -112,6 +113,6 @@ def _kind(type):
 
 
 def number(value):
-    """A literal for a number in Python, which may be infinite."""
+    """Returns an expression for a Python number, which may be infinite or NaN."""
     text = repr(value)
     return f'float("{text}")' if text in ("inf", "-inf", "nan") else text

@@ -1,21 +1,22 @@
-"""The order in which the nodes of a graph are written in another format, and what no format can hold."""
+"""Visits the nodes of a graph in order, for all formats. Refuses operations that no format can represent."""
 
 from .graph import STR, nodes, values
 from .refusals import refuse
 
 
 class Walk:
-    """Visits the nodes of a graph's entry. A format has a method for each kind of node, such as `_if` or `_list_append`, which
-    gets the node and its operands; `scalar` for arithmetic on numbers; and `operator` for the operators of torch."""
+    """Visits the nodes of a graph's entry. A subclass for a format has a method for each kind of node, such as `_if` or
+    `_list_append`, whose arguments are the node and its operands. It also has `scalar` for arithmetic on numbers, and
+    `operator` for the operators of torch."""
 
     #: The name of the format, for errors.
     format = None
 
     def __init__(self, graph):
         self.graph = graph
-        self.names = {}  # what stands for each value that has been computed
+        self.names = {}  # value of the graph -> its representation in the format
         self.messages = _messages(graph.entry.body)
-        self.has_ended = False  # an exception is raised before the next node
+        self.has_ended = False  # the last node raises an exception, so the following ones are unreachable
 
     def nodes(self, nodes):
         for node in nodes:
@@ -45,7 +46,7 @@ class Walk:
 
 
 def _messages(region):
-    """The strings that only exceptions use."""
+    """Returns the strings that are used only in messages of exceptions."""
     found, other = set(), set()
     for node in nodes(region):
         used = {value for operand in node.operands for value in values(operand)}

@@ -1,6 +1,6 @@
 """Operators of `torch.distributed` that reach torch's dispatcher while tracing, which `operators/collectives.py` records.
 
-`torch.distributed.all_reduce` and the like write to their arguments, and have no derivative in torch. The operators of
+Functions such as `torch.distributed.all_reduce` write to their arguments, and have no derivative in torch. The operators of
 `torch.distributed._functional_collectives` return new tensors, and have the adjoint as their derivative. The functions of
 `torch.distributed.nn.functional` are `torch.autograd.Function`s that call these operators."""
 
@@ -78,7 +78,8 @@ def _resolved(name):
 
 
 def _adjoint(func, args, group):
-    """The adjoint of a collective as a linear map of the tensors of all ranks."""
+    """Returns the function that computes the gradient of the operand from the gradient of the result: the adjoint of the
+    collective, which is a linear map of the tensors of all ranks."""
     ops, name = torch.ops._c10d_functional, func.overloadpacket.__name__.removesuffix("_coalesced")
     rank, size = group.place
     if name == "all_gather_into_tensor":
@@ -127,7 +128,7 @@ _PUBLIC = {
     "_reduce_scatter_base_": "reduce_scatter_tensor", "alltoall_": "all_to_all", "alltoall_base_": "all_to_all_single",
 }  # fmt: skip
 
-#: These return when all ranks have called them.
+#: Operators that return only when all ranks have called them.
 _BARRIERS = ("barrier", "monitored_barrier_")
 
 
@@ -192,12 +193,12 @@ def _no_adjoint(name):
 
 
 def _with_autograd(staging, func, args, kwargs):
-    """`all_gather_tensor_autograd` and the like: here, functional collectives always have a derivative."""
+    """Calls the operator without `_autograd` in its name: in a graph, functional collectives always have a derivative."""
     return getattr(torch.ops._c10d_functional, func.overloadpacket.__name__)(*args, **kwargs)
 
 
 def _waited(staging, func, args, kwargs):
-    """The result of a collective already is a tensor for which the graph waits."""
+    """Returns the operand of `wait_tensor` unchanged: a node that waits for the collective already computes it."""
     return args[0]
 
 

@@ -75,9 +75,9 @@ def apply(cls, *args):
 
 
 def differentiable(name, backward, context, outputs, inputs, in_graph=True):
-    """Returns the outputs, with `backward` as their derivative with respect to the inputs. What `backward` computes becomes
-    part of the graph. If it changes Python state or reads the data of a tensor, or without `in_graph`, the graph calls it
-    instead."""
+    """Returns the outputs, with `backward` as their derivative with respect to the inputs. The operations of `backward` become
+    part of the graph. If `in_graph` is false, or if `backward` changes Python state or reads the data of a tensor, the graph
+    calls `backward` each time it runs."""
     name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
     derivative = _Derivative(backward, context, in_graph)
@@ -134,7 +134,7 @@ class _Derivative:
         try:
             with current().attempt():
                 found = self._gradients(gradients, saved)
-        except Exception:  # if the exception does not come from the missing data, the run raises it again
+        except Exception:  # an exception that is not due to missing data is raised again when the graph calls `backward`
             found = None
         changed = objects.changed(before)
         for place, state in changed.items():
@@ -161,7 +161,7 @@ class _Derivative:
 
 
 def _as_tensor(value):
-    """Returns a tensor, or the tensor without dimensions for a staged number."""
+    """Returns a tensor, or a staged number as a tensor without dimensions."""
     if isinstance(value, torch.Tensor):
         return value
     return current().fresh(current().tensor_of(value, _DTYPES[scalars.kind_of(value)]))
@@ -177,8 +177,8 @@ def _setup(ctx, inputs, output):
 
 
 def has_setup_context(setup_context):
-    """Replaces torch's function of this name while tracing. Torch's `apply` calls it. Torch's `apply` runs only if code that
-    is not converted calls an `apply` that it has read before the trace, which is an error."""
+    """Replaces torch's function of this name while tracing. It is called by torch's own `apply`. During a trace, this `apply`
+    runs only if code that is not converted has read it before the trace (`apply = MyFunction.apply`), which is an error."""
     if current() is None:
         return _has_setup_context(setup_context)
     message = "code that is not converted calls the `apply` of a `torch.autograd.Function`, which was read before the trace"

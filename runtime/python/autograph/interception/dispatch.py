@@ -201,8 +201,8 @@ def _needs_numbers(error):
 
 
 def _size_errors():
-    """Returns the class of torch's error about a condition on an unknown size, in a tuple. The tuple is empty as long as its
-    module is not imported, because there is no unknown size then."""
+    """Returns the class of torch's error about a condition on an unknown size, in a tuple. The tuple is empty if torch's
+    module is not imported yet, because there are no unknown sizes then."""
     module = sys.modules.get("torch.fx.experimental.symbolic_shapes")
     return () if module is None else (module.GuardOnDataDependentSymNode,)
 
@@ -214,8 +214,8 @@ def _shape_errors():
 
 
 def _example(staging, func, number, type):
-    """Returns a number in place of a staged number, to compute the result's shape. Where the shape depends on the number, it
-    is the symbolic size."""
+    """Returns a number in place of a staged number, to compute the result's shape. If the shape depends on the number, returns
+    a symbolic size, otherwise an arbitrary example."""
     value = scalars.lower(staging, number)
     if not hasattr(value, "type"):
         return value

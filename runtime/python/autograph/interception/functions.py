@@ -126,7 +126,7 @@ def _tolist(staging, func, tensor):
 
 
 def _unbind(staging, func, tensor, dim=0):
-    """Decides an unknown number of parts for the arguments of the call."""
+    """Implements `Tensor.unbind`. An unknown number of parts is decided for the arguments of the call."""
     with torch._C.DisableTorchFunctionSubclass():
         size = tensor.shape[dim]
     if type(size) is int:
@@ -219,7 +219,7 @@ def _len(staging, func, tensor):
 
 
 def _requires_grad_(staging, func, tensor, requires_grad=True):
-    """Implements `tensor.requires_grad_()`: the tensor becomes a leaf of the graph, or no leaf."""
+    """Implements `tensor.requires_grad_()`: the tensor becomes a leaf of the graph, or stops being one."""
     view = staging.view_of(tensor)
     base, is_leaf = view.base, view.base in staging.leaves
     if view.chain:  # `x.detach().requires_grad_()`

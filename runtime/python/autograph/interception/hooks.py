@@ -10,8 +10,8 @@ from .custom import Context, differentiable
 
 
 def register_hook(staging, func, tensor, hook):
-    """Applies a hook to the gradient of a tensor by an operator that copies the tensor and has the hook as its
-    derivative."""
+    """Implements `Tensor.register_hook`: replaces the tensor by the result of an operator that copies it and has the hook as
+    its derivative."""
     view = staging.view_of(tensor)
     if view.base.source is not None or view.chain or gradients.is_leaf(staging, tensor):
         raise StagingError("a hook of this tensor cannot be staged\nhelp: register it outside of the function", spans.current())

@@ -43,13 +43,13 @@ def tracing(staging):
     function._is_setup_context_defined, defined = custom.has_setup_context, function._is_setup_context_defined
     hook, apply_on_tensors = torch.utils.hooks.BackwardHook, torch.utils.hooks.BackwardHook._apply_on_tensors
     hook._apply_on_tensors = module_hooks.apply_on_tensors
-    method = torch.Tensor.__dict__.get("as_subclass")  # None outside of traces: the base class has it
+    method = torch.Tensor.__dict__.get("as_subclass")  # None outside of traces, because a base class defines the method
     torch.Tensor.as_subclass = as_subclass
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
     cached = torch.is_autocast_cache_enabled()
     torch.clear_autocast_cache()
     set_cache(False)
-    _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # the log repeats the text of an exception
+    _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # torch's log would repeat the text of an exception
     try:
         with recording(staging), collectives.plain_results():
             yield

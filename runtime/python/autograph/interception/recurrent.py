@@ -1,6 +1,6 @@
 """Recurrent layers of torch. The decomposition in torch 2.11 has two faults: it omits the dropout between layers
-(`num_layers < i - 1`), and gives an LSTM of oneDNN without biases some with the shape of its weights. To avoid both, each
-layer is decomposed separately."""
+(`num_layers < i - 1`), and for an LSTM without biases in oneDNN, it creates biases with the shape of the weights. To avoid
+both, each layer is decomposed separately."""
 
 import torch
 

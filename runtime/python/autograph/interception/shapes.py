@@ -1,8 +1,8 @@
 """The dtypes and sizes of the results of operators.
 
 They depend on the operator, and on the dtypes, sizes and strides of its operands. A rule in `results` or torch computes
-them, and they are cached. There is no cache for operators whose results share memory with an operand, and for tensors of
-unknown sizes.
+them, and they are cached. Results that share memory with an operand, and results for operands of unknown sizes, are not
+cached.
 """
 
 import torch

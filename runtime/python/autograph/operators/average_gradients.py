@@ -15,19 +15,26 @@ def average_gradients(parameters, group=None, *, missing="error", bucket_cap_mb=
 
     All processes must call it with the same parameters in the same order. Parameters with `requires_grad=False` are left
     out. Like `torch.nn.parallel.DistributedDataParallel`, it multiplies each gradient by `1 / size` and adds the products,
+<<<<<<< HEAD
     with one `all_reduce` for each *bucket*: consecutive parameters of one dtype and device, up to a size. The last bucket is
     started first, because a backward pass computes its gradients first. All buckets are started before the first one is
     waited for. In a graph, a bucket is started when its gradients are computed, and the wait is at their first use.
+=======
+    with one `all_reduce` for each *bucket*: consecutive parameters of one dtype and device, up to a size. All buckets are
+    started before the call waits for the first one; a graph waits at the first use of a gradient.
+>>>>>>> t2
 
-    Results are bitwise those of `DistributedDataParallel` in groups of two. In larger groups the order of additions depends
-    on the position of an element in its bucket, and `DistributedDataParallel` orders its buckets anew after the first step.
+    In groups of two processes, results are bitwise equal to those of `DistributedDataParallel`. In larger groups, the order of
+    additions depends on the position of an element in its bucket, and `DistributedDataParallel` reorders its buckets after
+    the first step.
 
     Args:
         parameters: a tensor, or an iterable of tensors, such as `model.parameters()`.
         group: a process group; None is the default group.
         missing: what happens if a parameter has no gradient, for example because the loss does not depend on it:
-            `"error"`, or `"zeros"`, which counts it as zeros, as other processes may have one. It then has a gradient.
-        bucket_cap_mb: the size in MiB from which on a bucket is full.
+            `"error"` raises a ValueError; `"zeros"` uses zeros, because other processes may have a gradient. Afterwards
+            the parameter has a gradient.
+        bucket_cap_mb: the size in MiB at which a bucket is full.
 
     Raises:
         RuntimeError: `torch.distributed` is not initialized.
@@ -78,7 +85,7 @@ def _gradients(parameters, missing):
 
 
 def _buckets(gradients, cap):
-    """Lists of gradients of one dtype and device each. All processes find the same ones."""
+    """Returns lists of gradients, each of one dtype and device. The lists are the same in all processes."""
     open_buckets, full = {}, []
     for gradient in gradients:
         key = gradient.dtype, gradient.device
@@ -97,5 +104,5 @@ def _start(bucket, size, group):
     return bucket, flat, torch.distributed.all_reduce(flat, group=group, async_op=True)
 
 
-#: Staged code calls it as it is.
+#: In staged code, the function itself is traced.
 OVERLOADS[average_gradients] = average_gradients

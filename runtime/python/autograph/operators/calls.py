@@ -247,7 +247,7 @@ def module(f, args, keywords):
     """Calls a module: its `forward` is converted, its hooks are not."""
     if current() is not None:
         if isinstance(f, LazyModuleMixin) and f.has_uninitialized_params():
-            raise Eager  # the call gives the parameters their sizes
+            raise Eager  # the first call of a lazy module determines the sizes of its parameters
         current().objects.watch(f)
         sharded.check(f)
         if f._backward_hooks and f._is_full_backward_hook is False:

@@ -23,13 +23,13 @@ from .overloads import OVERLOADS
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _LIBRARY.define("collected(Tensor result, Tensor input, int number) -> Tensor")
 
-#: What a collective without a result returns: its wait needs an operand.
+#: The type of the result of a collective that returns nothing: an empty tensor, because the wait needs an operand.
 _TOKEN = TensorType(torch.float32, (0,), torch.device("cpu"))
 
 
 class Group:
-    """A process group by its name. A run uses the group that has this name then: it may have been destroyed and created
-    again."""
+    """A process group, identified by its name. A run uses the current group of this name, because the group may have been
+    destroyed and created again since the trace."""
 
     def __init__(self, group):
         self.name = group.group_name
@@ -45,8 +45,8 @@ class Group:
 
 
 def emit(staging, start, wait, operands, types):
-    """Records a collective. `start` takes the values of the operands and returns tensors of these types, and what `wait`
-    takes. Returns the values of the results."""
+    """Records a collective. In a run, `start(*operands)` returns the resulting tensors, of these types, and an object on which
+    `wait(object)` is called later. Returns the values of the results."""
     types = list(types)
     processes.register()
 
@@ -69,8 +69,8 @@ def emit(staging, start, wait, operands, types):
 
 
 def differentiable(staging, result, input, adjoint):
-    """The result of a collective, with the derivative with respect to the input. `adjoint` takes the gradient of the
-    result, and returns that of the input; it may execute collectives."""
+    """Returns the result of a collective, with a derivative with respect to the input. `adjoint` takes the gradient of the
+    result and returns the gradient of the input; it may execute collectives."""
     if not torch.is_grad_enabled() or not (is_differentiable(result.dtype) and is_differentiable(input.dtype)):
         return result
     if not staging.depth and not gradients.requires_grad(staging, input):
@@ -80,7 +80,7 @@ def differentiable(staging, result, input, adjoint):
 
 
 def without_derivative(message):
-    """An adjoint that is an error at the line of the collective."""
+    """Returns an adjoint that raises an error at the line of the collective."""
     span = spans.current()
 
     def adjoint(gradient):

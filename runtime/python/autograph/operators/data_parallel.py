@@ -1,8 +1,8 @@
 """`DistributedDataParallel` in staged code.
 
-It averages gradients when `.grad` has accumulated them. If staged code calls `backward`, the graph
-averages them there. Otherwise torch's own reducer does it during the backward pass outside of the graph: for it, parameters
-of a staged function are leaves as usual, and each run tells it that a forward pass has begun."""
+`DistributedDataParallel` averages gradients when a backward pass has accumulated them in `.grad`. If staged code calls
+`backward`, the graph averages them after it. Otherwise torch's own reducer averages them during the backward pass outside of
+the graph. Each run tells the reducer that a forward pass has begun."""
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -55,7 +55,7 @@ class _Replica:
         self.is_averaged = False  # whether the graph averages the gradients
 
     def before_forward(self):
-        """Called by each run of the graph: what `DistributedDataParallel` does in each forward pass."""
+        """Called by each run of the graph. Prepares the reducer, as `DistributedDataParallel` does in each forward pass."""
         module = self.module
         if not self.is_averaged and torch._C._current_graph_task_id() == -1:  # a backward pass may run the graph again
             if not module._lazy_init_ran:
@@ -85,7 +85,7 @@ class _Replica:
 
 
 def _check(module):
-    """Refuses what the graph would not do."""
+    """Raises an error for options of the module that a graph would ignore."""
     reasons = {
         "`find_unused_parameters=True`": module.find_unused_parameters,
         "`static_graph=True`": module.static_graph,

@@ -135,8 +135,9 @@ def _cells(staging, blocks):
 
 
 def _appends(staging, cell, body, orelse):
-    """Returns whether a list from outside only grows, in one of the branches: `if loss < best: history.append(loss)`. A graph
-    that holds the list is specialized to its items, so each call would need another one."""
+    """Returns whether a branch appends to a list from outside whose items the code does not read, as in
+    `if loss < best: history.append(loss)`. A graph that contained the list would be specialized to its items, so each call
+    would need another graph."""
     is_outer = isinstance(cell, List) and cell.is_outer and cell.value is None
     if not is_outer or not isinstance(body, specs.Tree) or not isinstance(orelse, specs.Tree):
         return False

@@ -4,8 +4,8 @@
     node.left is None                  # lefts[row] < 0
     for child in node.children: ...    # a loop of the graph over rows
 
-The columns are inputs of the graph (`trees/`). Code that needs the objects themselves ends the trace by `Unencoded`; the call
-is then traced with the objects."""
+The columns are inputs of the graph (`trees/`). Code that needs the objects themselves ends the trace with `Unencoded`; the
+call is then traced with the objects."""
 
 import functools
 import operator
@@ -61,7 +61,7 @@ class Trees:
 
 
 def _gathered(staging, column, row, kind):
-    """The number in a row of a column; read once on each path."""
+    """Returns the number in a row of a column. It is read at most once on each path."""
     value = staging.value_of(column, is_use=False)
     operand = scalars.lower(staging, row)
     return staging.scalar(_once(staging, ("row", value, operand), lambda: _read(staging, value, operand, kind)))
@@ -74,13 +74,14 @@ def _read(staging, value, operand, kind):
 
 
 def _selected(column, row):
-    """The tensor in a row of a column, as a view: a write to it is a write to the column, which `tracing/trees.py` refuses."""
+    """Returns the tensor in a row of a column, as a view. `tracing/trees.py` refuses writes to it, which change the column."""
     with torch._C.DisableTorchFunction(), torch._C._AutoDispatchBelowAutograd():  # may be called for an operand of torch
         return torch.ops.aten.select.int(column, 0, row)
 
 
 def _once(staging, key, make):
-    """What `make` has returned for this key in this region or around it; otherwise calls it."""
+    """Returns the result of `make()`, which is cached by the key in the current region. A result that is cached in an enclosing
+    region is reused."""
     region = staging.record.region
     while region is not None:
         if key in region.memo:
@@ -218,7 +219,7 @@ def _node(kind, row, is_present):
 
 
 def _member(kind, name):
-    """What a class or its bases define by this name; None if only `object` does."""
+    """Returns the attribute of a class with this name; None if only `object` defines it."""
     for base in kind.__mro__:
         if name in base.__dict__ and base is not object:
             return base.__dict__[name]
@@ -249,7 +250,7 @@ def _attribute(node, name):
 
 
 def _check_present(node, message):
-    """Raises an `AttributeError` where the node is None; once on each path."""
+    """Makes the graph raise an `AttributeError` if the node is None. Checks this at most once on each path."""
     if not node._ag_present:
         staging = current()
         key = "present", scalars.lower(staging, node._ag_row)

@@ -19,7 +19,7 @@ _REGISTERED = []  # a weak reference to the default group in which this process 
 
 
 def register():
-    """Makes this process known to the others. Does nothing if it already is."""
+    """Writes this process to the store, unless that has been done already."""
     group = torch.distributed.group.WORLD
     if group is None or _REGISTERED and _REGISTERED[0]() is group:
         return
@@ -77,7 +77,7 @@ def _processes(group, store):
 
 
 def _has_ended(process):
-    """Whether a process does not exist, or has ended and its parent has not noticed."""
+    """Returns whether a process does not exist, or is a zombie, for whose exit its parent has not waited yet."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

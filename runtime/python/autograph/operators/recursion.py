@@ -1,8 +1,8 @@
-"""Recursion that a staged condition ends. A function that calls itself below a staged condition, with arguments of the
+"""Recursion that ends by a staged condition. A function that calls itself below a staged condition, with arguments of the
 same kind, becomes a function of the graph.
 
 Calls are inlined at first. If inlining would not terminate, tracing starts again with the function marked as recursive.
-A recursion that a Python condition ends stays inlined: its arguments are different Python values in each call.
+A recursion that ends by a Python condition stays inlined, because its arguments are different Python values in each call.
 """
 
 import sys
@@ -17,11 +17,11 @@ from . import regions, specs
 from .graph_function import GraphFunction
 from .values import List
 
-#: If more calls of a function are nested, inlining is assumed not to terminate.
+#: The maximum number of nested calls of a function. Beyond it, inlining is assumed not to terminate.
 MAX_INLINED = 24
 
-#: If more functions of the graph are nested that are specialized to different numbers, strings or types, specialization is
-#: assumed not to terminate.
+#: The maximum nesting depth of functions of the graph that are specialized to different numbers, strings or types. Beyond it,
+#: specialization is assumed not to terminate.
 MAX_SPECIALIZED = 6
 
 

@@ -286,8 +286,8 @@ def decided_on_error(staging):
 
 
 def decide(staging, growing=None):
-    """If possible, restarts the trace with this condition or loop decided for the arguments of the call. `growing` is the list
-    from outside that grows in a branch, if that is the reason."""
+    """If possible, restarts the trace with this condition or loop decided for the arguments of the call. If the reason is that
+    a list from outside grows in a branch, `growing` is this list."""
     if may_decide(staging):
         raise Decide(spans.current(), growing) from None
 
@@ -298,9 +298,9 @@ def may_decide(staging):
 
 
 def is_shared(staging, value, init, clock):
-    """Returns whether a value is a container that is held in several places, or becomes so because a branch or loop assigns
-    it. These hold the same object only if a graph does not merge it with another one. Of the containers that the function has
-    made, this applies to the dictionaries that are older than `clock`; `merged` in `List` is for the lists."""
+    """Returns whether a value is a container that several places hold after a branch or loop has assigned it to a variable.
+    If a graph merged it with another container, these places would no longer hold the same object. Of the containers that
+    the function has created, only dictionaries that are older than `clock` count; `List.merged` is for lists."""
     if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
         return False
     if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
@@ -311,8 +311,8 @@ def is_shared(staging, value, init, clock):
 
 
 def check_not_caught(staging):
-    """Called before an exception of the graph is recorded. A `try` of the user around it cannot catch such an exception: a
-    run that raises it ends, and Python runs the call. A trace first tries to avoid this by decisions: while
+    """Called before an exception of the graph is recorded. If it is inside a `try` of the user, the `try` cannot catch it: a
+    run that raises the exception ends, and Python repeats the call. A trace first tries to avoid this by decisions, so while
     `staging.caught` is None, this function raises an error. Later, it adds the error to `staging.caught`."""
     if not spans.inside_try():
         return
@@ -352,7 +352,7 @@ def cell_value(cell, state):
     return Undefined(str(cell)) if state is MISSING else state
 
 
-#: Values of class attributes from which an attribute of an object can start: `self.n += 1`.
+#: Classes of values that an attribute of an object can take over from its class: `self.n += 1` reads the class attribute first.
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -370,9 +370,9 @@ def cell_spec(staging, cell, state, kept=frozenset()):
 
 
 def kept_items(cell, before, states):
-    """Returns the keys or indexes of the items of a container that are the same object before and after a region: in
-    `group["lr"] = rate`, those of all other items. They stay these objects, so the program does not get copies of the lists
-    and tensors among them."""
+    """Returns the keys or indexes of the items of a container that a region does not replace. If it executes
+    `group["lr"] = rate`, these are all keys except `"lr"`. The items remain the same objects, so the program does not get
+    copies of lists and tensors among them."""
     items = _items(cell, before)
     found = [_items(cell, state) for state in states]
     if items is None or any(other is None or len(other) != len(items) for other in found):

@@ -58,7 +58,7 @@ class List(list):
         self.value = None
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
-        #: If this list is that of two variables on some paths only: the span of the `if`, and whether it can be decided.
+        #: If two variables hold this list on some paths only: the span of the `if`, and whether the `if` can be decided.
         self.merged = None
         self.number = next(List.numbers)
         staging = current()

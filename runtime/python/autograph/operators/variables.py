@@ -111,8 +111,8 @@ class _Attribute:
 
 
 def _part(function, name):
-    """Returns the element or attribute with a name such as `s.counts[k]`; None for a variable, and if it cannot be evaluated.
-    `function` is a function that uses it."""
+    """Returns the element or attribute with a name such as `s.counts[k]`. Returns None for a plain variable, or if the name
+    cannot be evaluated. `function` is a function that uses the name."""
     parts = _parts(name)
     if parts is None:
         return None

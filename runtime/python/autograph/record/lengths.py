@@ -11,9 +11,10 @@ def known(value):
 
 
 def _derivation(value, found):
-    """Returns the list from which this list was derived, and the number of items added since then. The base is None for a list
-    that was created in the graph, and `_UNKNOWN` if it cannot be determined. `found` caches the derivations of results of
-    regions: without it, the time would be exponential in the number of consecutive `if`s that extend the list."""
+    """Returns the base of a list, which is the list from which it was derived, and the number of items added since then. The
+    base is None for a list that was created in the graph, and `_UNKNOWN` if it cannot be determined. `found` caches the
+    derivations of results of regions: without it, the time would be exponential in the number of consecutive `if`s that
+    extend the list."""
     count = 0
     while True:
         node = value.node

@@ -50,8 +50,8 @@ class Raise(NamedTuple):
 
 class Callback(NamedTuple):
     """Calls the Python function with this index. If `is_pure`, the results depend on the operands only, and the call
-    has no effects. If `collective` is `"start"`, it starts a collective, and may do so earlier; if it is `"wait"`, it waits
-    for one, and may do so later."""
+    has no effects. If `collective` is `"start"`, it starts a collective, and may be moved to an earlier position; if it is
+    `"wait"`, it waits for one, and may be moved to a later position."""
 
     number: int
     prints: bool = False
@@ -60,9 +60,9 @@ class Callback(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs. If the gradient is that
-    of a `backward`, `leaves` contains for each input the number of the `backward`, and the id of the tensor from outside that
-    the input is, or None; otherwise it is empty."""
+    """`torch.autograd.grad`. The operands are the outputs, their gradients, and the inputs. If a
+    `backward` computes the gradient, `leaves` contains for each input the number of the `backward`, and the id of the tensor
+    from outside that is this input (or None). Otherwise `leaves` is empty."""
 
     create_graph: bool
     allow_unused: bool

@@ -33,7 +33,8 @@ def called_for_effects(region):
 
 def without_effects(region, value, undone):
     """Returns those nodes of a region that have no effects and do not depend on a node with effects. Returns None if the
-    value depends on an effect. Calls of the Python functions in `undone` are no effects, because the caller undoes them."""
+    value depends on an effect. Calls of the Python functions in `undone` do not count as effects, because the caller
+    undoes them."""
     kept, affected = [], set()
     for node in region.nodes:
         used = set()
@@ -63,8 +64,8 @@ def _is_lasting(node, undone):
 
 
 def checked_late(region, messages, undone):
-    """Returns those of the messages whose assertions follow an effect. Calls of the Python functions in `undone` are no
-    effects, because they are undone if the run fails."""
+    """Returns those of the messages whose assertions follow an effect. Calls of the Python functions in `undone` do not
+    count as effects, because they are undone if the run fails."""
     found, has_effect = set(), False
     for node in region.nodes:
         inside = list(_nodes_of(node))

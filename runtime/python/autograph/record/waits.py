@@ -6,8 +6,8 @@ from .ops import OVERWRITTEN, Call, Callback, operator_of
 
 def delay(region, seen=None):
     """Moves each wait of a region, and of the regions and functions in it, before the first node that uses its result, or
-    to the end of its region. Views of the result move with it, and so do writes of it. Collectives start in program
-    order, which does not change."""
+    to the end of its region. Nodes that return views of the result, or write the result to a tensor, move with the wait.
+    Collectives still start in program order."""
     seen = set() if seen is None else seen
     seen.add(region)
     for node in region.nodes:
@@ -19,10 +19,10 @@ def delay(region, seen=None):
 
 
 def _delayed(nodes):
-    waiting, placed = {}, []  # output -> the node that computes it, which is not placed yet
+    waiting, placed = {}, []  # output -> the postponed node that computes it
 
     def place(node):
-        """Places a node after those of the waiting nodes that it uses."""
+        """Appends a node to `placed`, after the waiting nodes on which it depends."""
         pending = [node]
         while pending:
             missing = next((waiting[value] for value in _used(pending[-1]) if value in waiting), None)
@@ -73,7 +73,7 @@ def _is_wait(node):
 
 
 def _is_derivative(node):
-    """Whether a node only gives the result of a collective its derivative."""
+    """Whether a node only attaches a derivative to the result of a collective."""
     operator = operator_of(node.op)
     return operator is not None and operator.name() == "autograph::collected"
 

@@ -18,7 +18,8 @@ _WARNINGS = set()
 
 
 class NotComparable(BaseException):
-    """Ends a verified call with its result, which eager Python on copies cannot have."""
+    """Ends a verified call with the result of Python. It cannot be compared with a call on copies of the arguments if a gradient
+    continues in the history of an argument, because the copies have no history."""
 
     def __init__(self, result):
         super().__init__()

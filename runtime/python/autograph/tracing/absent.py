@@ -1,8 +1,9 @@
 """Names that the code of a trace has looked up and not found: attributes that objects, classes and modules do not have, and
 variables that are not defined. The trace is valid as long as they are absent.
 
-A dictionary that has as many keys as before, and all keys that it had before, has no new key. So a check compares the
-lengths, and looks up the keys that have no guard of their own. It compares the names only if one of these differs."""
+A dictionary with the same number of keys as before that still has all of its keys has no new key. So a check compares the
+lengths, and looks up the keys without a guard of their own. It compares the names only if a length differs or a key is
+missing."""
 
 from operator import contains
 
@@ -23,8 +24,8 @@ class Absent:
         self.scopes[id(scope)] = scope, names, guarded
 
     def done(self):
-        """Records the current lengths and keys: when all names have been added, and when a dictionary has got a key that is
-        not one of the names."""
+        """Records the current lengths and keys. Called when all names have been added, and again when a dictionary has got a
+        key that is not one of the names."""
         self.dictionaries = [scope for scope, _, _ in self.scopes.values()]
         self.lengths = list(map(len, self.dictionaries))
         held = [(s, key) for s, _, guarded in self.scopes.values() if guarded is not None for key in s.keys() - guarded]
@@ -41,5 +42,5 @@ class Absent:
         return False
 
     def _differs(self, scope, length):
-        """Returns whether a dictionary has got or lost a key."""
+        """Returns whether keys were added to a dictionary or removed from it."""
         return len(scope) != length or any(held is scope and key not in scope for held, key in zip(*self.held))

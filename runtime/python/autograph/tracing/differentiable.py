@@ -1,4 +1,4 @@
-"""Staged functions under torch's autograd: `loss.backward()` outside reaches their arguments and captures.
+"""Staged functions under torch's autograd: a `backward` outside of a function computes gradients of its arguments and captures.
 
 The graph and its gradient are partitioned into a forward graph and a backward graph; the forward graph saves the values
 that the backward graph needs. A function that computes gradients itself is rarely differentiated again: its backward
@@ -54,8 +54,8 @@ def _with_structure(leaves, structure):
 
 
 def _without_history(trace, tensors):
-    """Returns the inputs; those on which no output depends are detached, because a backward pass must not enter their history.
-    Such an input may be a result of an earlier call, in a list outside of the function."""
+    """Returns the inputs, and detaches those on which no output depends, because a backward pass must not enter their history.
+    Such an input may be a result of an earlier call that is in a list outside of the function."""
     needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
     unused = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
     return [t.detach() if index in unused else t for index, t in enumerate(tensors)]
@@ -158,8 +158,8 @@ def with_history(outputs, indexes):
 
 
 def _as_distinct_tensors(leaves):
-    """Returns the outputs, each as its own tensor object. `x` and `x.detach()` are one value of the graph, but each output
-    must have its own history."""
+    """Returns the outputs, each as a separate tensor object. `x` and `x.detach()` are the same value of the graph, but each
+    output must have its own history."""
     seen, found = set(), []
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and id(leaf) in seen:

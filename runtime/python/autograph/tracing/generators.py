@@ -1,4 +1,4 @@
-"""The random number generators that a graph draws from: a run that fails restores them."""
+"""The random number generators that a graph draws from. A run that fails restores their states."""
 
 import torch
 

@@ -18,8 +18,8 @@ def scalar_graph(staging, value, nodes):
 
 def sizes_graph(staging, origins, nodes):
     """Returns the graph that computes sizes and numbers of a trace with these nodes of its entry. Each origin is a staged
-    integer, or a tensor and the number of a dimension. Those that are computed by other nodes are omitted: also returns the
-    indexes of the others. The third result are the exceptions that the graph raises."""
+    integer, or a tensor and the index of a dimension. Omits origins that other nodes compute. Also returns the indexes of the
+    origins that the graph computes, and the exceptions that it raises."""
     lowering = _entry(staging, nodes=nodes)
     known, results = [], []
     for index, origin in enumerate(origins):

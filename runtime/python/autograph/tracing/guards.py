@@ -106,7 +106,7 @@ class Guards:
                 self.take(entry.place(name), state[name])
 
     def _absent(self, entry):
-        """Expects that an object does not get attributes that the code names and that it does not have."""
+        """Expects that an object does not get attributes that it lacks and that the code names."""
         owner = entry.owner
         if isinstance(owner, type) and is_of_python(owner):
             return

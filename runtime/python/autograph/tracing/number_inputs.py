@@ -5,7 +5,7 @@ from ..capture.places import Cell, ClassAttribute, Element, Global, Items, SlotA
 
 
 class NumberInputs:
-    """Puts a staged number into each of these places, for the time of one trace. Each run reads the numbers at the places.
+    """Puts a staged number into each of these places during one trace. Each run reads the numbers at the places.
     Places that are the same variable, such as the item of a list that two attributes hold, get the same staged number."""
 
     def __init__(self, staging, places):

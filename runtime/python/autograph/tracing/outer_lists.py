@@ -44,8 +44,8 @@ class OuterLists:
         return {number: list(list.__iter__(replacement)) for number, replacement in self.replacements.items()}
 
     def adopt(self, before):
-        """Changes the original lists as code outside of the trace has changed their replacements since `before`. The changes
-        count as made before the trace."""
+        """Applies the changes that code outside of the trace has made to replacements since `before` to the original lists. The
+        changes are treated as if they had been made before the trace."""
         for number, replacement in self.replacements.items():
             items = list(list.__iter__(replacement))
             if _same(before[number], items):
@@ -73,7 +73,7 @@ class OuterLists:
                     pending.append(id(place.holder.object))
 
     def _held(self):
-        """Yields the places that hold these lists, without those in other lists, and the lists."""
+        """Yields the places outside of other lists that hold these lists, each with its list."""
         for place, value in self._outer_values():
             is_in_list = isinstance(place, Element) and id(place.holder.object) in self.lists
             if id(value) in self.replacements and not is_in_list:
@@ -92,7 +92,7 @@ class OuterLists:
                 yield from ((Element(Held(container), name), value) for name, value in pairs)
 
     def original(self, value):
-        """Returns the items of a container, a list or dictionary, with the original in place of each replacement."""
+        """Returns the items of a list or dictionary, with the original in place of each replacement."""
         if type(value) is dict:
             return {key: self.original_of(item) for key, item in value.items()}
         return [self.original_of(item) for item in value]
@@ -101,8 +101,8 @@ class OuterLists:
         return self.originals.get(id(value), value) if type(value) is List else value
 
     def changes(self, changed, numbers):
-        """Returns the changed places, each with its states before and after the trace. That a list was replaced is not a
-        change; a change of its items is. That one of the `numbers` was replaced by a staged number is not a change either."""
+        """Returns the changed places, each with its states before and after the trace. Replacing a list by a `List`, and one of
+        the `numbers` by a staged number, does not count as a change."""
         found = {}
         for place, before in changed.items():
             if place.key()[0] in self.lists and isinstance(place, Items):

@@ -1,5 +1,5 @@
-"""Values of a trace for the arguments of the call that is traced: Python needs them to decide a condition. They are computed by
-running the graph that is recorded so far."""
+"""Computes values of a trace for the arguments of the call, by running the graph that is recorded so far. Python needs these
+values to decide conditions."""
 
 from contextlib import contextmanager
 

@@ -47,8 +47,8 @@ class Result:
         self._builders = {}  # id of an object -> its builder
         self._kept = []
         self._build = self._of(value)
-        #: How the function's own result, the first item of `value`, is made of the operands: an index, or a tuple of such;
-        #: None for any other result.
+        #: How the result of the function, the first item of `value`, consists of operands: an index of an operand, or a tuple
+        #: of such forms; None for any other result.
         self.form = _form(self._build.builders[0])
         self._staging = self._builders = self._kept = self._outer_lists = None
 
@@ -181,7 +181,7 @@ class Result:
         return lambda values, outside: value
 
     def _is_new(self, value):
-        """Returns whether each run must create the object anew: it holds values of the graph, or it is an object of a user's
+        """Returns whether each run must create a new object: the object holds values of the graph, or it is an object of a user's
         class that the function has created."""
         is_users = str(type(value).__module__).partition(".")[0] not in _LIBRARIES and hasattr(value, "__dict__")
         is_users = is_users and not isinstance(value, (types.FunctionType, enum.Enum))

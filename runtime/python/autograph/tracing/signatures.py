@@ -28,12 +28,12 @@ def kinds(leaves, inputs=()):
 
 
 def history(tensor):
-    """Returns how a tensor requires a gradient: as a leaf, or as a tensor that was computed from one; False if it does not."""
+    """Returns "leaf" or "computed" for a tensor that requires a gradient, and False for any other tensor."""
     return tensor.requires_grad and ("leaf" if tensor.is_leaf else "computed")
 
 
 def shapes(leaves, unknown=None):
-    """The shapes of the tensors, without the dimensions in `unknown` (index of a leaf -> dimensions)."""
+    """Returns the shapes of the tensors, with -1 for the dimensions in `unknown` (index of a leaf -> dimensions)."""
     if unknown is None:
         return tuple(tuple(leaf.shape) if isinstance(leaf, torch.Tensor) else None for leaf in leaves)
     found = list(shapes(leaves))
@@ -43,7 +43,8 @@ def shapes(leaves, unknown=None):
 
 
 def flat(key):
-    """Returns the parts of a key, for a message. The first tuple has the structure, the ambient state and the leaves."""
+    """Returns the parts of a key, for a message. The first tuple of a key contains the structure, the ambient state and the
+    leaves."""
     (structure, settings, *leaves), *rest = [element for element in key if isinstance(element, tuple)]
     return [structure, f"the settings of torch {settings}", *leaves, *(part for element in rest for part in element)]
 

@@ -28,8 +28,8 @@ def state_of(staging, changed, numbers, guards):
     """Returns the changes of one trace. `changed` maps each place to its states before and after the trace. Adds guards that
     expect the states before the trace, and the `numbers` that are inputs of the graph.
 
-    A run changes the container that the trace has changed, so the guards must expect that object, also where the trace
-    replaces it:
+    A run changes the same container object that the trace has changed. So the guards must expect this object, even if the
+    trace replaces it later:
 
         self.recent.append(x)
         self.recent = self.recent[-3:]

@@ -253,7 +253,8 @@ class Trace:
                     self.writes.append(capture)
                     operands.append(base.value)
             captures = staging.captures_in_order()
-            #: (input that is used on some paths only, index of the result that is true if the run has used it)
+            #: For each input that is used on some paths only: its index, and the index of the result that is true if the run
+            #: has used it.
             self.uses = []
             for base, used in staging.uses.values.items():
                 if scalars.is_staged(used):
@@ -314,7 +315,7 @@ class Trace:
         if self.is_random and self.is_repeatable:
             is_repeated = not self.only_returns or any(map(spans.has_handlers, staging.objects.codes))
             self.restores_random = is_repeated and not torch.cuda.is_available()
-        #: Whether a run without effects only computes: its plan, inputs and results for a `CachedCall`; None otherwise.
+        #: The plan, its inputs and the form of the result, for a `CachedCall`; None if a run has effects or checks assumptions.
         self.direct = None
         is_pure = self.only_returns and self.is_repeatable and not self.is_random
         if is_pure and not self.points and not staging.assumptions and self.result.form is not None:

@@ -1,4 +1,4 @@
-"""Trees among the arguments of a trace: their stand-ins, and what a run could not apply to their objects."""
+"""Trees among the arguments of a trace: their stand-ins, and errors for changes that a run could not apply to the objects."""
 
 from torch.utils import _pytree as pytree
 

@@ -1,1 +1,1 @@
-"""Trees of Python objects as tensors: which classes refer to themselves, and the columns that hold their objects."""
+"""Trees of Python objects as tensors: which classes refer to themselves, and the columns that contain their attributes."""

@@ -17,16 +17,16 @@ import typing
 
 import torch
 
-#: Packages whose objects are no nodes.
+#: Packages whose objects are not nodes.
 _LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 _OTHERS = (
     torch.nn.Module, torch.optim.Optimizer, enum.Enum, BaseException, type, dict, list, set, frozenset, str, bytes, int, float,
 )  # fmt: skip
 _HOOKS = ("__getattribute__", "__getattr__", "__setattr__", "__delattr__")
-_OF_PYTHON = 1 << 9  # the flag of classes that a `class` statement has made
+_OF_PYTHON = 1 << 9  # the flag of classes that a `class` statement has created
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
-#: Classes whose objects neither are nodes nor hold them in a structure of arguments. Each call looks its arguments up here.
+#: Classes whose objects neither are nodes nor contain nodes. Each call looks up the classes of its arguments here.
 _OTHER_CLASSES = {
     torch.Tensor, torch.nn.Parameter, int, float, bool, complex, str, bytes, type(None), torch.dtype, torch.device,
 }  # fmt: skip
@@ -49,12 +49,12 @@ def is_plain(kind):
     hooks = _HOOKS[:2] if is_frozen else _HOOKS
     if any(getattr(kind, name, None) not in (None, getattr(object, name, None)) for name in hooks):
         return False
-    return all(base is object or base.__flags__ & _OF_PYTHON for base in kind.__mro__)  # else C code holds state
+    return all(base is object or base.__flags__ & _OF_PYTHON for base in kind.__mro__)  # a base in C could have other state
 
 
 def occur_in(values):
-    """Whether a node of a class that is known to refer to itself is among the values, or in lists, tuples and dictionaries
-    there. Fast, because each call asks."""
+    """Whether the values, or lists, tuples and dictionaries among them, contain an object of a class that is known to refer to
+    itself. This runs in each call, so it is fast."""
     for value in values:
         kind = type(value)
         if kind in _OTHER_CLASSES:
@@ -82,7 +82,7 @@ def is_node_class(kind):
 
 def observe(values):
     """Looks for objects that hold another object of their class. Returns whether there is one; its class is then known to
-    refer to itself. Slower than `occur_in`, so that only new traces ask."""
+    refer to itself. This is slower than `occur_in`, so it is called only before a new trace."""
     return any([is_plain(type(v)) and type(v) not in _OBSERVED and _is_observed(v, type(v)) for v in values])
 
 
@@ -139,7 +139,7 @@ def _classes_in(hint, kind, scope):
 
 
 def _is_observed(value, kind):
-    """Whether an object holds another object of its class, in an attribute or in a list or tuple there."""
+    """Whether an object holds another object of its class, in an attribute or in a list or tuple that is an attribute."""
     names = _slots(kind)
     held = value.__dict__.values() if kind.__dictoffset__ else ()
     if names:

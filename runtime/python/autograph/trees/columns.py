@@ -1,4 +1,4 @@
-"""Columns: what the objects of a class have in one attribute, as tensors with a row for each object.
+"""Columns: the values of one attribute of all objects of a class, as tensors with a row for each object.
 
 | attribute | tensors |
 |---|---|
@@ -23,7 +23,7 @@ _DTYPES = {int: torch.int64, bool: torch.bool, float: torch.float64}
 
 
 class Column(NamedTuple):
-    """What a graph knows about an attribute of the objects of a class. `kind` is the class of the nodes or numbers, the
+    """The type of an attribute of the objects of a class, as a graph assumes it. `kind` is the class of the nodes or numbers, the
     (dtype, shape, device, requires_grad) of the tensors, or the reason why the attribute is refused. If `is_optional`, the
     number or tensor may be None."""
 
@@ -41,7 +41,7 @@ MISSING = Missing()
 
 
 def described(kind, name, values, known):
-    """The column for these values of an attribute of the objects of a class. `known` is that of earlier calls, or None."""
+    """Returns the column for these values of an attribute. `known` is the column of earlier calls, or None."""
     kinds = set(map(type, values))
     is_optional = type(None) in kinds
     kinds.discard(type(None))
@@ -147,7 +147,7 @@ def tensors(column, values, rows):
     empty = torch.zeros(shape, dtype=dtype, device=device) if missing or column.is_optional else None
     stacked = torch.stack([empty if value is None else value for value in values] + [empty] * missing)
     if requires_grad and not stacked.requires_grad and torch.is_grad_enabled():  # all are None in this call
-        stacked = stacked.requires_grad_().clone()  # no leaf: in other calls, the column is computed from tensors of nodes
+        stacked = stacked.requires_grad_().clone()  # not a leaf: in other calls, tensors of nodes are stacked
     return [stacked, *flags]
 
 

@@ -22,12 +22,12 @@ class Table(NamedTuple):
 
 
 class Root:
-    """A node among the arguments, or a list or tuple of `count` nodes. The first one holds all tensors of the call: the rows
-    of the roots, and the columns of the tables."""
+    """A node among the arguments, or a list or tuple of `count` nodes. The first root of a call contains all tensors: the row
+    of each root, and the columns of the tables."""
 
     def __init__(self, kind, position, count=None, tables=None, tensors=()):
         self.kind = kind
-        self.position = position  # of its row among the rows of the roots
+        self.position = position  # the position of its row among the rows of all roots
         self.count = count
         self.tables = tables
         self.tensors = tensors
@@ -66,19 +66,19 @@ class Encoded:
         self.originals = {}  # id of a new container -> the container of the program
 
     def original(self, container):
-        """The container of the program in whose place one with roots is among the arguments."""
+        """Returns the container of the program that was replaced by this container, in which roots replace nodes."""
         return self.originals.get(id(container), container)
 
     def sizes(self, leaves):
-        """The dimensions of the leaves that are the number of rows or items, which the code never sees: index of the leaf ->
-        {0: None}."""
+        """Returns the dimensions of leaves that are numbers of rows or items: index of the leaf -> {0: None}. The code never
+        sees these sizes."""
         columns = {id(tensor) for tensor in self.first.tensors[1:]}
         return {index: {0: None} for index, leaf in enumerate(leaves) if id(leaf) in columns}
 
 
 class Forest:
     """What a staged function knows about the trees among its arguments: the attributes that its graphs read, and the
-    classes whose objects its graphs take as they are."""
+    classes whose objects are not encoded."""
 
     def __init__(self):
         self.columns = {}  # class -> {name of an attribute: Column, or None before its first call}
@@ -91,7 +91,8 @@ class Forest:
             self.columns.setdefault(kind, {}).setdefault(name, None)
 
     def exclude(self, kinds, roots):
-        """Leaves roots of these classes as they are; all roots, if none of them has such a class. Returns their classes."""
+        """Excludes the roots of these classes from encoding, or all roots if none has such a class. Returns the excluded
+        classes."""
         of_roots = {type(root) for root in roots}
         excluded = kinds & of_roots or of_roots
         self.excluded |= excluded
@@ -117,7 +118,7 @@ class Forest:
         return encoded
 
     def _replaced(self, value, encoded):
-        """The value with roots in place of nodes; the value itself if it has none."""
+        """Returns the value with roots in place of nodes; the value itself if it contains no nodes."""
         kind = type(value)
         if kind is dict:
             items = {key: self._replaced(item, encoded) for key, item in value.items()}
@@ -169,8 +170,8 @@ class Forest:
         return tables, tuple(found), nodes
 
     def _described(self, nodes, values):
-        """The column of each attribute that graphs read. If one differs from that of earlier calls, all numbers and tensors
-        may be None from now on, so that few further calls differ."""
+        """Returns the column of each attribute that graphs read. If a column differs from that of earlier calls, all columns of
+        numbers and tensors become optional, so that few further calls need another trace."""
         is_wider, found = False, {}
         for kind, known in self.columns.items():
             found[kind] = []
@@ -190,7 +191,7 @@ def _is_wider(before, column):
 
 
 def _linked(values):
-    """The nodes among the values of an attribute, and in lists there."""
+    """Returns the nodes among the values of an attribute, or in the lists and tuples among the values."""
     kinds = set(map(type, values))
     if any(map(classes.is_plain, kinds)):
         return [value for value in values if classes.is_plain(type(value))]
@@ -200,7 +201,7 @@ def _linked(values):
 
 
 def _add(found, nodes, rows):
-    """Numbers those of the nodes that have no row yet."""
+    """Assigns rows to the nodes that have none yet."""
     for node in found:
         if id(node) not in rows:
             known = nodes.setdefault(type(node), [])

@@ -41,13 +41,13 @@ struct Pixels<'a> {
 }
 
 impl Pixels<'_> {
-    /// Writes the results of all channels to the start of `maxima` and `indices`. What follows there belongs to later
+    /// Writes the results of all channels to the start of `maxima` and `indices`. Elements after them belong to later
     /// pixels, and may be overwritten.
     #[inline(always)]
     fn pool(&self, maxima: &mut [f32], indices: &mut [i64]) {
         let [rows, columns] = [0, 1].map(|axis| self.counts[axis].saturating_sub(1) * self.steps[axis]);
         let last = (self.start + self.first + rows + columns) * self.channels;
-        // A block may read and write more channels than the pixel has, if they are there.
+        // A block may read and write more channels than the pixel has, if the slices are long enough.
         let room = maxima.len().min(self.input.len().saturating_sub(last));
         let mut channel = 0;
         while channel < self.channels {

@@ -51,8 +51,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Returns whether the windows from `column` on are horizontally inside the plane, and their values can be read
-    /// with those between them.
+    /// Returns whether `lanes` windows from `column` on are horizontally inside the plane, and whether all values that
+    /// `block` reads for them exist. It also reads the values between the windows.
     #[inline(always)]
     fn has_room(&self, column: usize, lanes: usize, stride: usize) -> bool {
         let Window { kernel, padding, dilation, .. } = self.window;
@@ -64,7 +64,7 @@ impl Part<'_> {
             && last * self.width + start - padding[1] + covered + lanes * stride <= self.values.len()
     }
 
-    /// Returns the maxima of `LANES` adjacent windows. Returns their number.
+    /// Writes the maxima of `LANES` adjacent windows and their positions. Returns the number of windows.
     #[inline(always)]
     fn block<const LANES: usize>(
         &self,

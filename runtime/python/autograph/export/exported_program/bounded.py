@@ -1,11 +1,11 @@
-"""Lists that grow in a `for` loop, as rows of a tensor that has room for all of them.
+"""Lists that grow in a loop: the items are rows of a tensor that is allocated before the loop.
 
     for i in range(n):               rows, length = zeros(n, 3), 0
         if c: items.append(x)        rows, length = while_loop(... rows[length] = x, length + 1 ...)
                                      items = rows[:length]
 
-The shapes of a loop of torch are the same in each iteration, so the room is made before the loop: the number of iterations
-times the most items that an iteration appends. In programs, this number may depend on data.
+In torch's loops, shapes are the same in each iteration. So the tensor has rows for all items from the start: for as many
+as the number of iterations times the maximum number of items that an iteration appends. This number may depend on data.
 """
 
 import torch
@@ -16,9 +16,9 @@ from .structure import Bounded, Stacked
 
 
 def growth(body, offset):
-    """Position -> (least, most) items by which an iteration changes the length of each list that a loop carries and may make
-    longer. A list that may become another one, or whose growth is unknown, is not in it. The parameters of the body after the
-    first `offset` are the lists and other values that it carries."""
+    """Returns by how many items an iteration changes the length of each list that a loop carries: position of the list ->
+    (minimum, maximum). Omits lists that keep their length, lists that may be replaced by another list, and lists whose
+    growth is unknown. The loop carries the parameters of the body after the first `offset`."""
     found = {}
     for place, (param, result) in enumerate(zip(body.params[offset:], body.results)):
         if isinstance(param.type, List) and isinstance(result, Value):
@@ -29,13 +29,14 @@ def growth(body, offset):
 
 
 class _Changes:
-    """How much longer values are than a list that a loop carries."""
+    """For each value derived from a list that a loop carries: how many more items it has than that list."""
 
     def __init__(self, param):
         self.known, self.lengths = {param: (0, 0)}, {}
 
     def of(self, region, value):
-        """(least, most) for a value that a region, or one around it, defines; None if it is not derived from the list."""
+        """Returns (minimum, maximum) for a value that this region or an enclosing one defines; None if the value is not derived
+        from the list."""
         for node in region.nodes:
             self.visit(node)
         return self.known.get(value)
@@ -59,7 +60,7 @@ class _Changes:
             self.loop(node)
 
     def ends(self, region):
-        """How much longer each result of a branch is than the list."""
+        """Returns for each result of a branch how many more items it has than the list."""
         return [self.of(region, result) if isinstance(result, Value) else None for result in region.results]
 
     def shift(self, output, operand, least, most):
@@ -68,7 +69,7 @@ class _Changes:
             self.known[output] = low + least, high + most
 
     def loop(self, node):
-        """A loop inside. The number of its iterations has to be known."""
+        """Visits a nested `for`. A list that grows in it is derived only if the number of iterations is known."""
         body, *tests = node.regions
         bounds, starts = node.operands[:3], node.operands[3:]
         count = len(range(*bounds)) if all(type(bound) is int for bound in bounds) and bounds[2] else None
@@ -84,7 +85,8 @@ class _Changes:
                 self.known[output] = low + least, high + count * change[1]
 
 
-#: How many items an operation adds to its operand, at least and at most. An item that is taken out makes no room for others.
+#: The minimum and maximum number of items that an operation adds to its operand. The maximum of `pop` is 0, not -1:
+#: the rows that it frees are not counted.
 _CHANGES = {"list.append": (1, 1), "list.insert": (1, 1), "list.set": (0, 0), "list.pop": (-1, 0)}
 
 
@@ -93,13 +95,14 @@ def _raises(region):
 
 
 class BoundedLists:
-    """Makes room for lists before a loop, and the nodes for such lists in it."""
+    """Allocates the tensors for growing lists before a loop, and computes the operations on such lists in the loop."""
 
     def room(self, operand, element, count):
-        """A list with room for some more items; None if its elements are neither numbers nor tensors of one known shape."""
+        """Returns a list as a `Bounded` with room for `count` more items; None if its elements are neither numbers nor
+        tensors of one known shape."""
         found = self.value(operand)
         if isinstance(found, Bounded):
-            return found  # the loop around this one has made the room
+            return found  # an enclosing loop has already allocated the tensor
         found = found if isinstance(found, Stacked) else self.rows(found, element)
         if found is None or not (element in (BOOL, INT, FLOAT) or isinstance(element, Tensor)):
             return None
@@ -114,7 +117,7 @@ class BoundedLists:
         return Bounded(space, torch.scalar_tensor(rows.size(0), dtype=torch.int64))
 
     def iterations(self, bounds):
-        """The number of iterations of a loop between these bounds: an integer, or a size that depends on data."""
+        """Returns the length of `range(*bounds)`: an integer, or a size that depends on data."""
         if all(isinstance(bound, int) for bound in bounds):
             return len(range(*bounds))
         start, stop, step = (numbers.as_tensor(bound, INT) for bound in bounds)
@@ -122,7 +125,7 @@ class BoundedLists:
         return size_of(count)
 
     def exact(self, found):
-        """The list without its room, after the loop."""
+        """Returns the list after the loop, without the unused rows."""
         if not isinstance(found, Bounded):
             return found
         length = size_of(found.length)
@@ -136,7 +139,7 @@ class BoundedLists:
         return Bounded(rows, found.length + 1)
 
     def inserted(self, found, index, item, element):
-        """A list with one more item. An index that is out of range is that of an end of the list."""
+        """Implements `list.insert`: an index that is out of range is clamped to an end of the list."""
         index = numbers.as_tensor(index, INT)
         index = torch.where(index < 0, index + found.length, index).clamp(min=0)
         index = torch.where(index > found.length, found.length, index)
@@ -146,7 +149,7 @@ class BoundedLists:
         return Bounded(torch.index_copy(rows, 0, index.reshape(1), item.unsqueeze(0)), found.length + 1)
 
     def popped(self, found, index):
-        """A list without an item, and the item."""
+        """Returns the list without the item at an index, and the item."""
         index = self.place(found, index, "pop index out of range")
         places = torch.arange(found.rows.size(0))
         after = torch.where(places >= index, places + 1, places)
@@ -154,8 +157,8 @@ class BoundedLists:
         return Bounded(rows, found.length - 1), torch.index_select(found.rows, 0, index).squeeze(0)
 
     def place(self, found, index, message="list index out of range"):
-        """An index of a list, from the beginning, as a tensor with one element. The program raises an exception if there is
-        no such item."""
+        """Returns a non-negative index of a list, as a tensor with one element. The program raises an exception if the index is
+        out of range."""
         index = numbers.as_tensor(index, INT)
         index = torch.where(index < 0, index + found.length, index)
         self.check((index >= 0) & (index < found.length), message)
@@ -163,7 +166,7 @@ class BoundedLists:
 
 
 def size_of(count):
-    """A number of the program as a size."""
+    """Converts a tensor with an integer to a size that shapes can use."""
     size = count.item()
     torch._check(size >= 0)
     return size

@@ -9,8 +9,8 @@
         x = f(x, i)
         ys.append(x)
 
-These operators get all tensors that their functions read as operands, and return tensors that share no memory with operands
-or with each other. Shapes and dtypes are the same in each iteration. Numbers are tensors.
+All tensors that the functions of these operators read are operands, and their results share no memory with operands or with
+each other. Shapes and dtypes are the same in each iteration. Numbers are tensors.
 """
 
 import importlib
@@ -34,7 +34,7 @@ _DIFFERENT = "the branches end with lists of different lengths, or with differen
 
 
 class ControlFlow(BoundedLists):
-    """The nodes for conditions and loops."""
+    """Computes the nodes for conditions and loops."""
 
     def _if(self, node, condition):
         condition = self.value(condition)
@@ -49,7 +49,7 @@ class ControlFlow(BoundedLists):
             return
         outside, structures = Operands(self, node.regions), {}
         outside.keep_one()
-        # A list that a branch makes may have another length than that of the other branch.
+        # A list that is created in a branch may have another length than the list of the other branch.
         pairs = zip(*(region.results for region in node.regions))
         unchanged = [all(value in self.names for value in _values(results)) for results in pairs]
 
@@ -95,7 +95,7 @@ class ControlFlow(BoundedLists):
     # Loops.
 
     def loop(self, node, starts, tests, body, bounds=None):
-        """A loop while all tests are true, and while its index is between bounds if it has some."""
+        """Writes a `while_loop`, which runs while all `tests` are true and, for a `for`, its index is in `range(*bounds)`."""
         outside = Operands(self, node.regions)
         rooms = self.rooms(node, starts, body, bounds)
         if bounds is not None:
@@ -154,7 +154,7 @@ class ControlFlow(BoundedLists):
         self.define(node, *ends)
 
     def rooms(self, node, starts, body, bounds):
-        """The lists that grow in a loop, by their positions, with room for all items."""
+        """Returns the lists that grow in a loop, by their positions, as tensors with room for all items."""
         changes = growth(body, 0 if bounds is None else 1)
         new = [place for place in changes if not isinstance(self.value(starts[place]), Bounded)]
         count = 0
@@ -164,7 +164,7 @@ class ControlFlow(BoundedLists):
         return {place: room for place, room in rooms.items() if room is not None}
 
     def counted(self, node, lists):
-        """The number of iterations of a `while` loop, which a loop before it computes."""
+        """Returns the number of iterations of a `while` loop. A loop before it computes the number."""
         counting = counting_loop(node, set(lists))
         if counting is None:
             refuse(_DEPENDS, self.format, node.span)
@@ -172,7 +172,7 @@ class ControlFlow(BoundedLists):
         return size_of(self.value(counting.outputs[-1]))
 
     def scan(self, node, starts, body, bounds, appended):
-        """A loop that appends to lists once in each iteration."""
+        """Writes a `scan` for a loop that appends one item to each of the lists `appended` in each iteration."""
         indexes = torch.arange(*bounds, dtype=torch.int64)
         lists = [self.items(start, node) if index in appended else None for index, start in enumerate(starts)]
         if isinstance(indexes.size(0), int) and indexes.size(0) == 0:
@@ -217,18 +217,18 @@ class ControlFlow(BoundedLists):
         self.define(node, *(values[place] for place in range(len(starts))))
 
     def grown(self, before, columns, structure, node):
-        """A list after a scan: its elements before, and the rows of the results of the scan."""
+        """Returns a list after a scan: its items before the scan, followed by the rows of the results of the scan."""
         if not before and len(columns) == 1 and join(columns, structure) is columns[0]:
             return Stacked(columns[0])
         if not isinstance(columns[0].size(0), int):
             refuse("the length of a list is known only when the program runs", self.format, node.span)
         return [*before, *(join(parts, structure) for parts in zip(*map(torch.unbind, columns)))]
 
-    # Values across the borders of regions.
+    # Values that enter and leave regions.
 
     def carried(self, operand, type, are_rows=False):
-        """The value that a region returns. Its numbers are tensors. With `are_rows`, its lists are the rows of tensors if they
-        can be."""
+        """Returns the value of a region's result, with numbers as tensors. With `are_rows`, a list is stored as the rows of one
+        tensor if possible."""
         value = self.empty(type) if self.has_ended else self.converted(operand, type)
         return self.numbered(value, type, are_rows)
 
@@ -245,7 +245,7 @@ class ControlFlow(BoundedLists):
         return value
 
     def owned(self, tensors):
-        """The results of a region: tensors that share no memory with others."""
+        """Returns the results of a region, copied where they share memory with other tensors."""
         found, seen = [], set()
         if tensors:
             tensors = [self.checked(tensors[0]), *tensors[1:]]
@@ -257,7 +257,7 @@ class ControlFlow(BoundedLists):
 
     @contextmanager
     def inside(self, names):
-        """Computes a region: `names` are the values that it reads from outside."""
+        """A context for computing the nodes of a region. `names` are the values that the region reads from outside."""
         before = self.names, self.fresh, self.constant, self.has_ended
         self.names, self.fresh, self.constant, self.has_ended = names, {}, {}, False
         try:
@@ -277,7 +277,7 @@ class ControlFlow(BoundedLists):
 
 
 class Operands:
-    """The tensors from outside that the regions of a node read."""
+    """The operands of a higher-order operator: the tensors from outside that the regions of a node read."""
 
     def __init__(self, program, regions):
         self.tensors, self._places, self._trees = [], {}, {}
@@ -288,7 +288,7 @@ class Operands:
             self._trees[value] = [self.place(part) for part in parts], structure
 
     def place(self, part):
-        """The position of a tensor among the operands."""
+        """Returns the position of a tensor among the operands. Adds the tensor if it is new."""
         if id(part) not in self._places:
             self._places[id(part)] = len(self.tensors)
             self.tensors.append(part)
@@ -300,12 +300,12 @@ class Operands:
             self.place(torch.zeros(()))
 
     def names(self, tensors):
-        """The values inside of the regions, given the operands there."""
+        """Returns the values that the regions read from outside, given the tensors that they get as operands."""
         return {value: join([tensors[place] for place in places], tree) for value, (places, tree) in self._trees.items()}
 
 
 def appended_lists(body):
-    """The positions of loop variables that are lists to which each iteration appends one item, and that it uses nowhere else."""
+    """Returns the positions of the lists to which each iteration appends one item and which the loop does not use otherwise."""
     found = {}
     uses = {}
     count_uses(body, uses)
@@ -350,7 +350,8 @@ def _has_same_shape(before, after):
 
 
 def _with_room_of(before, after):
-    """A list with a size that torch knows to be that of the iteration before: the results of a `cond` have sizes of their own."""
+    """Returns the list `after` an iteration, with a size that torch knows to equal the size `before` it. The results of a
+    `cond` have new symbolic sizes."""
     if not isinstance(before, (Bounded, Stacked)) or type(before) is not type(after) or isinstance(before.rows.size(0), int):
         return after
     if isinstance(before, Bounded):
@@ -372,7 +373,7 @@ def _is_contiguous(tensor):
 
 
 def _with_dummy(run, dummy):
-    """The function of a scan, with one more variable if it has none: `scan` needs one."""
+    """Returns the function of a scan, with a dummy variable if it has no variables: `scan` needs at least one."""
     if not dummy:
         return run
     return lambda first, *rest: (first.clone(), *run(*rest))

@@ -4,7 +4,7 @@
         items.append(f(x))               while m > 0: count, m = count + 1, m - 1
         x, n = g(x), n - 1
 
-The loop that counts has only what the condition depends on, and the checks: not what is appended to lists.
+The counting loop has only the nodes that the condition depends on, and the checks. It does not compute the items of lists.
 """
 
 import itertools
@@ -20,8 +20,8 @@ _CHECKS = ("assert", "raise")
 
 
 def counting_loop(node, lists):
-    """A `while` node whose last output is the number of iterations of this one; None if that depends on one of the lists that
-    grow, or on random numbers, which would be drawn twice. `lists` are the positions of these lists."""
+    """Returns a `while` node whose last output is the number of iterations of `node`. Returns None if this number depends on
+    one of the growing lists, whose positions are `lists`, or on random numbers, which would be drawn twice."""
     condition, body = node.regions
     wanted = set()
     while True:
@@ -46,7 +46,7 @@ def counting_loop(node, lists):
 
 
 def pruned(region, results):
-    """The nodes of a region that some of its results depend on, and its checks; and the values that they read."""
+    """Returns the checks of a region and the nodes on which these results depend, and the values that they read."""
     live = {value for result in results for value in values(result)}
     kept = []
     for node in reversed(region.nodes):

@@ -4,7 +4,7 @@ from ..graph import values
 
 
 def free_values(regions):
-    """The values that regions read from outside, in the order of their use."""
+    """Returns the values that regions read from outside, in the order of their first use."""
     found, defined = {}, set()
 
     def visit(region):

@@ -1,4 +1,5 @@
-"""Lists and tuples in a program of torch.export. Their lengths are known when the program is written."""
+"""Lists and tuples in a program of torch.export. The length of a Python list is known at export. `Stacked` and `Bounded`
+are lists whose length may depend on the inputs."""
 
 import torch
 
@@ -10,7 +11,7 @@ from .structure import Bounded, Stacked
 
 
 class Lists:
-    """The nodes for lists and tuples."""
+    """Computes the nodes for lists and tuples."""
 
     def _tuple_new(self, node, *items):
         self.define(node, tuple(map(self.converted, items, node.outputs[0].type.items)))
@@ -34,7 +35,7 @@ class Lists:
         self.define(node, [item] * self.known(length, node, "the length of a list"))
 
     def empty(self, type):
-        """What stands for a value of this type that nothing reads."""
+        """Returns a placeholder of this type, for a value that nothing reads."""
         if isinstance(type, Tuple):
             return tuple(map(self.empty, type.items))
         if isinstance(type, List):
@@ -157,12 +158,12 @@ class Lists:
         self.define(node, found, item)
 
     def has_unknown_length(self, operand):
-        """Whether the length of a list depends on sizes or on conditions. Its elements are the rows of a tensor."""
+        """Whether the items of a list are the rows of a tensor, and their number is known only when the program runs."""
         found = self.value(operand)
         return isinstance(found, Stacked) and not isinstance(found.rows.size(0), int)
 
     def items(self, operand, node):
-        """The elements of a list, as a new Python list."""
+        """Returns the elements of a list, as a new Python list."""
         found = self.value(operand)
         if isinstance(found, Bounded):
             refuse("the length of a list is known only when the program runs", self.format, node.span)
@@ -179,20 +180,20 @@ class Lists:
         return value
 
     def has_index(self, found, index):
-        """Whether a list has an index. If not, the program raises an exception."""
+        """Returns whether an index of a list is in range. If it is not, adds a check to the program that always fails."""
         if -len(found) <= index < len(found):
             return True
         self.check(torch.scalar_tensor(False, dtype=torch.bool), "list index out of range")
         return False
 
     def missing(self, type, node):
-        """Stands for an item that a list does not have. The program has raised an exception before."""
+        """Returns a placeholder for an item that does not exist. It is never read: `has_index` has added a check that fails."""
         if type not in (BOOL, INT, FLOAT) and not isinstance(type, Tensor):
             refuse("an index is out of range", self.format, node.span)
         return self.empty(type)
 
     def stacked(self, found, element, node):
-        """A list as the rows of a tensor."""
+        """Returns a list as the rows of a tensor. Elements of different shapes are an error."""
         found = self.exact(found)
         rows = found if isinstance(found, Stacked) else self.rows(found, element)
         if rows is None:
@@ -201,7 +202,7 @@ class Lists:
         return rows
 
     def rows(self, found, element):
-        """A list as the rows of a tensor; None if its elements are no numbers and no tensors of one shape."""
+        """Returns a list as the rows of a tensor; None if its elements are neither numbers nor tensors of one shape."""
         if element in (BOOL, INT, FLOAT):
             found = [numbers.as_tensor(item, element) for item in found]
             return Stacked(torch.stack(found) if found else torch.zeros([0], dtype=numbers.DTYPES[element]))

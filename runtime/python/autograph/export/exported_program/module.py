@@ -21,8 +21,8 @@ _RESERVED = {"self", "training", *dir(torch.nn.Module)}
 
 
 def write(trace, arguments, program=Program):
-    """The `torch.export.ExportedProgram` of a trace. `arguments` are those of the call by their names in the trace. `program` is
-    the class that computes the nodes. Code that such a program cannot contain is an error at its line."""
+    """Returns the `torch.export.ExportedProgram` of a trace. `arguments` maps names in the trace to the arguments of the call.
+    `program` is the class that computes the nodes. Code that such a program cannot contain is an error at its line."""
     graph = graphs.read(trace.graph.optimized().sexpr())
     outside.check(trace, graph, program.format)
     name = Names(_RESERVED).new
@@ -46,7 +46,7 @@ def _example(argument, type):
 
 
 def _sizes(type):
-    """The unknown sizes of a parameter."""
+    """Returns the unknown dimensions of a parameter, for the argument `dynamic_shapes` of torch.export."""
     if not isinstance(type, Tensor):
         return None
     unknown = [dimension for dimension, size in enumerate(type.shape or ()) if not isinstance(size, int)]
@@ -123,7 +123,7 @@ def _with_signature(function, signature):
 
 
 def _slot(values, program, operand):
-    """A text that stands for an operand, with its type."""
+    """Returns a text that represents an operand, and its type. Stores the value of the operand in `values` by this text."""
     text = f"%{operand.number}" if isinstance(operand, Value) else repr(operand)
     values[text] = program.value(operand) if not isinstance(operand, Value) or operand in program.names else None
     return text, graphs.type_of(operand)
@@ -138,7 +138,7 @@ def _number(value):
 
 
 def _rebuilt(found, values, program):
-    """A returned value with the values of this trace in place of slots."""
+    """Returns the result of the function and the new values of attributes. Values of the program replace the slots in them."""
     if isinstance(found, results.Choice):
         (yes, *news), (no, *others) = (_rebuilt(part, values, program) for part in (found.yes, found.no))
         condition = numbers.as_tensor(values[found.condition], BOOL)
@@ -151,7 +151,7 @@ def _rebuilt(found, values, program):
 
 
 def _chosen(condition, yes, no):
-    """One of two values of the same structure."""
+    """Returns `yes if condition else no`, computed by the program. Both values must have the same structure."""
     (yes, tree), (no, other) = pytree.tree_flatten(yes), pytree.tree_flatten(no)
     if tree != other or not all(map(_is_alike, yes, no)):
         raise results.Refused("the structure of the returned value depends on a condition")
@@ -159,7 +159,7 @@ def _chosen(condition, yes, no):
 
 
 def _either(condition, yes, no):
-    """One of two tensors, which may differ in their sizes."""
+    """Returns `yes if condition else no` for two tensors, which may have different sizes."""
     if all(isinstance(size, int) for size in (*yes.shape, *no.shape)) and yes.shape == no.shape:
         return numbers.where(condition, yes, no)
     return torch.ops.higher_order.cond(condition, lambda a, b: (a.clone(),), lambda a, b: (b.clone(),), (yes, no))[0]

@@ -1,7 +1,7 @@
 """Arithmetic on numbers that are known only when the program runs, as tensors without dimensions.
 
-Integers are `int64`, which does not detect overflow, and floating-point numbers `float64`. Where Python raises an exception,
-the program asserts the opposite before.
+Integers are `int64`, which does not detect overflow, and floating-point numbers are `float64`. Where Python would raise an
+exception, the program has an assertion, for example that a divisor is not zero.
 """
 
 import operator
@@ -14,12 +14,12 @@ DTYPES = {BOOL: torch.bool, INT: torch.int64, FLOAT: torch.float64}
 PYTHON = {BOOL: bool, INT: int, FLOAT: float}
 _RANKS = {BOOL: 0, INT: 1, FLOAT: 2}
 
-#: Operations that torch's symbolic sizes have.
+#: The operations on symbolic sizes of torch.
 _SYMBOLIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "int": lambda a: a,
     "min": torch.sym_min, "max": torch.sym_max,
 }  # fmt: skip
-#: Operations on numbers that are known when the program is written.
+#: The operations on numbers that are known at export.
 _KNOWN = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
     "le": operator.le, "gt": operator.gt, "ge": operator.ge, "not": operator.not_, "neg": operator.neg, "abs": abs, "min": min,
@@ -38,7 +38,7 @@ def is_number(value):
 
 
 def as_tensor(value, kind):
-    """A number as a tensor of this kind."""
+    """Returns a number as a tensor without dimensions, of the dtype for this kind."""
     dtype = DTYPES[kind]
     if isinstance(value, torch.Tensor):
         return value if value.dtype == dtype else value != 0 if kind == BOOL else value.to(dtype)
@@ -48,15 +48,15 @@ def as_tensor(value, kind):
 
 
 def where(condition, yes, no):
-    """`torch.where` without a `where` of booleans, which onnxruntime does not have."""
+    """`torch.where`. For booleans, it uses logical operators, because onnxruntime has no `Where` for booleans."""
     if yes.dtype == no.dtype == torch.bool:
         return (condition & yes) | (torch.logical_not(condition) & no)
     return torch.where(condition, yes, no)
 
 
 def result(name, values, kinds, kind, program):
-    """The result of the operation `scalar.name`. `program.check(condition, message)` raises an exception in the program, and
-    `program.checked(tensor)` is used after it."""
+    """Returns the result of the operation `scalar.name`. `program.check(condition, message)` adds an assertion to the program.
+    `program.checked(tensor)` returns the tensor, with a dependency on the assertions so far if the format needs one."""
     if name in _KNOWN and not any(isinstance(value, (torch.Tensor, torch.SymInt)) for value in values):
         return PYTHON[kind](_KNOWN[name](*values))
     if name in _SYMBOLIC and not any(isinstance(value, (torch.Tensor, float, bool)) for value in values):
@@ -79,7 +79,7 @@ def _binary(name, values, kinds, kind, program):
     a, b = (as_tensor(value, number) for value in values)
     if name in _SIMPLE:
         return _SIMPLE[name](a, b)
-    if name in ("min", "max"):  # as Python selects it
+    if name in ("min", "max"):  # as in Python: the first operand, unless the second is smaller or larger
         return torch.where(b < a if name == "min" else b > a, b, a)
     if name in ("and", "or"):
         return torch.where(a == 0, *((a, b) if name == "and" else (b, a)))

@@ -1,7 +1,8 @@
 """Calls of torch's operators with numbers that are known only when the program runs.
 
-A number is a tensor without dimensions, of the dtype that torch promotes the number to. Operators that take only Python
-numbers are replaced by those that take tensors, as far as torch has them; otherwise the number is read with `item`.
+Such a number is a tensor without dimensions, of the dtype to which torch promotes the number. An overload that takes a
+Python number is replaced by one that takes a tensor (`add.Scalar` by `add.Tensor`). If torch has none, `item` reads the
+number.
 """
 
 import torch
@@ -12,22 +13,23 @@ from .structure import Stacked
 
 aten = torch.ops.aten
 
-#: The overload that takes a tensor in place of a number.
+#: Name of an overload -> the name of the overload that takes a tensor in place of a number.
 _WITH_TENSORS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor", "ScalarOther": "self", "ScalarSelf": "self"}
-#: Operators with arguments that have no derivative. The results of `cond` and `while_loop` all require a gradient.
+#: Operator -> arguments without a derivative. They are detached, because all results of `cond` and `while_loop` require a
+#: gradient.
 _CONSTANT = {aten._native_batch_norm_legit_functional.default: ("running_mean", "running_var")}
 _CLAMPS = (aten.clamp.default, aten.clamp_min.default, aten.clamp_max.default)
 
 
 def overload(name):
-    """The operator with this name in a graph: `aten.add.Tensor`."""
+    """Returns the operator with this name in a graph: `aten.add.Tensor`."""
     namespace, rest = name.split(".", 1)
     packet, _, overload = rest.rpartition(".")
     return getattr(getattr(getattr(torch.ops, namespace), packet), overload)
 
 
 def call(operator, operands, values):
-    """The result of an operator on these values."""
+    """Calls an operator on these values and returns the result."""
     types = [type_of(operand) for operand in operands]
     if isinstance(values[0] if values else None, Stacked) and operator in _OF_ROWS:
         return _OF_ROWS[operator](values[0].rows, *values[1:])
@@ -43,7 +45,7 @@ def call(operator, operands, values):
     parameters = operator._schema.arguments
     arguments = [_argument(p.type, type, value, types) for p, type, value in zip(parameters, types, values)]
     if arguments and str(parameters[0].type) == "Tensor" and numbers.is_number(arguments[0]):
-        arguments[0] = promoted(arguments[0], types[0], types)  # torch.onnx has no number there
+        arguments[0] = promoted(arguments[0], types[0], types)  # torch.onnx does not accept a number for this parameter
     constant = _CONSTANT.get(operator, ())
     arguments = [a.detach() if p.name in constant and a is not None else a for p, a in zip(parameters, arguments)]
     keywords = {p.name: argument for p, argument in zip(parameters, arguments) if p.kwarg_only}
@@ -55,15 +57,15 @@ def is_unknown(value):
 
 
 def is_view(operator):
-    """Whether results of an operator may share memory with its operands. The schemas of operators that consist of others, such
-    as `sum_to_size`, do not say so."""
+    """Returns whether results of an operator may share memory with its operands. This is assumed of composite operators,
+    such as `sum_to_size`, whose schemas do not declare it."""
     if torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "CompositeImplicitAutograd"):
         return True
     return any(result.alias_info is not None for result in operator._schema.returns)
 
 
 def _with_tensors(operator, unknown):
-    """The operator that takes tensors where this one takes the unknown numbers."""
+    """Returns the overload that takes tensors in place of numbers; the operator itself if there is none."""
     packet = operator.overloadpacket
     name = "Tensor" if operator in _CLAMPS else _WITH_TENSORS.get(operator._overloadname)
     if name is None or name not in packet.overloads():
@@ -98,7 +100,7 @@ def _kind_of(value):
 
 
 def promoted(value, kind, types):
-    """A number beside tensors of these types, with the dtype that torch gives the number in their operation."""
+    """Returns a number as a tensor of the dtype to which torch promotes it in an operation with tensors of these types."""
     number = {BOOL: True, INT: 1, FLOAT: 1.0}[kind]
     types = [type for type in types if isinstance(type, Tensor)]
     tensors = [torch.empty([1] * len(type.shape or [1]), dtype=type.dtype, device="meta") for type in types]
@@ -109,7 +111,7 @@ def promoted(value, kind, types):
 
 
 def position(index, size):
-    """An index from the beginning of a dimension, as a tensor with one element."""
+    """Returns a non-negative index of a dimension, as a tensor with one element."""
     index = numbers.as_tensor(index, INT)
     return torch.where(index < 0, index + size, index).reshape(1)
 

@@ -1,4 +1,4 @@
-"""Computes the nodes of a graph on the tensors of a trace of torch.export."""
+"""Computes the nodes of a graph with torch's operators, while torch.export traces them."""
 
 import torch
 
@@ -16,7 +16,7 @@ _NOT_OF_EMPTY_LISTS = (torch.ops.aten.stack.default, torch.ops.aten.cat.default)
 
 
 class Program(ControlFlow, Lists, Walk):
-    """`names` has what `structure.py` says for each value that has been computed."""
+    """`names` maps each value of the graph that has been computed to its representation (`structure.py`)."""
 
     format = FORMAT
 
@@ -33,14 +33,14 @@ class Program(ControlFlow, Lists, Walk):
         return [self.value(item) for item in operand] if isinstance(operand, list) else operand
 
     def converted(self, operand, type):
-        """The value of an operand where a value of this type is expected."""
+        """Returns the value of an operand, with numbers converted to this type."""
         return _converted(self.value(operand), type_of(operand), type)
 
     def define(self, node, *values):
         self.names.update(zip(node.outputs, values))
 
     def tensor(self, operand, kind):
-        """The value of an operand that is a number, as a tensor."""
+        """Returns the value of an operand that is a number, as a tensor."""
         return numbers.as_tensor(self.value(operand), kind)
 
     # Nodes.
@@ -71,7 +71,7 @@ class Program(ControlFlow, Lists, Walk):
                     self.constant[id(value)] = value
 
     def detached(self, operand):
-        """The value of an operand, without its gradient."""
+        """Returns the value of an operand, detached from its history."""
         return _detached(self.value(operand), self.constant)
 
     def _item(self, node, operand):
@@ -93,17 +93,17 @@ class Program(ControlFlow, Lists, Walk):
         self.define(node, found)
 
     def returned(self, result, has_writes):
-        """The result of the program."""
+        """Returns the result of the program, given the value that the function returns."""
         return result
 
     # Exceptions and effects.
 
     def check(self, condition, message):
-        """Raises an exception in the program if a condition is false."""
+        """Adds an assertion to the program."""
         torch.ops.aten._assert_async.msg(condition, message)
 
     def checked(self, tensor):
-        """A tensor whose use implies the checks of this region so far."""
+        """Returns the same tensor, with a dependency on the checks of this region so far if the format needs one."""
         return tensor
 
     def _assert(self, node, condition, *parts):
@@ -121,17 +121,18 @@ class Program(ControlFlow, Lists, Walk):
 
 
 def message(parts):
-    """What is known of a message."""
+    """Returns the parts of a message that are known at export."""
     return " ".join(part for part in parts if isinstance(part, str))
 
 
 def exception(node):
-    """The class and the message of a node that raises an exception."""
+    """Returns the class and the message of a node that raises an exception, as one text."""
     return ": ".join(text for text in (node.detail, message(node.operands)) if text)
 
 
 def _is_itself(tensor):
-    """True, but torch.export does not know: it would remove random numbers that nothing uses, and the next ones would be others."""
+    """Returns a boolean that is always true, but depends on the tensor. Checking it keeps random numbers that nothing uses:
+    torch.export would remove them, and the random numbers after them would differ."""
     first = tensor.detach().reshape(-1)[:1]
     return torch.logical_or(torch.isnan(first), first == first).all()
 

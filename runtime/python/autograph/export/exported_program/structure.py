@@ -1,4 +1,4 @@
-"""The tensors inside of values. A value of a graph is, in a program of torch.export:
+"""How a program of torch.export represents the values of a graph, and which tensors they contain:
 
     tensor           a tensor
     number           a Python number or a `torch.SymInt`, if it depends on sizes only; otherwise a tensor without dimensions
@@ -35,7 +35,7 @@ _PART = object()
 
 
 def split(value):
-    """The tensors and symbolic sizes in a value, and the rest of it."""
+    """Returns the tensors and symbolic sizes in a value, and its structure with everything else."""
     leaves, tree = pytree.tree_flatten(value)
     parts = [leaf for leaf in leaves if _is_part(leaf)]
     return parts, (tree, tuple(_PART if _is_part(leaf) else (type(leaf), leaf) for leaf in leaves))
@@ -49,7 +49,7 @@ def join(parts, structure):
 
 
 def part_count(structure):
-    """The number of tensors and sizes in values with this structure."""
+    """Returns the number of tensors and sizes in values with this structure."""
     return sum(leaf is _PART for leaf in structure[1])
 
 

@@ -7,6 +7,6 @@
     option       the option of `@ag.function`
 
 Loops, conditions, lists, recursion and effects stay in the graph. Regions are found after the gradient has been computed and
-the graph optimized, so those of a backward pass are compiled too. Nothing of this imports torch's Inductor until a region is
+the graph optimized, so regions of a backward pass are compiled too. Torch's Inductor is imported when the first region is
 compiled.
 """

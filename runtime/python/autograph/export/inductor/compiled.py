@@ -1,8 +1,8 @@
 """A region of a graph, compiled by Inductor for the dtypes, sizes and strides of the tensors that reach it.
 
-Dimensions that the graph does not know stay symbolic: a compiled variant serves all sizes that Inductor has not excluded. Where
-a region cannot be compiled, or its code raises an exception, the call returns that nothing was computed, and the graph computes
-the nodes of the region itself.
+Dimensions that the graph does not know stay symbolic: a compiled variant is valid for all sizes that satisfy the guards of
+Inductor. If a region cannot be compiled, or its code raises an exception, the last result of the call is False, and the
+graph runs the nodes of the region itself.
 """
 
 import operator
@@ -15,17 +15,17 @@ from ...tracing.tracebacks import warn
 from ..graph import Value
 from .eligible import overload
 
-#: The most variants of a region. Inputs of further kinds are left to the graph.
+#: The maximum number of compiled variants of a region. For inputs that fit none of them, the graph runs the nodes.
 MAX_VARIANTS = 8
 
 _COMPILING = threading.RLock()
 
 
 class CompiledRegion:
-    """A region as a function of its inputs, which returns its results and whether they have been computed.
+    """A function from the inputs of a region to its results, followed by a boolean: whether the results were computed.
 
-    `lines` are the files and lines of its operators, `operators` their names. `refusals` are the reasons why inputs of some
-    kinds were left to the graph."""
+    `lines` are the files and lines of its operators, `operators` their names. `refusals` are the reasons why the region was
+    not compiled for some inputs."""
 
     def __init__(self, function, region):
         self.function, self.lines = function, region.lines
@@ -33,8 +33,8 @@ class CompiledRegion:
         self.refusals = []
         self._region = region
         self._not_computed = (*(torch.empty(0) for _ in region.results), False)
-        self._exact = {}  # dtypes, sizes and strides of the inputs -> the compiled code, or None
-        self._variants = []  # (the inputs that it is valid for, the compiled code)
+        self._exact = {}  # dtypes, devices, sizes and strides of the inputs -> the compiled code, or None
+        self._variants = []  # (a function that tells whether the code is valid for inputs, the compiled code)
 
     @property
     def variants(self):
@@ -52,14 +52,14 @@ class CompiledRegion:
         try:
             with torch.no_grad(), torch._C._DisableAutocast():
                 return (*compiled(*inputs), True)
-        except Exception:  # the nodes of the graph raise it at its line
+        except Exception:  # the nodes of the graph then raise it, with its source line
             return self._not_computed
 
     def _found_or_compiled(self, inputs):
         if not self._pays(inputs):
             return None
         with _COMPILING:
-            if len(self._exact) > 1000:  # each is a kind of inputs of one of the variants
+            if len(self._exact) > 1000:  # the cache grows with each new size; the variants stay
                 self._exact.clear()
             for is_valid, compiled in self._variants:
                 if is_valid(inputs):
@@ -76,7 +76,7 @@ class CompiledRegion:
             return found[1]
 
     def _pays(self, inputs):
-        """Whether the region pays for the sizes of these inputs."""
+        """Returns whether compiled code is expected to be faster for the sizes of these inputs."""
         pairs = [(n, size) for value, t in zip(self._region.inputs, inputs) for n, size in zip(value.type.shape, t.size())]
         unknown = [size for known, size in pairs if not isinstance(known, int)]
         return self._region.pays(max(unknown, default=1))
@@ -89,7 +89,7 @@ class CompiledRegion:
 
 
 def _compiled(region, inputs):
-    """Compiles a region. Returns a function that says whether inputs are valid for it, and the compiled code."""
+    """Compiles a region. Returns a function that tells whether the code is valid for inputs, and the compiled code."""
     from torch._dynamo.source import LocalSource
     from torch._inductor import config
     from torch._inductor.compile_fx import compile_fx
@@ -103,7 +103,7 @@ def _compiled(region, inputs):
     with _disable_current_modes(), torch.no_grad(), torch._C._DisableAutocast(), torch.random.fork_rng(devices=[]):
         fakes = []
         for index, (tensor, dimensions) in enumerate(zip(inputs, unknown)):
-            if not any(dimensions):  # torch would read the number of a tensor without dimensions if it had a source
+            if not any(dimensions):  # with a source, torch would read the value of a tensor without dimensions
                 fakes.append(mode.from_tensor(tensor, static_shapes=True))
                 continue
             dynamic = [DimDynamic.DYNAMIC if is_unknown else DimDynamic.STATIC for is_unknown in dimensions]
@@ -133,14 +133,14 @@ def _validity(shapes, conditions, inputs, unknown):
 
 
 def _kind(tensor, unknown):
-    """What has to be equal in all inputs of compiled code."""
+    """Returns the properties of an input that must equal those of the input for which the code was compiled."""
     sizes = tuple(None if is_unknown else size for size, is_unknown in zip(tensor.size(), unknown))
     strides = None if any(unknown) else tensor.stride()
     return tensor.dtype, tensor.device, sizes, strides
 
 
 def _module(region):
-    """The region as a module of torch.fx."""
+    """Returns the region as a module of torch.fx."""
     graph = torch.fx.Graph()
     names = {value: graph.placeholder(f"a{index}") for index, value in enumerate(region.inputs)}
 

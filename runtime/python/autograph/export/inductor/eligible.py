@@ -1,11 +1,11 @@
-"""The operators that Inductor may compile: those whose compiled code does what libtorch does, whatever the data.
+"""The operators that Inductor may compile: those whose compiled code behaves as libtorch for all data.
 
-Left out, by their schemas and tags:
+These operators are excluded, by their schemas and tags:
 
-- random operators: Inductor has random numbers of its own;
+- random operators: Inductor draws other random numbers;
 - operators whose shapes depend on data, such as `nonzero`;
 - operators that may read integers as indices: where libtorch raises an `IndexError`, compiled code may end the process;
-- divisions, remainders, powers and shifts of integers: a division by zero would end the process, and the errors are missing;
+- divisions, remainders, powers and shifts of integers: compiled code raises no errors, and a division by zero ends the process;
 - products of matrices and other operators that Inductor calls from libtorch too;
 - operators on complex numbers, and operators that take or return anything but tensors and constants.
 """
@@ -27,15 +27,15 @@ _TAGS_LEFT_OUT = (
 )  # fmt: skip
 #: Views that the schemas do not show.
 _MAYBE_VIEWS = {_aten.reshape, _aten.contiguous}
-#: Operators that read the memory of a tensor, whatever its sizes are; and those that are not defined by their operands.
+#: Operators that address the memory of a tensor regardless of its sizes, and operators whose results are uninitialized.
 _OF_MEMORY = {_aten.as_strided, _aten.as_strided_copy, _aten.as_strided_scatter, _aten.empty, _aten.empty_like, _aten.empty_strided}
-#: Products and convolutions, and others that Inductor calls from libtorch as they are. The plan has faster kernels for some.
+#: Products, convolutions and other operators for which Inductor calls libtorch. The plan has faster kernels for some.
 _CALLED = {
     _aten.mm, _aten.addmm, _aten.bmm, _aten.baddbmm, _aten.addbmm, _aten.mv, _aten.addmv, _aten.dot, _aten.vdot, _aten.matmul,
     _aten.linear, _aten.convolution, _aten.convolution_backward, _aten._scaled_dot_product_flash_attention_for_cpu,
     _aten._scaled_dot_product_flash_attention_for_cpu_backward, _aten.sort, _aten.topk, _aten.cumprod, _aten.logcumsumexp,
 }  # fmt: skip
-#: Operators that combine integers, but do not read them as indices.
+#: Operators, besides elementwise ones, that may have integer operands: they do not use them as indices.
 _OF_ANY_DTYPE = {
     _aten.sum, _aten.prod, _aten.amax, _aten.amin, _aten.max, _aten.min, _aten.argmax, _aten.argmin, _aten.any, _aten.all,
     _aten.cumsum, _aten.cat, _aten.stack, _aten.constant_pad_nd, _aten.flip, _aten.zeros_like, _aten.ones_like, _aten.full_like,
@@ -44,7 +44,7 @@ _OF_ANY_DTYPE = {
 
 
 def overload(name):
-    """The operator of ATen with this name in a graph, such as `aten.add.Tensor`; None for other operations."""
+    """Returns the operator of ATen with this name in a graph, such as `aten.add.Tensor`; None for other operations."""
     namespace, _, rest = name.partition(".")
     packet, _, name = rest.rpartition(".")
     return getattr(getattr(_aten, packet), name) if namespace == "aten" else None

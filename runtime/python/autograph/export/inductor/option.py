@@ -12,14 +12,15 @@ from .rewriting import rewritten
 
 
 class Inductor:
-    """Compiles the graphs of one staged function. `regions` are those of all its graphs, in the order of their creation."""
+    """The compiler for the graphs of one staged function. `regions` contains the regions of all its graphs, in order of
+    creation."""
 
     def __init__(self, name):
         self.name = name
         self.regions = []
 
     def plan(self, graph, callbacks, exceptions):
-        """The plan of a graph whose regions are called as compiled code. Nothing is compiled before the first run."""
+        """Returns the plan of a graph in which compiled code replaces the regions. A region is compiled when it first runs."""
         optimized = graph.optimized()
         text, found = rewritten(optimized.sexpr(), len(callbacks))
         if not found:

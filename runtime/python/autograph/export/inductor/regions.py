@@ -1,9 +1,9 @@
-"""Finds regions: nodes of one straight line of a graph that can be computed together, before every node that uses them.
+"""Finds regions: nodes of straight-line code that can be computed together, before any other node uses a result.
 
     x = a * b           region 1
-    n += 1              not of the region, and independent of it: before it
+    n += 1              independent of region 1: moved before it
     y = x.tanh()        region 1
-    items.append(y)     depends on the region: after it
+    items.append(y)     depends on region 1: moved after it
     print(n)            an effect: nothing moves across it
     z = y.exp()         region 2
 """
@@ -13,19 +13,19 @@ import torch
 from ..graph import Tensor, values
 from .eligible import is_eligible, is_view, overload
 
-#: The fewest elements of results inside of a region, which its compiled code does not write to memory. A call of a compiled
-#: region takes 12 µs, most of it in Inductor's wrapper. With fewer elements, it saves less. (One thread: 4 operators on 32,768
-#: elements take 14 µs with and without Inductor, 12 operators 14 and 47 µs.)
+#: The minimum number of elements of intermediate results, which compiled code does not write to memory. A region with fewer
+#: elements is not worth compiling: the call of its code takes 12 µs, most of it in Inductor's wrapper. (On one thread, 4
+#: operators on 32,768 elements take 14 µs with and without Inductor; 12 operators take 14 µs with, and 47 µs without it.)
 MIN_ELEMENTS = 98_304
-#: The assumed size of a dimension that is known only when the graph runs: such a region may pay. When the graph runs, each kind
-#: of inputs is tested with its sizes.
+#: The assumed size of a dimension that is known only when the graph runs. It is large, so that the region is formed. When the
+#: graph runs, the actual sizes decide whether the region is compiled.
 UNKNOWN_SIZE = 1_048_576
 #: Larger regions are split: Inductor needs more than a minute for a thousand operators.
 MAX_OPERATORS = 400
 
 _COPIES = (torch.ops.aten.clone, torch.ops.aten.cat, torch.ops.aten.stack, torch.ops.aten.zeros_like, torch.ops.aten.ones_like)
-#: Nodes without effects that may change places with a region. Where one of them and an operator of the region both raise an
-#: exception, the one that is raised may be that of the later node.
+#: Operations without effects that may be moved before or after a region. If such a node and an operator of the region would
+#: both raise an exception, the exception of the later one may be raised.
 _MOVABLE = {
     "size", "tuple.new", "tuple.get", "list.new", "list.append", "list.len", "scalar.add", "scalar.sub", "scalar.mul",
     "scalar.neg", "scalar.abs", "scalar.min", "scalar.max", "scalar.eq", "scalar.ne", "scalar.lt", "scalar.le", "scalar.gt",
@@ -36,8 +36,8 @@ _MOVABLE = {
 class Region:
     """Nodes that are computed together.
 
-    `inputs` are the values from outside. `results` are the values that other nodes use; a view is not among them, but what
-    it is a view of. `views` are the nodes that compute the used views again, after the region."""
+    `inputs` are the values from outside. `results` are the values that other nodes use. If they use a view, the viewed
+    value is the result, and the nodes `views` compute the view again after the region."""
 
     def __init__(self, nodes, used):
         defined = {output: node for node in nodes for output in node.outputs}
@@ -54,7 +54,7 @@ class Region:
         self.inputs = [value for value in inputs if value not in defined]
 
     def _needed(self, nodes):
-        """The nodes that the results depend on."""
+        """Returns the nodes on which the results depend."""
         live, found = set(self.results), []
         for node in reversed(nodes):
             if any(output in live for output in node.outputs):
@@ -75,7 +75,7 @@ class Region:
 
 
 class Line:
-    """The nodes of a branch, a loop body or a function, with its regions: `items` are nodes and `Region`s, in an order in
+    """The body of a branch, a loop or a function. `items` contains its regions (`Region`) and all other nodes, in an order in
     which they can be computed."""
 
     def __init__(self, body, also_used=()):
@@ -121,8 +121,8 @@ class Line:
 
 
 def connected(nodes):
-    """The nodes in groups that share no results: there is nothing to fuse across groups, and a sum to which a loop adds
-    (`total = total + x`) is faster in place, in the plan."""
+    """Splits nodes into groups so that no node uses a result of another group. Inductor could fuse nothing across groups,
+    and a sum in a loop (`total = total + x`) should not join a larger region: the plan adds in place, which is faster."""
     parent = list(range(len(nodes)))
 
     def root(place):
@@ -143,7 +143,7 @@ def connected(nodes):
 
 
 def _uses(body):
-    """Value -> the identities of the nodes that use it; `None` stands for the end of the body."""
+    """Returns a dictionary: value -> the ids of the nodes that use it, and None if it is a result of the body."""
     found = {}
     for node in body.nodes:
         for value in _read_by(node):
@@ -155,12 +155,12 @@ def _uses(body):
 
 
 def _read(node):
-    """The values among the operands of a node."""
+    """Returns the values among the operands of a node."""
     return [value for operand in node.operands for value in values(operand)]
 
 
 def _read_by(node):
-    """The values that a node and its regions use."""
+    """Yields the values that a node and its regions use."""
     pending = [node]
     while pending:
         node = pending.pop()

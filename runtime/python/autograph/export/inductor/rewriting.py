@@ -1,9 +1,9 @@
-"""Writes a graph in which each region is a call of Python. If the call has not computed the results, the nodes do:
+"""Writes a graph in which each region is a call of Python. If this call computes no results, the nodes of the region run:
 
     r, done = python(0, a, b)
     x = r if done else tanh(a * b)
 
-So a region that is not compiled, or that raises an exception, behaves as without Inductor.
+So a region that is not compiled, or whose code raises an exception, behaves as it does without Inductor.
 """
 
 from ..graph import Symbol, of_tree, text_of, tree_of
@@ -11,8 +11,8 @@ from .regions import Line, Region
 
 
 def rewritten(text, number):
-    """The S-expression of a graph with regions as calls of Python, and the regions. `number` is the index of the callback of the
-    first region; the others follow."""
+    """Returns the S-expression of the graph in which calls of Python replace the regions, and the regions. `number` is the
+    index of the first region's callback; the other regions have the indexes after it."""
     tree = tree_of(text)
     graph = of_tree(tree)
     found = []
@@ -42,7 +42,7 @@ class _Writer:
         tree[1] = bindings
 
     def region(self, region):
-        """The two bindings of a region."""
+        """Returns the two bindings that replace a region: the call, and the `if`."""
         index = self.number + len(self.found)
         self.found.append(region)
         types = {symbol: type for node in region.nodes for symbol, type in map(tuple, node.tree[0])}
@@ -68,7 +68,7 @@ def symbol_of(value):
 
 
 def _place(region):
-    """The position of the first node that has one."""
+    """Returns the source position of the first node that has one, in a list; an empty list if there is none."""
     marks = (mark for node in region.nodes for mark in node.tree[2:] if isinstance(mark, list) and mark[0] == "at")
     return [mark for mark in [next(marks, None)] if mark is not None]
 
@@ -84,7 +84,7 @@ def _renamed(tree, names):
 
 
 def _defined(region):
-    """All values that are defined in a region and in those inside it."""
+    """Yields all values that are defined in a region and in the regions nested in it."""
     yield from region.params
     for node in region.nodes:
         yield from node.outputs

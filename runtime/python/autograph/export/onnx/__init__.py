@@ -1,6 +1,6 @@
 """ONNX models: torch's exporter writes the programs of `exported_program`, with `If`, `Loop` and `Scan`.
 
-    program         what differs in a program for ONNX
+    program         the program for ONNX, where it differs from that of torch.export
     module          the model
-    translations    corrections of torch's exporter
+    translations    workarounds for errors of torch's exporter
 """

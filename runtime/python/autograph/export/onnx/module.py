@@ -16,7 +16,7 @@ OPSET = 21
 
 
 def write(trace, arguments):
-    """The model of a trace, as a `torch.onnx.ONNXProgram`. `arguments` are those of the call by their names in the trace."""
+    """Returns the model of a trace, as a `torch.onnx.ONNXProgram`. `arguments` maps names to the arguments of the call."""
     missing = [name for name in ("onnx", "onnxscript") if importlib.util.find_spec(name) is None]
     if missing:
         raise ExportError(f"an export to ONNX needs the packages {' and '.join(missing)}: pip install {' '.join(missing)}")
@@ -31,7 +31,7 @@ def write(trace, arguments):
 
 
 def _cause(error):
-    """The operator without an implementation, or the first exception."""
+    """Returns the first line of the exception that caused this error, such as the operator without an implementation."""
     while error.__cause__ is not None:
         error = error.__cause__
     return first_line(error)
@@ -39,7 +39,7 @@ def _cause(error):
 
 @contextmanager
 def _quiet():
-    """Without the progress and the warnings of torch's exporter."""
+    """Suppresses the progress messages and warnings of torch's exporter in a block."""
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""Programs for ONNX, which has no exceptions, no state, and other random numbers."""
+"""Programs for ONNX. ONNX has no exceptions and no state, and draws other random numbers than torch."""
 
 import torch
 from torch._decomp import decomposition_table
@@ -19,12 +19,12 @@ _DIVISIONS = {
 }  # fmt: skip
 
 
-#: Operators that are decomposed here: the exporter of torch 2.11 writes a wrong second result, which their derivatives read.
+#: Operators that are decomposed here: the exporter of torch 2.11 writes a wrong second result, which the derivatives use.
 _DECOMPOSED = (aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
 
 
 class OnnxProgram(Program):
-    """A check is an index: `Gather` of an element that does not exist is an error of the ONNX runtime.
+    """Writes a check as an index into a list of one element: the ONNX runtime raises an error if it is out of range.
 
         if x < 0: raise ValueError      x = [x][0 if not x < 0 else 1]
         y = f(x)                        y = f(x)
@@ -34,7 +34,7 @@ class OnnxProgram(Program):
 
     def __init__(self, graph):
         super().__init__(graph)
-        self.conditions = []  # what has to be true in this region
+        self.conditions = []  # the conditions of this region that no tensor depends on yet
 
     def check(self, condition, message):
         self.conditions.append(condition.reshape(()))
@@ -73,14 +73,14 @@ class OnnxProgram(Program):
             super().operator(node)
 
     def check_divisor(self, operand, divisor):
-        """The division of an integer by zero ends the process of onnxruntime."""
+        """Checks the divisor of an integer division: in onnxruntime, a division by zero ends the process."""
         value = self.value(divisor)
         if isinstance(value, torch.Tensor) and not value.dtype.is_floating_point and _is_integer(self.value(operand)):
             self.check((value != 0).all(), "division by zero")
             self.names[divisor] = self.checked(value)
 
     def returned(self, result, has_writes):
-        """The result, in which all numbers are tensors."""
+        """Returns the result, with numbers as tensors. Adds the remaining checks to them."""
         if has_writes:
             raise results.Refused("it writes to a tensor or an attribute from outside, and a model has no state")
         leaves, tree = pytree.tree_flatten(result)
@@ -93,7 +93,7 @@ class OnnxProgram(Program):
 
 
 class _Conditions:
-    """A region has conditions of its own."""
+    """A context for computing a region, which has its own list of conditions."""
 
     def __init__(self, program, region):
         self.program, self.region = program, region

@@ -1,4 +1,4 @@
-"""Operators whose translation in torch's exporter has a fault. Needs onnxscript."""
+"""Workarounds for operators that torch's exporter translates incorrectly. Needs onnxscript."""
 
 import torch
 from torch.onnx._internal.exporter import _core
@@ -6,8 +6,8 @@ from torch.onnx._internal.exporter._torchlib.ops import hop
 
 
 def _while_loop(condition, *operands):
-    """The exporter of torch 2.11 gives the call of the condition the version of ONNX's operators in place of that of its
-    function, so that functions cannot be inlined."""
+    """Removes the version from the calls of the loop condition. The exporter of torch 2.11 gives them the version of ONNX's
+    operators instead of the version of the called function, so the function cannot be inlined."""
     found = hop.higher_order_while_loop(condition, *operands)
     for node in _core.current_tracer.nodes:
         if node.domain == condition.domain:

@@ -4,7 +4,7 @@
     code        the statements for the nodes of a graph
     operators   calls of torch's operators
     numbers     arithmetic with the results and exceptions of Python
-    lists       which lists are changed in place
+    lists       which lists may be changed in place
 """
 
 from .module import TorchScript

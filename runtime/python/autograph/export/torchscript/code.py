@@ -21,7 +21,7 @@ _NUMBERS = (BOOL, INT, FLOAT)
 
 
 class Code(Walk):
-    """The statements of a graph's entry. `names` has the text of each value that has been computed."""
+    """Writes the statements of a graph's entry. `names` maps each value that has been computed to its expression."""
 
     format = FORMAT
 
@@ -52,12 +52,12 @@ class Code(Walk):
         self.level -= 1
 
     def define(self, value):
-        """The name of a value that is assigned now."""
+        """Returns a new name for a value that the next statement assigns."""
         self.names[value] = self.name(value.name or "v")
         return self.names[value]
 
     def text(self, operand):
-        """The text of an operand."""
+        """Returns the expression for an operand."""
         if isinstance(operand, Value):
             return self.names[operand]
         if isinstance(operand, list):
@@ -67,7 +67,7 @@ class Code(Walk):
         return f'torch.device("{operand}")' if isinstance(operand, torch.device) else repr(operand)
 
     def converted(self, operand, type):
-        """The text of an operand where a value of this type is expected."""
+        """Returns the expression for an operand, with numbers converted to this type."""
         kind, text = type_of(operand), self.text(operand)
         if type in _NUMBERS and kind in _NUMBERS:
             return numbers.as_kind(text, kind, type)
@@ -78,7 +78,8 @@ class Code(Walk):
         return text
 
     def stored(self, operand, owner, type=None):
-        """The text of an operand that a second variable or a container is going to hold."""
+        """Returns the expression for an operand that is stored in another variable or a container. A list is copied, unless
+        this is its last use and no other variable holds it."""
         text = self.converted(operand, type) if type is not None else self.text(operand)
         if not isinstance(type_of(operand), List):
             return text
@@ -91,7 +92,7 @@ class Code(Walk):
         super().visit(node)
 
     def comment(self, node):
-        """The user's line, before its first statement. No character of it or of the file's name ends the comment."""
+        """Writes the user's line as a comment before its first statement. Control characters and non-ASCII letters become `?`."""
         if node.span is None or node.span[:2] == self.place:
             return
         self.place = node.span[:2]
@@ -108,8 +109,8 @@ class Code(Walk):
         self.line(f"{', '.join(self.define(output) for output in node.outputs)} = {text}")
 
     def operator(self, node):
-        """A call of an operator of torch. Where gradients are disabled, its operands are detached: a `with torch.no_grad()` in
-        a loop with a `break` is an internal error of torch.jit."""
+        """Writes a call of an operator of torch. Where gradients are disabled, its operands are detached: `torch.no_grad()` in a
+        loop with a `break` causes an internal error of torch.jit."""
         detaches = any(isinstance(type_of(operand), List) for operand in node.operands) and not node.grad
         text = self.text if node.grad else self.detached
         call = operators.call(operators.overload(node.op), node.operands, text)
@@ -118,7 +119,7 @@ class Code(Walk):
             return
         self.assign(node, call)
         if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
-            # torch.jit does not draw numbers that nothing uses, and the next ones would be others.
+            # Uses the random numbers: torch.jit does not draw unused ones, so the numbers after them would differ.
             self.line(f"assert {self.names[node.outputs[0]]}.numel() >= 0")
         for output in node.outputs:
             self.computed(node, output)
@@ -134,7 +135,7 @@ class Code(Walk):
             self.fresh.add(output)
 
     def detached(self, operand):
-        """The text of an operand, without its gradient."""
+        """Returns the expression for an operand, detached from its history."""
         type = type_of(operand)
         has_gradient = isinstance(type, Tensor) and (type.dtype.is_floating_point or type.dtype.is_complex)
         return f"{self.text(operand)}.detach()" if has_gradient and operand not in self.constant else self.text(operand)
@@ -289,7 +290,7 @@ class Code(Walk):
         self.new_list(node, f"{self.text(left)} + {self.text(right)}")
 
     def changing(self, node, list):
-        """The name of a list that is changed in place. A list that is read again is copied before."""
+        """Returns the name of a list that the next statement changes in place. Copies the list first if it is used again."""
         output = node.outputs[0]
         if list in self.owned and list in self.dying[id(node)]:
             self.names[output] = self.text(list)
@@ -316,7 +317,7 @@ class Code(Walk):
 
 
 def type_text(type):
-    """The text of a type."""
+    """Returns the type annotation for a type."""
     if isinstance(type, List):
         return f"List[{type_text(type.element)}]"
     if isinstance(type, Tuple):

@@ -1,4 +1,4 @@
-"""Which lists a program in TorchScript may change in place: lists of a graph are values, those of TorchScript are objects.
+"""Determines which lists may be changed in place: a list of a graph is an immutable value, a list of TorchScript is an object.
 
 A list is changed in place if only one variable holds it, and that variable is not read again.
 """
@@ -7,14 +7,14 @@ from ..graph import List, Value, values
 
 
 def dying(function):
-    """For each node and for the results of each region, by identity, the lists that are not used afterwards."""
+    """Returns the lists whose last use is in a node or in the results of a region: id of the node or region -> lists."""
     found = {}
     _region(function.body, set(), found)
     return found
 
 
 def _region(region, live, found):
-    """`live` are the lists that are used after the region. Returns those that are used from its beginning on."""
+    """`live` contains the lists that are used after the region. Returns the lists that are used in it or after it."""
     results = [value for result in region.results for value in values(result)]
     found[id(region)] = {value for value in _lists(results) if value not in live and results.count(value) == 1}
     live = live | _lists(results)
@@ -26,7 +26,7 @@ def _region(region, live, found):
 def _node(node, live, found):
     operands = [value for operand in node.operands for value in values(operand)]
     inside = set(live)
-    if node.op in ("while", "for"):  # what one iteration uses, the next one uses again
+    if node.op in ("while", "for"):  # a list that one iteration uses is used again by the next iteration
         for region in node.regions:
             inside |= _region(region, set(), {})
     before = set(inside)

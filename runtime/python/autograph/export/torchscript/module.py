@@ -45,8 +45,8 @@ def load(path: str) -> torch.jit.ScriptModule:
 
 
 class TorchScript:
-    """A staged function as a module of TorchScript. Its parameters are the tensors of the call, in the order of
-    `parameters`; parameters and other tensors from outside are its attributes."""
+    """A staged function as a module of TorchScript. The arguments of its `forward` are the tensors of the call, in the order of
+    `parameters`. Its attributes are the tensors from outside, such as parameters of modules."""
 
     def __init__(self, name, source, tensors, parameters):
         #: The text of a Python file that defines the module's class and needs torch only.
@@ -72,7 +72,7 @@ class TorchScript:
         torch.save(self._tensors, os.path.splitext(path)[0] + ".pt")
 
     def _loaded(self):
-        """The names that the source defines. `torch.jit` reads the source of a class, so it is kept in `linecache`."""
+        """Runs the source and returns its namespace. `torch.jit` reads the source of a class, so it is kept in `linecache`."""
         module = types.ModuleType(f"torchscript_{self._name}")
         file = f"<torchscript {self._name} {id(self)}>"
         linecache.cache[file] = len(self.source), None, self.source.splitlines(True), file
@@ -81,7 +81,7 @@ class TorchScript:
 
 
 def write(trace):
-    """The TorchScript of a trace. Code that TorchScript cannot represent is an error at its line."""
+    """Returns the TorchScript of a trace. Code that TorchScript cannot represent is an error at its line."""
     graph = graphs.read(trace.graph.optimized().sexpr())
     outside.check(trace, graph, FORMAT)
     code = Code(graph)
@@ -190,7 +190,7 @@ def _attribute(name, capture):
 
 
 def _compiled(found, trace):
-    """Refuses what the compiler of TorchScript does not accept."""
+    """Compiles the module, and raises an error if the compiler of TorchScript does not accept it."""
     try:
         found.module()
     except Exception as error:

@@ -2,7 +2,7 @@
 
 from ..graph import BOOL, FLOAT, INT
 
-#: Functions that the written module defines if it calls them.
+#: The source of helper functions. The exported module defines those that it calls.
 HELPERS = {
     "_true_div": """
         def _true_div(a: float, b: float) -> float:
@@ -94,7 +94,7 @@ _CALLS = {
 
 
 def as_kind(text, kind, wanted):
-    """The text of a number of one kind as another kind."""
+    """Returns an expression that converts a number from one kind to another."""
     if kind == wanted:
         return text
     if wanted == BOOL:
@@ -103,7 +103,7 @@ def as_kind(text, kind, wanted):
 
 
 def expression(name, texts, kinds, result):
-    """The text of the operation `scalar.name` on operands with these texts and kinds."""
+    """Returns the expression for the operation `scalar.name` on operands with these expressions and kinds."""
     if name == "select":
         condition, yes, no = texts
         yes, no = as_kind(yes, kinds[1], result), as_kind(no, kinds[2], result)
@@ -113,7 +113,7 @@ def expression(name, texts, kinds, result):
 
 
 def _binary(name, texts, kinds, result):
-    """The text and the kind of an operation on two numbers."""
+    """Returns the expression for an operation on two numbers, and the kind of its result."""
     both = max(kinds, key=_RANKS.get)
     if name in ("and", "or") and both == BOOL:
         return f"({texts[0]} {name} {texts[1]})", BOOL
@@ -133,7 +133,7 @@ def _binary(name, texts, kinds, result):
 
 
 def _unary(name, texts, kinds, result):
-    """The text and the kind of an operation on one number."""
+    """Returns the expression for an operation on one number, and the kind of its result."""
     (text,), (kind,) = texts, kinds
     number = INT if kind == BOOL else kind
     if name in ("not", "bool"):

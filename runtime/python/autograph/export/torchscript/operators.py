@@ -9,14 +9,14 @@ _NUMBERS = (BOOL, INT, FLOAT)
 
 
 def overload(name):
-    """The operator with this name in a graph: `aten.add.Tensor`."""
+    """Returns the operator with this name in a graph: `aten.add.Tensor`."""
     namespace, rest = name.split(".", 1)
     packet, _, overload = rest.rpartition(".")
     return getattr(getattr(getattr(torch.ops, namespace), packet), overload)
 
 
 def call(operator, operands, text):
-    """The text of a call. `text(operand)` is the text of an operand."""
+    """Returns the expression for a call. `text(operand)` returns the expression for an operand."""
     schema = operator._schema
     arguments = []
     for parameter, operand in zip(schema.arguments, operands):
@@ -48,7 +48,7 @@ def _takes_numbers(operator):
 
 
 def _dtype(kind, operands):
-    """The dtype of a number beside the tensors among the operands, as torch promotes it."""
+    """Returns the dtype to which torch promotes a number in an operation with the tensors among the operands."""
     number = {BOOL: True, INT: 1, FLOAT: 1.0}[kind]
     tensors = [type_of(operand) for operand in operands]
     tensors = [torch.empty([1] * len(type.shape or [1]), dtype=type.dtype) for type in tensors if isinstance(type, Tensor)]
