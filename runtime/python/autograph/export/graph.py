@@ -148,13 +148,8 @@ def text_of(tree):
     return tree if isinstance(tree, Symbol) else json.dumps(tree, ensure_ascii=False)
 
 
-<<<<<<< HEAD
-#: What the operations with this name have beside their operands.
-_DETAILS = {"tuple.get": int, "python": int, "start": int, "raise": str, "call": str}
-=======
 #: Name of an operation with a parameter -> the type of the parameter.
-_DETAILS = {"tuple.get": int, "python": int, "raise": str, "call": str}
->>>>>>> t2
+_DETAILS = {"tuple.get": int, "python": int, "start": int, "raise": str, "call": str}
 
 
 class _Reader:
