@@ -1,5 +1,6 @@
 """Staged conditions and loops have the same results as in eager torch."""
 
+import itertools
 import math
 
 import pytest
@@ -531,3 +532,36 @@ def test_remedies_for_values_of_different_kinds():
 
     assert "in place of None, use a value of the same kind" in refusal(none, t(1))
     assert "help: give it values of one kind on all paths" in refusal(text, t(1))
+
+
+def sum_up_to(limit, numbers):
+    total = torch.tensor(0)
+    for number in numbers():
+        if total > limit:
+            break
+        total = total + number
+    return total
+
+
+@pytest.mark.parametrize("numbers", [itertools.count, lambda: itertools.cycle([1, 2]), lambda: (k for k in itertools.count())])
+def test_an_iterator_without_end_is_refused_if_only_a_run_knows_when_to_leave(numbers):
+    """Tracing would not end."""
+    with pytest.raises(ag.StagingError, match=r"has not ended after \d+ iterations(?s:.*)help: write a `while` loop"):
+        ag.function(sum_up_to)(torch.tensor(10), numbers)
+    with pytest.warns(ag.FallbackWarning, match="has not ended"):
+        assert ag.function(sum_up_to, fallback="eager")(torch.tensor(10), numbers) == sum_up_to(torch.tensor(10), numbers)
+
+
+def test_an_iterator_without_end_is_unrolled_if_python_leaves_the_loop():
+    def powers(x):
+        for exponent in itertools.count():
+            if exponent == 3:
+                return x
+            x = x * x
+
+    assert ag.function(powers)(torch.tensor(2)) == powers(torch.tensor(2))
+
+
+def test_a_long_list_is_unrolled_though_only_a_run_knows_when_to_leave():
+    numbers = list(range(2500))
+    assert ag.function(sum_up_to)(torch.tensor(10), lambda: numbers) == sum_up_to(torch.tensor(10), lambda: numbers)

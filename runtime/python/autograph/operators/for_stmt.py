@@ -164,13 +164,26 @@ def _has_tensor_operations(region):
     )
 
 
+#: The maximum number of iterations over an iterator in one trace if only a run knows when the loop ends: a trace cannot
+#: find the end of `for x in itertools.count(): if loss < 1: break`.
+MOST_ITERATIONS = 2048
+
+_ENDLESS = (
+    f"this loop over an iterator has not ended after {MOST_ITERATIONS} iterations, because only a run knows the condition that"
+    " ends it\nhelp: write a `while` loop, or limit the iterator, for example with `itertools.islice`"
+)
+
+
 def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
     """Runs the loop in Python. If the condition to continue is staged, each iteration becomes a condition of the graph."""
     count, is_complete = 0, False
+    has_length = hasattr(type(iter_), "__len__")
     continues = _continues(extra_test, execution, count)
     if is_condition(continues) or continues:
         for target in iter_:
             if is_condition(continues):
+                if not has_length and count >= MOST_ITERATIONS:
+                    raise StagingError(_ENDLESS, spans.current())
                 _guarded(current(), continues, lambda target=target: body(target), get_state, set_state, names)
             else:
                 body(target)
