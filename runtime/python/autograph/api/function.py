@@ -167,7 +167,7 @@ class Function(Lookup):
         if trace.lifted or self._speculation is not None:
             return
         direct = trace.direct
-        if direct is not None and (trace.leaf_arguments or differentiable.is_needed(trace.inputs(leaves))):
+        if direct is not None and (trace.leaf_arguments or differentiable.needed(trace.inputs(leaves)) is not None):
             direct = None
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(

@@ -15,31 +15,60 @@ from torch.utils import _pytree as pytree
 from ..errors import StagingError
 from ..operators import python_calls
 from ..record.queries import has_gradient
-from ..record.types import gradient_type, is_differentiable
+from ..record.types import TensorType, gradient_type, is_differentiable
 from . import graphs
 
 
-def is_needed(tensors):
-    """Returns whether a run with these inputs must be a node of autograd."""
-    if torch.is_grad_enabled():
-        for tensor in tensors:
-            if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
-                return True
-    return False
+def needed(tensors):
+    """Returns for each input whether a run must compute its gradient. Returns None if autograd does not record the run."""
+    if not torch.is_grad_enabled():
+        return None
+    flags = tuple([isinstance(t, torch.Tensor) and t.requires_grad for t in tensors])
+    return flags if True in flags else None
 
 
-def run(trace, tensors):
+def run(trace, tensors, needed):
     """Runs the graph as one node of autograd. The tensors in lists and tuples are outputs of that node. If no output has a
     history, as for a step of an optimizer, the run has no node."""
-    needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
-    if not trace.gradient(_have_history, needed):
+    recording = trace.gradient(_Recording, needed)
+    if not recording.has_history:
         with torch.no_grad():
             return trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
+    if recording.unreachable and any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
+        # A backward pass must not enter the history of such an input. It may be a result of an earlier call that is in a
+        # list outside of the function.
+        tensors = [t.detach() if index in recording.unreachable else t for index, t in enumerate(tensors)]
     structure = []
-    if any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
-        tensors = _without_history(trace, tensors)
-    leaves = Differentiable.apply(trace, structure, *tensors)
-    return _with_structure(leaves, structure[0])
+    leaves = Differentiable.apply(recording, structure, *tensors)
+    return leaves if recording.returns_tensors else _with_structure(leaves, structure[0])
+
+
+class _Recording:
+    """How autograd records the runs of a trace in which these inputs need a gradient. It is the same for all of them."""
+
+    def __init__(self, trace, needed):
+        self.trace, self.needed = trace, needed
+        #: For each output, whether it depends on an input that needs a gradient.
+        self.flags = trace.gradient(differentiable_outputs, needed)
+        #: New values of tensors do not count if autograd does not record the writes.
+        self.has_history = any(flag for index, flag in enumerate(self.flags) if index not in trace.without_history)
+        if not self.has_history:
+            return
+        #: The inputs that need a gradient and on which no output depends.
+        self.unreachable = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
+        #: The forward and the backward graph; None if the backward graph is built on demand.
+        self.gradient = trace.gradient(partitioned, needed)
+        self.kept = range(len(needed)) if self.gradient is None else self.gradient.kept
+        types = [getattr(operand, "type", None) for operand in trace.operands]
+        is_tensor = all(isinstance(type, TensorType) for type in types)
+        #: Whether the outputs are different tensors.
+        self.returns_tensors = is_tensor and not trace.overwrites and not trace.uses
+        if self.returns_tensors:
+            self.constant = [
+                index
+                for index, (flag, type) in enumerate(zip(self.flags, types))
+                if not (flag and is_differentiable(type.dtype))
+            ]
 
 
 def _flat(outputs):
@@ -53,79 +82,80 @@ def _with_structure(leaves, structure):
     return tuple(leaves) if structure is None else pytree.tree_unflatten(leaves, structure)
 
 
-def _without_history(trace, tensors):
-    """Returns the inputs, and detaches those on which no output depends, because a backward pass must not enter their history.
-    Such an input may be a result of an earlier call that is in a list outside of the function."""
-    needed = tuple(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
-    unused = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
-    return [t.detach() if index in unused else t for index, t in enumerate(tensors)]
-
-
 class Differentiable(torch.autograd.Function):
     """Runs a graph as one node of autograd."""
 
     @staticmethod
-    def forward(ctx, trace, structure, *tensors):
-        ctx.trace, ctx.needed = trace, tuple(ctx.needs_input_grad[2:])
-        ctx.inputs = _Inputs(trace, tensors)
-        ctx.gradient = trace.gradient(partitioned, ctx.needed)
-        kept = range(len(tensors)) if ctx.gradient is None else ctx.gradient.kept
-        plain = saved = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
-        if trace.writes:
-            written = {id(capture) for capture in trace.writes}
-            saved = [
-                t.clone() if index in kept and id(capture) in written and isinstance(t, torch.Tensor) else t
-                for index, (t, capture) in enumerate(zip(plain, trace.captures))
-            ]
-        if ctx.gradient is None:
+    def forward(ctx, recording, structure, *tensors):
+        ctx.recording, ctx.inputs = recording, _Inputs(recording.trace, tensors)
+        ctx.set_materialize_grads(False)  # `backward` must see which outputs have no gradient
+        plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors]
+        saved = _saved(recording, plain) if recording.trace.writes else plain
+        if recording.gradient is None:
             ctx.others = [None if isinstance(t, torch.Tensor) else t for t in tensors]
             ctx.save_for_backward(*(t if isinstance(t, torch.Tensor) else None for t in saved))
-            outputs = trace.plan.run(plain)
+            outputs = recording.trace.plan.run(plain)
         else:
             # Torch checks that saved tensors are not modified before the backward pass.
-            ctx.save_for_backward(*(saved[index] for index in kept if isinstance(saved[index], torch.Tensor)))
-            outputs, ctx.saved = ctx.gradient.forward.run_saving(saved, len(trace.operands))
-        ctx.unused = [index for index, flag in trace.uses if outputs[flag] is False]
-        leaves, ctx.structure = _flat(outputs)
-        if trace.overwrites:
-            leaves = _as_distinct_tensors(leaves)
-        structure.append(ctx.structure)
-        ctx.set_materialize_grads(False)  # `backward` must see which outputs have no gradient
+            ctx.save_for_backward(*[saved[index] for index in recording.kept if isinstance(saved[index], torch.Tensor)])
+            outputs, ctx.saved = recording.gradient.forward.run_saving(saved, len(recording.trace.operands))
+        if recording.returns_tensors:
+            ctx.unused, ctx.structure = [], None
+            leaves, constant = outputs, [outputs[index] for index in recording.constant]
+        else:
+            ctx.unused = [index for index, flag in recording.trace.uses if outputs[flag] is False]
+            leaves, ctx.structure = _flat(outputs)
+            if recording.trace.overwrites:
+                leaves = _as_distinct_tensors(leaves)
+            structure.append(ctx.structure)
+            constant = _constant(recording, outputs, leaves)
+        if constant:
+            ctx.mark_non_differentiable(*constant)
         ctx.kinds = [(t.shape, t.dtype, t.device) if isinstance(t, torch.Tensor) else None for t in leaves]
-        flags = trace.gradient(differentiable_outputs, ctx.needed)
-        has = []
-        for flag, output in zip(flags, outputs):
-            has += [flag] * (1 if isinstance(output, torch.Tensor) else len(pytree.tree_leaves(output)))
-        ctx.mark_non_differentiable(
-            *(
-                leaf
-                for leaf, flag in zip(leaves, has)
-                if isinstance(leaf, torch.Tensor) and not (flag and is_differentiable(leaf.dtype))
-            )
-        )
         return tuple(leaves)
 
     @staticmethod
     def backward(ctx, *seeds):
         if all(seed is None for seed in seeds):  # torch's engine also calls nodes whose outputs get no gradient
-            return (None,) * (2 + len(ctx.needed))
+            return (None,) * (2 + len(ctx.recording.needed))
         seeds, unused = _seeds(ctx, seeds)
         if torch.is_grad_enabled():  # create_graph=True
             return (None, None, *_differentiable(ctx, seeds, unused))
         tensors = ctx.saved_tensors
-        if ctx.gradient is not None:
-            gradient = ctx.gradient
+        if ctx.recording.gradient is not None:
+            gradient = ctx.recording.gradient
             found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
         else:
-            gradient = ctx.trace.gradient(Joint, ctx.needed)
+            gradient = ctx.recording.trace.gradient(Joint, ctx.recording.needed)
             inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
             inputs += [seeds[index] for index in gradient.outputs]
             with _random_numbers(ctx.inputs.random):
-                found = gradient.plan.run(inputs)[len(ctx.trace.operands) :]
-        gradients = [None] * len(ctx.needed)
+                found = gradient.plan.run(inputs)[len(ctx.recording.trace.operands) :]
+        gradients = [None] * len(ctx.recording.needed)
         for index, value in zip(gradient.inputs, found):
             gradients[index] = value
         return (None, None, *_used(gradients, unused))
+
+
+def _saved(recording, plain):
+    """Returns the inputs, with copies of those that the run writes to and the backward graph reads."""
+    written = {id(capture) for capture in recording.trace.writes}
+    return [
+        t.clone() if index in recording.kept and id(capture) in written and isinstance(t, torch.Tensor) else t
+        for index, (t, capture) in enumerate(zip(plain, recording.trace.captures))
+    ]
+
+
+def _constant(recording, outputs, leaves):
+    """Returns the tensors among the outputs that have no gradient."""
+    has = []
+    for flag, output in zip(recording.flags, outputs):
+        has += [flag] * (1 if isinstance(output, torch.Tensor) else len(pytree.tree_leaves(output)))
+    return [
+        leaf
+        for leaf, flag in zip(leaves, has)
+        if isinstance(leaf, torch.Tensor) and not (flag and is_differentiable(leaf.dtype))
+    ]
 
 
 class MadeLeaf(torch.autograd.Function):
@@ -177,7 +207,7 @@ def _seeds(ctx, seeds):
         return _with_structure(seeds, ctx.structure), ctx.unused
     given = _with_structure(seeds, ctx.structure)
     seeded = tuple(any(seed is not None for seed in _leaves_of(part)) for part in given)
-    unused = ctx.unused + ctx.trace.gradient(_without_seeds, (ctx.needed, seeded))
+    unused = ctx.unused + ctx.recording.trace.gradient(_without_seeds, (ctx.recording.needed, seeded))
     filled = [
         torch.zeros(kind[0], dtype=kind[1], device=kind[2]) if seed is None and kind is not None else seed
         for seed, kind in zip(seeds, ctx.kinds)
@@ -232,7 +262,7 @@ class _Inputs:
 
 def _differentiable(ctx, seeds, unused):
     """Returns the gradients of the inputs, with a history."""
-    level = ctx.trace.gradient(Level, (ctx.needed,))
+    level = ctx.recording.trace.gradient(Level, (ctx.recording.needed,))
     seeds = [seeds[index] for index in level.outputs]
     return _used(level.gradients(ctx.inputs.unchanged(), ctx.inputs.random, seeds), unused)
 
@@ -347,12 +377,6 @@ def differentiable_outputs(trace, needed):
     """For each output, whether it has a gradient with respect to an input that needs one: whether it depends on such an
     input by a path that does not pass through `detach`, `no_grad` or numbers."""
     return trace.graph.differentiable_in([index for index, need in enumerate(needed) if need])
-
-
-def _have_history(trace, needed):
-    """Returns whether an output has a gradient. New values of tensors do not count if autograd does not record the writes."""
-    flags = trace.gradient(differentiable_outputs, needed)
-    return any(flag for index, flag in enumerate(flags) if index not in trace.without_history)
 
 
 def partitioned(trace, needed):

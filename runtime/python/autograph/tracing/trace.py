@@ -418,8 +418,8 @@ class Trace:
         return applied.apply(self, outputs, outside)
 
     def _outputs(self, tensors):
-        needed = differentiable.is_needed(tensors)
-        return differentiable.run(self, tensors) if needed else self.plan.run(tensors)
+        needed = differentiable.needed(tensors)
+        return self.plan.run(tensors) if needed is None else differentiable.run(self, tensors, needed)
 
     def _undo(self, leaves, numbers):
         """Undoes what `run` has changed before the graph raised an exception."""
