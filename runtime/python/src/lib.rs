@@ -15,6 +15,7 @@
 mod cached_call;
 mod callable;
 mod convert;
+mod dict_guards;
 mod gradient;
 mod graph;
 mod memory;
@@ -36,6 +37,7 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<callable::PyCallable>()?;
     module.add_class::<cached_call::PyCachedCall>()?;
+    module.add_class::<dict_guards::PyDictGuards>()?;
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;

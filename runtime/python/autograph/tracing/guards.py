@@ -6,11 +6,10 @@ tensors in this state, so a tensor can be replaced by another of the same dtype,
 
 import os
 from contextvars import ContextVar
-from itertools import chain
-from operator import is_
 
 import torch
 
+from .._runtime import DictGuards
 from ..capture import contents
 from ..capture.code_reads import LOOKED_UP, is_of_python
 from ..capture.heap import Attributes, ClassAttributes, ModuleVariables, Slots
@@ -63,9 +62,8 @@ class Guards:
         self.tensors = []  # (place, tensor, its properties)
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
-        self.whole_dicts = []  # state dictionaries of modules, guarded as a whole
-        self.empty_dicts = []  # state dictionaries that must stay empty
-        self.contents = ()  # all values of `whole_dicts`
+        self.dicts = []  # state dictionaries of modules, guarded as a whole
+        self.dict_guards = DictGuards([])
         self.absent = Absent()
         self.is_empty = False
         self._taken = set()
@@ -129,7 +127,7 @@ class Guards:
         for module in {id(m): m for root in modules for m in root.modules()}.values():
             state = module.__dict__
             if type(module).__module__.startswith("torch.") and id(module) not in kept:
-                self.whole_dicts.append(state)
+                self.dicts.append(state)
                 for name in self.named & state.keys():
                     if isinstance(state[name], (list, dict)) and name not in _OF_MODULES:
                         self._inside(state[name])
@@ -140,7 +138,7 @@ class Guards:
                 if inside is None:
                     continue
                 if id(inside) not in kept:
-                    (self.whole_dicts if inside else self.empty_dicts).append(inside)
+                    self.dicts.append(inside)
                     continue
                 for key, value in list(inside.items()):
                     self.take(Element(Held(inside), key), value)
@@ -241,15 +239,12 @@ class Guards:
             if capture.place is None and capture.path is None and id(capture.tensor) in self._unused:
                 capture.place, *others = self._unused[id(capture.tensor)]
                 self.same += [(capture.place, other) for other in others]
-        self.contents = self._contents()
+        self.dict_guards = DictGuards(self.dicts)
         self.absent.done()
         values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
         self.has_places = any(values[1:])
-        self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts, self.absent.scopes))
-        self.staging = self._taken = self._unused = self.named = None
-
-    def _contents(self):
-        return tuple(chain.from_iterable(map(dict.values, self.whole_dicts)))
+        self.is_empty = not any((*values, self.dicts, self.absent.scopes))
+        self.dicts = self.staging = self._taken = self._unused = self.named = None
 
     # Checking guards.
 
@@ -263,10 +258,7 @@ class Guards:
             for scope, name, expected, place in self.slots
             if (now := scope.get(name, MISSING)) is not expected and not _equal(now, expected)
         ]
-        contents = self._contents()
-        if any(self.empty_dicts) or len(contents) != len(self.contents) or not all(map(is_, contents, self.contents)):
-            return True, slots
-        if self.absent.appeared():
+        if not self.dict_guards.hold() or self.absent.appeared():
             return True, slots
         if not self.has_places:
             return bool(slots), slots

@@ -1,0 +1,39 @@
+//! `DictGuards`: dictionaries whose values must stay the same objects, such as those with the parameters of modules. Each
+//! call of a staged function checks them.
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+#[pyclass(frozen, name = "DictGuards", module = "autograph._runtime")]
+pub(super) struct PyDictGuards {
+    /// The dictionaries, and their values in order.
+    dicts: Vec<(Py<PyDict>, Vec<PyObject>)>,
+}
+
+#[pymethods]
+impl PyDictGuards {
+    /// Returns guards for the current values of the dictionaries.
+    #[new]
+    fn new(dicts: Vec<Bound<'_, PyDict>>) -> Self {
+        let values = |dict: &Bound<'_, PyDict>| dict.iter().map(|(_, value)| value.unbind()).collect();
+        Self { dicts: dicts.into_iter().map(|dict| (dict.clone().unbind(), values(&dict))).collect() }
+    }
+
+    /// Returns whether all dictionaries have the same values as before, in the same order.
+    fn hold(&self, py: Python<'_>) -> bool {
+        self.dicts.iter().all(|(dict, values)| {
+            let dict = dict.bind(py);
+            dict.len() == values.len() && dict.iter().zip(values).all(|((_, now), value)| now.is(value))
+        })
+    }
+
+    /// For Python's garbage collector: the dictionaries may refer to the function that has these guards.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for (dict, values) in &self.dicts {
+            visit.call(dict)?;
+            values.iter().try_for_each(|value| visit.call(value))?;
+        }
+        Ok(())
+    }
+}
