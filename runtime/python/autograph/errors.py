@@ -65,7 +65,7 @@ class CheckpointError(AutographError):
 
 
 class ExportError(AutographError):
-    """A staged function that a format for export cannot hold."""
+    """A staged function that cannot be exported to a format."""
 
 
 class Assumed(Exception):

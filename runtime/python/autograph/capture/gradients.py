@@ -52,8 +52,8 @@ def grad(
 
 
 _CHANGED = (
-    "this is the gradient of a value that was computed before the tensor was changed in place, below a condition or without "
-    "autograd\nhelp: compute the gradient before the change"
+    "this gradient is with respect to an earlier value of a tensor that was changed in place"
+    "\nhelp: compute the gradient before the change"
 )
 
 

@@ -517,7 +517,7 @@ class Staging:
 
 
 def _assumption(message):
-    return f"tracing has assumed that {message}"
+    return f"tracing assumed that {message}"
 
 
 def _line():

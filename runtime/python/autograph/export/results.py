@@ -6,6 +6,9 @@ from .graph import List, type_of
 #: The maximum number of conditions on which the structure of a returned value depends.
 MAXIMUM_CONDITIONS = 8
 
+#: The conditions that are constants of the graph.
+_CONSTANTS = {"True": True, "False": False}
+
 
 class Refused(Exception):
     """The value has no expression. The message is the reason."""
@@ -54,7 +57,7 @@ class Choice:
 def returned(trace, slots, inputs, decided=None):
     """Returns the result of the function and the new values of its state, with a `Slot` for each result of the graph.
     `slots` and `inputs` are pairs of an expression and its type."""
-    decided = {"True": True, "False": False} if decided is None else decided
+    decided = _CONSTANTS if decided is None else decided
     slots, inputs = ([Slot(*pair, decided) for pair in pairs] for pairs in (slots, inputs))
     outside = dict(zip(trace.places, inputs))
     outside.update((id(container), Refused("it returns an argument that is a container")) for container in trace.containers)
@@ -63,12 +66,12 @@ def returned(trace, slots, inputs, decided=None):
     except Undecided as found:
         return _choice(trace, slots, inputs, decided, str(found))
     except (TypeError, AttributeError, StopIteration) as error:
-        raise Refused(f"it returns an object that only Python can make ({error})") from None
+        raise Refused(f"it returns an object that only Python can create ({error})") from None
 
 
 def _choice(trace, slots, inputs, decided, condition):
-    if len(decided) > MAXIMUM_CONDITIONS:
-        raise Refused("the structure of the returned value depends on many conditions")
+    if len(decided) - len(_CONSTANTS) >= MAXIMUM_CONDITIONS:
+        raise Refused(f"the structure of the returned value depends on more than {MAXIMUM_CONDITIONS} conditions")
     pairs = [[(slot.text, slot.type) for slot in found] for found in (slots, inputs)]
     return Choice(condition, *(returned(trace, *pairs, {**decided, condition: flag}) for flag in (True, False)))
 
@@ -94,7 +97,7 @@ def expression(value):
         keys, items = _alike(value, "dictionary"), _alike(value.values(), "dictionary")
         return f"{{{', '.join(f'{key}: {item}' for key, item in zip(keys, items))}}}", "dict"
     if isinstance(value, Elements):
-        raise Refused("it returns a list of the graph whose elements have parts")
+        raise Refused("it returns a staged list whose elements are tuples or containers")
     raise Refused(f"it returns an object of the class `{type(value).__name__}`")
 
 

@@ -146,7 +146,7 @@ def _refuse_nodes(f, args, keywords):
         return
     for held in stand_ins_in([*args, *keywords.values()]):
         name = getattr(f, "__name__", type(f).__name__)
-        refuse(held._ag_kinds(), f"`{name}` is not converted, and gets a node of a tree")
+        refuse(held._ag_kinds(), f"a node of a tree is passed to `{name}`, which is not converted")
 
 
 def _is_of_numpy(f):

@@ -172,7 +172,7 @@ class Node(Row):
 
 def _refused(name):
     def method(self, *args, **keywords):
-        refuse(self._ag_kinds(), f"this needs the object itself, by `{name}`")
+        refuse(self._ag_kinds(), f"`{name}` needs the object itself")
 
     return method
 

@@ -97,7 +97,7 @@ class List(list):
         span, may_decide = self.merged
         if may_decide:
             raise Decide(span)
-        message = "this changes a list that is the list of another variable on some paths only"
+        message = "this changes a list that another variable holds on some paths only"
         raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
 
     # Reading.

@@ -40,7 +40,7 @@ def kept():
         with torch.random.fork_rng():
             yield
         if key() != before:
-            raise StagingError("this changes a setting of torch, and a graph cannot do that")
+            raise StagingError("this changes a setting of torch, which a graph cannot do")
     finally:
         torch.set_grad_enabled(grad)
         if torch.get_default_dtype() != dtype:

@@ -437,7 +437,7 @@ class Trace:
 
 def _contradicted(error):
     """Returns the error for a run that contradicts an assumption after effects that cannot be undone."""
-    message = f"{error}, and this call contradicts it after effects, so Python cannot run the call instead"
+    message = f"{error}; this call contradicts the assumption after side effects, so Python cannot repeat it"
     return with_source_traceback(StagingError(f"{message}\n{REMEDY}", span_of_error(error)), error.locations)
 
 

@@ -29,7 +29,7 @@ from .structure import Bounded, Stacked, join, part_count, split
 
 _NUMBERS = (BOOL, INT, FLOAT)
 _CHANGES = "a tensor or a list changes its size in a loop"
-_DEPENDS = "a list grows in a loop, and how often the loop runs depends on the list or on random numbers"
+_DEPENDS = "a list grows in a loop, and the number of iterations depends on the list or on random numbers"
 _DIFFERENT = "the branches end with lists of different lengths, or with different strings"
 
 

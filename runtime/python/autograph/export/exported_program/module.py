@@ -16,7 +16,7 @@ from .control_flow import first_line
 from .program import Program
 from .structure import Stacked
 
-_NONE = "the function returns None here, and a program of torch.export returns values of the same kinds in each call"
+_NONE = "the function returns None on some paths only"
 _RESERVED = {"self", "training", *dir(torch.nn.Module)}
 
 
@@ -192,7 +192,7 @@ def _value(value, values):
     if value is None or numbers.is_number(value):
         return value
     if isinstance(value, results.Elements):
-        raise results.Refused("it returns a list of the graph whose elements have parts")
+        raise results.Refused("it returns a staged list whose elements are tuples or containers")
     raise results.Refused(f"it returns an object of the class `{type(value).__name__}`")
 
 

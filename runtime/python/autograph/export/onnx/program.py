@@ -54,7 +54,7 @@ class OnnxProgram(Program):
 
     def operator(self, node):
         if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
-            refuse("it draws random numbers, and those of an ONNX runtime are others", FORMAT, node.span)
+            refuse("it draws random numbers, and an ONNX runtime draws different ones", FORMAT, node.span)
         if (operator := operators.overload(node.op)) in _DECOMPOSED:
             values = map(self.value if node.grad else self.detached, node.operands)
             self.define(node, *decomposition_table[operator](*values))

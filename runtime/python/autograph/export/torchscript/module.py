@@ -32,7 +32,7 @@ def _expect(tensor: torch.Tensor, dtype: torch.dtype, shape: List[int], name: st
     for dimension, size in enumerate(shape):
         matches = matches and (size == -1 or tensor.size(dimension) == size)
     if not matches:
-        raise ValueError("`" + name + "` has another dtype or shape than the tensor that the function was exported for")
+        raise ValueError("`" + name + "` has a different dtype or shape than the tensor that the function was exported for")
 
 '''
 
