@@ -34,7 +34,7 @@ from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, name_of, span_of
 from ..tracing.tracebacks import warn
 from ..trees.classes import occur_in
-from ..trees.encoding import Forest
+from ..trees.encoding import TreeEncoder
 from . import fallback as fallbacks
 from . import saved
 from .eager import eagerly, functions_run_eagerly
@@ -79,7 +79,7 @@ class Function(Lookup):
         self._compiler = compilation.compiler(compile, self.__name__)
         self._fallbacks = fallbacks.Fallbacks(error)
         self._speculation = Speculation() if speculate and error is None else None
-        self._trees = Forest()
+        self._trees = TreeEncoder()
         self._recent = None  # the trace of the last call
         self._considered = None  # the trace for which a cached call was considered last
 
@@ -164,7 +164,7 @@ class Function(Lookup):
         if trace is self._considered:
             return
         self._considered = trace
-        if trace.lifted or self._speculation is not None:
+        if trace.changed_while_paused or self._speculation is not None:
             return
         direct = trace.direct
         if direct is not None and (trace.leaf_arguments or differentiable.is_needed(trace.inputs(leaves))):
@@ -247,7 +247,7 @@ class Function(Lookup):
             error = eager.reason
         except Exception as raised:  # the call may succeed with the objects
             error = raised
-        kinds = {kind for kind, _ in encoded.first.tables} | {type(node) for node in encoded.roots}
+        kinds = {kind for kind, _ in encoded.first_root.tables} | {type(node) for node in encoded.roots}
         raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
     def _in_python(self, reason, args, kwargs, run=None):

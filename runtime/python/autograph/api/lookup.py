@@ -15,12 +15,12 @@ from .speculation import contradicted
 WARN_AFTER = 5
 
 
-class Again(Exception):
+class RetryLookup(Exception):
     """Looks up the trace of a call again: numbers that could not be inputs of the graph are now part of the key."""
 
 
 #: Exceptions that are not errors of a trace. Handlers for errors of a trace must not catch them.
-SIGNALS = (fallbacks.Refused, Assumed, Again)
+SIGNALS = (fallbacks.Refused, Assumed, RetryLookup)
 
 
 class Lookup(Callable):
@@ -31,7 +31,7 @@ class Lookup(Callable):
         self._families = {}  # key without shapes -> traces with unknown sizes
         self._refused = {}  # key -> why Python runs all calls with such arguments
         self._changing = {}  # key -> place of a number that changes between calls
-        self._lifted = set()  # spans of the `init_scope` whose code has changed Python state
+        self._changed_while_paused = set()  # spans of the `init_scope` whose code has changed Python state
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
@@ -54,7 +54,7 @@ class Lookup(Callable):
     def _trace_for(self, leaves, structure, args, kwargs, is_trial, rows):
         try:
             return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
-        except Again:
+        except RetryLookup:
             return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
 
     def _found_or_refused(self, leaves, structure, args, kwargs, is_trial, rows):
@@ -156,7 +156,7 @@ class Lookup(Callable):
         changing = [place for key, place in known.items() if key not in self._fixed]
         try:
             return self._staged(args, kwargs, changing, unknown, is_trial)
-        except (Assumed, Again):
+        except (Assumed, RetryLookup):
             raise
         except Exception:
             if not changing:
@@ -181,7 +181,7 @@ class Lookup(Callable):
             if not inputs:
                 raise
         arguments.fix(structure, inputs)
-        raise Again
+        raise RetryLookup
 
     def _assuming(self, args, kwargs, changing, unknown, is_trial, inputs):
         expected = self._speculation.expected
@@ -204,8 +204,8 @@ class Lookup(Callable):
                 continue
             # A trace that creates state is valid for one call. As in TensorFlow, the next trace uses that state, and is
             # kept even if the same `init_scope` changes state again.
-            trace.is_spent = bool(trace.lifted - self._lifted)
-            self._lifted |= trace.lifted
+            trace.is_spent = bool(trace.changed_while_paused - self._changed_while_paused)
+            self._changed_while_paused |= trace.changed_while_paused
             return trace
 
     def _warn(self, key):

@@ -7,7 +7,7 @@ import sys
 import torch
 
 from ..capture import data_attribute, gradients, scalars, texts
-from ..capture.lifting import OfTrace
+from ..capture.pausing import OfTrace
 from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans

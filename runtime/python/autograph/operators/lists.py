@@ -3,7 +3,7 @@
 import torch
 
 from ..capture import scalars
-from ..capture.places import Cell, Global
+from ..capture.places import ClosureVariable, Global
 from ..capture.rows import MaybeNone
 from ..capture.staging import current, is_staged
 from ..conversion import spans
@@ -51,7 +51,7 @@ def _has_one_name(staging, target):
     holders = staging.objects.holders(target)
     if holders is None or len(holders) != 1:
         return False
-    name = holders[0].name if isinstance(holders[0], (Cell, Global)) else None
+    name = holders[0].name if isinstance(holders[0], (ClosureVariable, Global)) else None
     return all(held == name for held in spans.names_of(target))
 
 

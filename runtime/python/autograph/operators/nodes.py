@@ -21,7 +21,7 @@ from ..errors import Unread
 from ..record.ops import AND, EQ, GE, IF, ITEM, LT, NOT, OR, Raise, of_torch
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from ..trees.classes import is_record
-from ..trees.columns import NODE, NODES, NOTHING, NUMBER, REFUSED, parts
+from ..trees.columns import ALWAYS_NONE, NODE, NODES, NUMBER, REFUSED, parts
 from .calls import call
 from .ranges import Iterable
 
@@ -266,7 +266,7 @@ def _value(node, name):
     column, tensors = found
     if column.form == REFUSED:
         refuse({kind}, f"the attribute `{name}` cannot be a column: {column.kind}")
-    if column.form == NOTHING:
+    if column.form == ALWAYS_NONE:
         return None
     if column.form == NODE:
         return _node(column.kind, _gathered(staging, tensors[0], row, INT), False)

@@ -10,7 +10,7 @@ import torch
 
 from ..capture import scalars
 from ..capture.rows import MaybeNone, Row, StandIn
-from ..capture.staging import LIFTED, current, is_staged
+from ..capture.staging import USED_WHILE_PAUSED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import Decide, StagingError
@@ -40,7 +40,7 @@ _FULL = of_torch(torch.ops.aten.full.default)
 def _active(staging):
     """Returns the active trace. Raises an error if there is none: `init_scope` cannot use a list of the graph."""
     if staging is None:
-        raise StagingError(LIFTED, spans.current())
+        raise StagingError(USED_WHILE_PAUSED, spans.current())
     return staging
 
 

@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
 from .._runtime import ambient
-from ..capture.lifting import Lifted
+from ..capture.pausing import PausedMode
 from ..errors import StagingError
 from .tracebacks import line_outside
 
@@ -61,7 +61,7 @@ def _modes():
     the operations of the graph."""
     for index in range(torch._C._len_torch_function_stack()):
         mode = torch._C._get_function_stack_at(index)
-        if isinstance(mode, Lifted):
+        if isinstance(mode, PausedMode):
             continue
         if not isinstance(mode, DeviceContext):
             raise _refusal(f"the mode `{type(mode).__name__}` is active, and a graph does not call it")

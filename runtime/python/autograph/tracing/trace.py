@@ -216,7 +216,7 @@ class Trace:
         self._finish(result, self.span)
         self.guards.done()
         #: The `init_scope` statements whose code has changed Python state. If there are any, the trace is valid for one call.
-        self.lifted = staging.lifted
+        self.changed_while_paused = staging.changed_while_paused
         self.is_spent = False
 
     def _has_changes(self, staging, before, numbers):
@@ -349,7 +349,7 @@ class Trace:
     @property
     def has_guards(self):
         """Whether the trace depends on Python state besides its arguments."""
-        return bool(self.lifted or self.gradient_guards or self.hooks or not self.guards.is_empty)
+        return bool(self.changed_while_paused or self.gradient_guards or self.hooks or not self.guards.is_empty)
 
     def broken(self):
         """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
