@@ -1,7 +1,7 @@
 """Finds the trace for a call of a staged function, or creates it."""
 
 from .._runtime import Callable
-from ..errors import Assumed, Eager, Observed, Restart, StagingError
+from ..errors import Assumed, Observed, Restart, RunInPython, StagingError
 from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten, names
 from ..tracing.trace import TRACING, Trace
@@ -135,7 +135,7 @@ class Lookup(Callable):
         known = self._live(key)
         if known is None:
             if key in self._refused:
-                raise Eager(self._refused[key])
+                raise RunInPython(self._refused[key])
             self._warn(key)
             known = self._created(key, create)
             self._traces.setdefault(key, []).append(known)
@@ -144,9 +144,9 @@ class Lookup(Callable):
     def _created(self, key, create):
         try:
             return create()
-        except Eager as eager:
-            if eager.lasts:
-                self._refused[key] = eager.reason
+        except RunInPython as signal:
+            if signal.lasts:
+                self._refused[key] = signal.reason
             raise
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
@@ -187,7 +187,7 @@ class Lookup(Callable):
         expected = self._speculation.expected
         try:
             return self._trace(args, kwargs, changing, unknown, is_trial, expected, inputs)
-        except (Exception, Eager):
+        except (Exception, RunInPython):
             if not expected:
                 raise
         return self._trace(args, kwargs, changing, unknown, is_trial, {}, inputs)

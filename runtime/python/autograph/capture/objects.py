@@ -24,7 +24,7 @@ import torch
 
 from ..conversion import spans
 from ..conversion.converter import is_cache, is_converted, is_user_code
-from ..errors import Drawn, StagingError
+from ..errors import RandomStateChanged, StagingError
 from . import contents, heap, permanent
 from .code_reads import LIBRARIES, OF_ALL, called_by_python, implicit, is_of_python, reads_of
 from .places import MAPPINGS, MISSING, SEQUENCES, ClosureVariable, Contents, Element, Global, Items
@@ -260,7 +260,7 @@ class Objects:
     def before_pause(self):
         """Called before code for which the trace is paused. The changes of state that this code makes are not undone."""
         if self.heap.compare_all():
-            raise Drawn
+            raise RandomStateChanged
         self.heap.sync()
 
     def after_pause(self, what, adopt_lists):

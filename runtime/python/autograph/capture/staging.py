@@ -151,7 +151,7 @@ class Staging:
         self.calls = 0  # the number of active calls of converted functions
         self.open_calls = {}  # code -> its active calls, outermost first
         self.recursive = dict(recursive)  # code of a recursive function -> whether numbers in its arguments are staged
-        self.formatted = []  # (operand, format) of each value in a string; a mark in the string contains its index
+        self.formatted = []  # (operand, format) of each value in a string; a placeholder in the string contains its index
         self.outside = frozenset()  # ids of objects that existed before the trace
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
         self.drawn = {}  # id -> a random number generator that the graph uses

@@ -10,7 +10,7 @@ MAXIMUM_CONDITIONS = 8
 _CONSTANTS = {"True": True, "False": False}
 
 
-class Refused(Exception):
+class UnsupportedResult(Exception):
     """The value has no expression. The message is the reason."""
 
 
@@ -60,18 +60,19 @@ def returned(trace, slots, inputs, decided=None):
     decided = _CONSTANTS if decided is None else decided
     slots, inputs = ([Slot(*pair, decided) for pair in pairs] for pairs in (slots, inputs))
     outside = dict(zip(trace.places, inputs))
-    outside.update((id(container), Refused("it returns an argument that is a container")) for container in trace.containers)
+    refused = "it returns an argument that is a container"
+    outside.update((id(container), UnsupportedResult(refused)) for container in trace.containers)
     try:
         return trace.result.value(slots, outside)[:2]
     except Undecided as found:
         return _choice(trace, slots, inputs, decided, str(found))
     except (TypeError, AttributeError, StopIteration) as error:
-        raise Refused(f"it returns an object that only Python can create ({error})") from None
+        raise UnsupportedResult(f"it returns an object that only Python can create ({error})") from None
 
 
 def _choice(trace, slots, inputs, decided, condition):
     if len(decided) - len(_CONSTANTS) >= MAXIMUM_CONDITIONS:
-        raise Refused(f"the structure of the returned value depends on more than {MAXIMUM_CONDITIONS} conditions")
+        raise UnsupportedResult(f"the structure of the returned value depends on more than {MAXIMUM_CONDITIONS} conditions")
     pairs = [[(slot.text, slot.type) for slot in found] for found in (slots, inputs)]
     return Choice(condition, *(returned(trace, *pairs, {**decided, condition: flag}) for flag in (True, False)))
 
@@ -80,7 +81,7 @@ def expression(value):
     """Returns the expression and the type of a returned value."""
     if isinstance(value, Slot):
         return value.text, value.type
-    if isinstance(value, Refused):
+    if isinstance(value, UnsupportedResult):
         raise value
     if value is None or type(value) in (bool, int, str):
         return repr(value), type_of(value)
@@ -97,17 +98,17 @@ def expression(value):
         keys, items = _alike(value, "dictionary"), _alike(value.values(), "dictionary")
         return f"{{{', '.join(f'{key}: {item}' for key, item in zip(keys, items))}}}", "dict"
     if isinstance(value, Elements):
-        raise Refused("it returns a staged list whose elements are tuples or containers")
-    raise Refused(f"it returns an object of the class `{type(value).__name__}`")
+        raise UnsupportedResult("it returns a staged list whose elements are tuples or containers")
+    raise UnsupportedResult(f"it returns an object of the class `{type(value).__name__}`")
 
 
 def _alike(values, what):
     """Returns the expressions of values, which must have the same type."""
     parts = [expression(value) for value in values]
     if not parts:
-        raise Refused(f"it returns an empty {what}, whose type is unknown")
+        raise UnsupportedResult(f"it returns an empty {what}, whose type is unknown")
     if len({_kind(type) for _, type in parts}) > 1:
-        raise Refused(f"it returns a {what} of values of different types")
+        raise UnsupportedResult(f"it returns a {what} of values of different types")
     return [text for text, _ in parts]
 
 

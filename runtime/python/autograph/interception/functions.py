@@ -144,7 +144,7 @@ def _format(staging, func, tensor, spec="", **_):
 
 
 def _repr(staging, func, tensor, **_):
-    return texts.mark(staging, tensor, repr)
+    return texts.placeholder(staging, tensor, repr)
 
 
 def _truth(staging, func, tensor):

@@ -17,7 +17,7 @@ from ..capture import scalars
 from ..capture.rows import MaybeNone, Row, StandIn, refuse, resolved
 from ..capture.staging import current
 from ..capture.unbound import Maybe
-from ..errors import Unread
+from ..errors import ColumnMissing
 from ..record.ops import AND, EQ, GE, IF, ITEM, LT, NOT, OR, Raise, of_torch
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from ..trees.classes import is_record
@@ -262,7 +262,7 @@ def _value(node, name):
     staging, kind, row = current(), node._ag_kind, node._ag_row
     found = staging.trees.columns.get(kind, {}).get(name)
     if found is None:
-        raise Unread(kind, name)
+        raise ColumnMissing(kind, name)
     column, tensors = found
     if column.form == REFUSED:
         refuse({kind}, f"the attribute `{name}` cannot be a column: {column.kind}")

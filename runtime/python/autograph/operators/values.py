@@ -94,8 +94,8 @@ class List(list):
 
     def _refuse_change(self):
         """Restarts the trace with the `if` decided; if that is not possible, raises an error."""
-        span, may_decide = self.merged
-        if may_decide:
+        span, may_restart = self.merged
+        if may_restart:
             raise Decide(span)
         message = "this changes a list that another variable holds on some paths only"
         raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
