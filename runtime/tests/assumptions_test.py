@@ -204,7 +204,7 @@ def test_a_call_of_python_is_not_repeated(path):
         return _masked_sum(x)
 
     f(t(1, -2, 3))
-    with pytest.raises(ag.StagingError, match="`_mask` returns a value.*contradicts it after effects") as found:
+    with pytest.raises(ag.StagingError, match="`_mask` returns a value.*contradicts the assumption after side effects") as found:
         f(t(1, 2, 3))
     assert found.value.span[0] == __file__ and path.read_text().count("called") == 2
 

@@ -30,7 +30,7 @@ def test_both_directions_are_listed(path):
 
 def test_a_partial_restore_is_a_warning(path):
     saved(path, x=1, y=2)
-    with pytest.warns(UserWarning, match="restored in part\n  not in the program: y\n"):
+    with pytest.warns(UserWarning, match="was partially restored\n  not in the program: y\n"):
         ag.Checkpoint(x=0).restore(path)
         gc.collect()
     with warnings.catch_warnings():

@@ -74,7 +74,7 @@ def test_decisions_and_refusals():
 def test_text_and_json():
     explanation = ag.explain(program, t(1, 2), torch.tensor(9))
     text = str(explanation)
-    assert "unrolled 3 times    for k in range(3):" in text and "tracing has assumed that the number" in text
+    assert "unrolled 3 times    for k in range(3):" in text and "tracing assumed that the number" in text
     data = json.loads(explanation.json())
     names = [function["name"] for function in data["functions"]]
     assert names == ["helper", "program"]

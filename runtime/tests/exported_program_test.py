@@ -407,7 +407,7 @@ def test_a_list_whose_length_decides_the_number_of_iterations_is_refused_at_its_
         return torch.stack(found)
 
     message = refusal(program, t(1.0), torch.tensor(3))
-    assert "how often the loop runs depends on the list" in message and "while len(found) < n:" in message
+    assert "the number of iterations depends on the list" in message and "while len(found) < n:" in message
 
 
 def test_a_list_whose_length_depends_on_random_numbers_is_refused_at_its_line():

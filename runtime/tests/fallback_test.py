@@ -404,7 +404,7 @@ def test_results_of_another_kind(change):
         return total
 
     staged = assert_same_effects(f, 6)
-    assert any("Misfit" in reason for reason in staged.fallbacks)
+    assert any("ResultKindChanged" in reason for reason in staged.fallbacks)
 
 
 COUNTS = {"n": 0}

@@ -451,7 +451,7 @@ def test_a_value_from_before_a_change_in_place():
     for f in (below_a_condition, in_a_loop, without_autograd):
         for n in (0, 1):
             message = refusal(f, leaf(3), torch.tensor(n))
-            assert "before the tensor was changed in place" in message and "line" in message
+            assert "earlier value of a tensor that was changed in place" in message and "line" in message
 
 
 def test_a_value_from_after_a_change_in_place():

@@ -104,7 +104,7 @@ def test_an_element_at_a_staged_index_of_a_default():
     def f(x):
         return x + helper(int(x.sum()))
 
-    assert "held elsewhere too" in refusal(f, t(1))
+    assert "another object also holds" in refusal(f, t(1))
 
 
 def test_a_setter_with_an_effect():

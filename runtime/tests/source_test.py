@@ -37,11 +37,11 @@ def test_the_tree_of_an_entity(entity):
     assert tree.body[0].name in ("add", "Scaled", "scale")
 
 
-def test_places_are_those_of_the_file():
+def test_origins_are_those_of_the_file():
     (definition,) = source.parse(Scaled.scale).body
-    (place,) = {place for *_, place in source.unparse(definition.body[0]).map if place.column == 8}
+    (origin,) = {origin for *_, origin in source.unparse(definition.body[0]).map if origin.column == 8}
     lines = Path(__file__).read_text().splitlines()
-    assert place.path == __file__ and lines[place.line - 1] == "        return x * by"
+    assert origin.path == __file__ and lines[origin.line - 1] == "        return x * by"
 
 
 def test_the_text_of_a_string_is_kept():
@@ -131,23 +131,23 @@ def test_the_map_survives_rewrites():
     tree = source.template("def wrapped(parameters):\n    before\n    body", wrapped="add", parameters=("a", "b"), before=source.quote("print(a)"), body=source.parse(add).body[0].body)
     text = source.unparse(tree)
     line = next(number for number, line in enumerate(text.splitlines(), 1) if "return" in line)
-    assert text.place(line, 4).path == __file__
-    assert Path(__file__).read_text().splitlines()[text.place(line, 4).line - 1] == "    return a + b  # a comment"
-    assert text.place(2, 4).path == "<text>"
+    assert text.origin(line, 4).path == __file__
+    assert Path(__file__).read_text().splitlines()[text.origin(line, 4).line - 1] == "    return a + b  # a comment"
+    assert text.origin(2, 4).path == "<text>"
 
 
-def test_generated_code_has_no_place():
+def test_generated_code_has_no_origin():
     tree = source.parse("a = b")
     tree.body[0].value = ast.Name("c", ast.Load())
     text = source.unparse(tree)
-    assert text == "a = c" and text.place(1, 0).line == 1
+    assert text == "a = c" and text.origin(1, 0).line == 1
     assert [entry for entry in text.map if entry[1] == 4] == []
 
 
 def test_columns_are_characters():
     text = source.unparse(source.quote("'\u00e4' + x"))
-    ((*_, place),) = [entry for entry in text.map if entry[1] == 6]
-    assert (place.column, place.end_column) == (6, 7)
+    ((*_, origin),) = [entry for entry in text.map if entry[1] == 6]
+    assert (origin.column, origin.end_column) == (6, 7)
 
 
 SOURCES = sorted((Path(__file__).parents[2] / "tests" / "examples").rglob("*.py"))
@@ -161,11 +161,11 @@ def test_files_are_written_back(path):
     assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(original))
     written, read = text.splitlines(), original.splitlines()
     names = 0
-    for line, column, end_line, end_column, place in text.map:
+    for line, column, end_line, end_column, origin in text.map:
         found = written[line - 1][column:end_column]
         if line == end_line and found.isidentifier():
             names += 1
-            assert read[place.line - 1][place.column : place.end_column] == found
+            assert read[origin.line - 1][origin.column : origin.end_column] == found
     assert names > 10
 
 
@@ -184,4 +184,4 @@ def test_loaded_code_uses_variables_and_shows_its_text():
     with pytest.raises(ZeroDivisionError) as found:
         module.f()
     assert str(found.traceback[-1].statement).strip() == "return limit / 0"
-    assert module.__text__.place(2, 4).line == 2
+    assert module.__text__.origin(2, 4).line == 2

@@ -123,7 +123,7 @@ def test_outcomes_that_differ_but_are_the_same_in_each_call():
     check(staged, (t(5, -1, 2, 3, -9),))
     assert not failed(staged)
     check(staged, (t(1, 1, 1, 1, 1),), (t(1, 1, 1, 1, -1),), (t(1, -1, 2, 3, -2),))
-    assert failed(staged) == ["the condition is in each call True, False, True, True, False"]
+    assert failed(staged) == ["the condition is True, False, True, True, False in each call"]
 
 
 def test_an_integer_is_a_constant():

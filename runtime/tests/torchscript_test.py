@@ -282,7 +282,7 @@ def test_objects_of_the_users_classes_are_refused():
 def test_other_shapes_and_dtypes_are_errors():
     module = ag.export.torchscript(lambda x: x * 2, torch.ones(3)).module()
     for x in (torch.ones(4), torch.ones(3, dtype=torch.float64), torch.ones(1, 3)):
-        with pytest.raises(torch.jit.Error, match="`x` has another dtype or shape"):
+        with pytest.raises(torch.jit.Error, match="`x` has a different dtype or shape"):
             module(x)
 
 

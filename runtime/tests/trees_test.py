@@ -486,7 +486,7 @@ def test_returned_list_of_nodes():
             node = node.left
         return found
 
-    assert_as_objects(path, number, "a list of nodes leaves the function", lambda a, b: None)
+    assert_as_objects(path, number, "the function returns or stores a list of nodes", lambda a, b: None)
 
 
 def test_code_that_is_not_converted():
@@ -497,7 +497,7 @@ def test_code_that_is_not_converted():
     def has(part):
         return part is not None
 
-    assert_as_objects(count, number, "`has` is not converted, and gets a node of a tree", lambda a, b: None)
+    assert_as_objects(count, number, "a node of a tree is passed to `has`, which is not converted", lambda a, b: None)
 
 
 def test_equality_of_a_class():

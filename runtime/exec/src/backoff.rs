@@ -20,7 +20,7 @@ pub(super) struct Backoff {
 impl Backoff {
     /// Returns whether the step runs this time. If it does not, counts a skipped run. Threads that run the same plan may
     /// count imprecisely.
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn should_run(&self) -> bool {
         let skips = self.skips.load(Ordering::Relaxed);
         if skips > 0 {
             self.skips.store(skips - 1, Ordering::Relaxed);
@@ -50,15 +50,15 @@ mod tests {
     fn runs_are_skipped_ever_longer() {
         let backoff = Backoff::default();
         let runs = (0..10_000).filter(|_| {
-            let is_run = backoff.is_over();
+            let is_run = backoff.should_run();
             if is_run {
                 backoff.count(true);
             }
             is_run
         });
         assert_eq!(runs.count(), 20);
-        while !backoff.is_over() {}
+        while !backoff.should_run() {}
         backoff.count(false);
-        assert!(backoff.is_over() && backoff.is_over());
+        assert!(backoff.should_run() && backoff.should_run());
     }
 }

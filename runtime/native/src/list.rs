@@ -5,14 +5,14 @@ use crate::segment::Stopped;
 
 /// The maximum size in bytes of a list whose tensors are all missing. With a larger list, the run stops and libtorch
 /// runs the nodes: for a missing tensor, Python needs only a pointer, but this tier needs the memory of the tensor.
-const MAX_VACANT_BYTES: usize = 1 << 26;
+const MAX_MISSING_BYTES: usize = 1 << 26;
 
 #[derive(Debug, Default)]
 pub(crate) struct List {
     /// The elements of its tensors, one tensor after the other, in units of eight bytes.
     pub(crate) data: Vec<u64>,
     /// The memory of the tensors, if it does not belong to this list.
-    pub(crate) lent: Option<Lent>,
+    pub(crate) borrowed: Option<BorrowedMemory>,
     /// The length of the data in bytes.
     pub(crate) bytes: usize,
     /// The items of a list of lists.
@@ -20,12 +20,12 @@ pub(crate) struct List {
     /// Whether each tensor is missing, as in `[None] * n`. Tensors beyond the end of this vector are not missing.
     pub(crate) missing: Vec<bool>,
     /// The number of tensors that are missing.
-    pub(crate) gaps: usize,
+    pub(crate) missing_count: usize,
 }
 
 /// Memory that belongs to a tensor, and contains the items of a list.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lent {
+pub(crate) struct BorrowedMemory {
     pub(crate) address: *mut u8,
     pub(crate) bytes: usize,
     /// Whether the tensor exists, so that the list must not change it.
@@ -37,11 +37,11 @@ impl Clone for List {
     fn clone(&self) -> Self {
         let mut copy = Self {
             data: self.data.clone(),
-            lent: self.lent,
+            borrowed: self.borrowed,
             bytes: self.bytes,
             lists: self.lists.clone(),
             missing: self.missing.clone(),
-            gaps: self.gaps,
+            missing_count: self.missing_count,
         };
         copy.own();
         copy
@@ -51,46 +51,50 @@ impl Clone for List {
 impl List {
     pub(crate) fn clear(&mut self) {
         self.data.clear();
-        self.lent = None;
+        self.borrowed = None;
         self.bytes = 0;
         self.lists.clear();
         self.missing.clear();
-        self.gaps = 0;
+        self.missing_count = 0;
     }
 
     /// Returns the offset in bytes of the tensor at an index. Each tensor has `bytes` bytes.
     pub(crate) fn start(&self, index: u64, bytes: usize) -> Result<usize, Stopped> {
         let index = position(index, self.bytes / bytes)?;
-        if self.gaps > 0 && self.missing.get(index) == Some(&true) { Err(Stopped) } else { Ok(index * bytes) }
+        if self.missing_count > 0 && self.missing.get(index) == Some(&true) {
+            Err(Stopped)
+        } else {
+            Ok(index * bytes)
+        }
     }
 
     /// Fills an empty list with tensors that are missing.
-    pub(crate) fn vacate(&mut self, count: i64, bytes: usize) -> Result<(), Stopped> {
+    pub(crate) fn fill_missing(&mut self, count: i64, bytes: usize) -> Result<(), Stopped> {
         let count = usize::try_from(count.max(0)).map_err(|_| Stopped)?;
-        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MAX_VACANT_BYTES).ok_or(Stopped)?;
+        self.bytes = count.checked_mul(bytes).filter(|bytes| *bytes <= MAX_MISSING_BYTES).ok_or(Stopped)?;
         self.data.resize(self.bytes.div_ceil(8), 0);
         self.missing.resize(count, true);
-        self.gaps = count;
+        self.missing_count = count;
         Ok(())
     }
 
     /// Returns the offset of a tensor that will be written. Marks it as no longer missing.
-    pub(crate) fn occupy(&mut self, index: u64, bytes: usize) -> Result<usize, Stopped> {
+    pub(crate) fn mark_present(&mut self, index: u64, bytes: usize) -> Result<usize, Stopped> {
         let index = position(index, self.bytes / bytes)?;
-        if self.gaps > 0 && self.missing.get(index) == Some(&true) {
+        if self.missing_count > 0 && self.missing.get(index) == Some(&true) {
             self.missing[index] = false;
-            self.gaps -= 1;
+            self.missing_count -= 1;
         }
         Ok(index * bytes)
     }
 
     pub(crate) fn address(&mut self) -> *mut u8 {
-        self.lent.map_or_else(|| self.data.as_mut_ptr().cast(), |lent| lent.address)
+        self.borrowed.map_or_else(|| self.data.as_mut_ptr().cast(), |borrowed| borrowed.address)
     }
 
     /// Returns the address for changes of the items.
     pub(crate) fn writable(&mut self) -> *mut u8 {
-        if self.lent.is_some_and(|lent| lent.is_read_only) {
+        if self.borrowed.is_some_and(|borrowed| borrowed.is_read_only) {
             self.own();
         }
         self.address()
@@ -98,17 +102,17 @@ impl List {
 
     /// Copies the tensors to memory of the list.
     pub(crate) fn own(&mut self) {
-        if let Some(lent) = self.lent.take() {
+        if let Some(borrowed) = self.borrowed.take() {
             let bytes = std::mem::take(&mut self.bytes);
             self.data.clear();
-            // SAFETY: the lent memory contains the tensors.
-            unsafe { self.push(lent.address, bytes) };
+            // SAFETY: the borrowed memory contains the tensors.
+            unsafe { self.push(borrowed.address, bytes) };
         }
     }
 
     /// Returns whether this list, or a list in it, is in this memory.
     pub(crate) fn is_in(&self, address: *mut u8) -> bool {
-        self.lent.is_some_and(|lent| lent.address == address)
+        self.borrowed.is_some_and(|borrowed| borrowed.address == address)
             || self.lists.iter().any(|list| list.is_in(address))
     }
 
@@ -116,10 +120,10 @@ impl List {
     /// `from` must be valid for `bytes` bytes outside of this list.
     pub(crate) unsafe fn push(&mut self, from: *const u8, bytes: usize) {
         let end = self.bytes + bytes;
-        if let Some(lent) = self.lent {
-            if end <= lent.bytes && !lent.is_read_only {
+        if let Some(borrowed) = self.borrowed {
+            if end <= borrowed.bytes && !borrowed.is_read_only {
                 // SAFETY: the memory is valid for this number of bytes. The caller guarantees the source.
-                unsafe { from.copy_to_nonoverlapping(lent.address.add(self.bytes), bytes) };
+                unsafe { from.copy_to_nonoverlapping(borrowed.address.add(self.bytes), bytes) };
                 self.bytes = end;
                 return;
             }

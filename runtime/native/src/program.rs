@@ -215,7 +215,7 @@ pub(crate) enum Step {
         bytes: u32,
     },
     /// Creates a list whose tensors are all missing: `[None] * count`.
-    Vacate {
+    FillMissing {
         list: ListRegister,
         count: Number,
         bytes: u32,
@@ -367,7 +367,7 @@ impl Step {
             | Self::ForNext { .. }
             | Self::NewList { .. }
             | Self::MoveList { .. }
-            | Self::Vacate { .. }
+            | Self::FillMissing { .. }
             | Self::PushList { .. }
             | Self::Borrow { .. }
             | Self::GetList { .. }

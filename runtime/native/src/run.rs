@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use ag_graph::ir::arithmetic::float;
 
 use crate::dtype::Element;
-use crate::list::{Lent, List, position};
+use crate::list::{BorrowedMemory, List, position};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Number, Outer, Program, Register, Step};
 use crate::segment::{Segment, Stopped};
 use crate::view::Place;
@@ -258,7 +258,7 @@ impl Memory {
                     Step::Set { list, index, a, bytes } => {
                         let (a, index, bytes) = (self.at(*a), self.number(*index), *bytes as usize);
                         let list = self.list(*list);
-                        let start = list.occupy(index, bytes)?;
+                        let start = list.mark_present(index, bytes)?;
                         a.copy_to_nonoverlapping(list.writable().add(start), bytes);
                     }
                     Step::Concat { out, list, bytes } => {
@@ -309,15 +309,15 @@ impl Memory {
     /// `out` must be valid for this number of bytes.
     unsafe fn concat(&mut self, out: *mut u8, list: ListRegister, bytes: usize) -> Result<(), Stopped> {
         let joined = self.list(list);
-        if joined.bytes != bytes || joined.gaps > 0 {
+        if joined.bytes != bytes || joined.missing_count > 0 {
             return Err(Stopped);
         }
-        if let Some(lent) = joined.lent.as_mut().filter(|lent| lent.address == out) {
-            lent.is_read_only = true;
+        if let Some(borrowed) = joined.borrowed.as_mut().filter(|borrowed| borrowed.address == out) {
+            borrowed.is_read_only = true;
             return Ok(());
         }
         let from = joined.address();
-        // The memory was lent to another list, which may be used again.
+        // Another list, which may be used again, has borrowed the memory.
         if self.lists.iter().any(|list| list.is_in(out)) {
             return Err(Stopped);
         }
@@ -348,14 +348,15 @@ impl Memory {
                 self.new_list(out);
             }
             Step::NewListIn { out, place, bytes } => {
-                let lent = Lent { address: self.at(place), bytes: bytes as usize, is_read_only: false };
+                let borrowed =
+                    BorrowedMemory { address: self.at(place), bytes: bytes as usize, is_read_only: false };
                 let list = self.list(out);
                 list.clear();
-                list.lent = Some(lent);
+                list.borrowed = Some(borrowed);
             }
-            Step::Vacate { list, count, bytes } => {
+            Step::FillMissing { list, count, bytes } => {
                 let count = self.number(count).cast_signed();
-                self.new_list(list).vacate(count, bytes as usize)?;
+                self.new_list(list).fill_missing(count, bytes as usize)?;
             }
             Step::MoveList { out, a, is_last } => {
                 let moved = self.take(a, is_last);

@@ -2,7 +2,7 @@
 
 import linecache
 
-from .record import marks
+from .record import placeholders
 
 
 #: Called with each new exception of this package. A trace records the exceptions, because the user's code may catch one that
@@ -22,7 +22,7 @@ class AutographError(Exception):
     """An error at a source position in the user's code."""
 
     def __init__(self, message, span=None):
-        message = marks.elided(message)
+        message = placeholders.elided(message)
         super().__init__(message)
         self.message = message
         self.span = span
@@ -65,7 +65,7 @@ class CheckpointError(AutographError):
 
 
 class ExportError(AutographError):
-    """A staged function that a format for export cannot hold."""
+    """A staged function that cannot be exported to a format."""
 
 
 class Assumed(Exception):
@@ -79,7 +79,7 @@ class Assumed(Exception):
         self.run = run
 
 
-class Misfit(Exception):
+class ResultKindChanged(Exception):
     """A graph has called the Python function with this code, and its result has another kind than in earlier calls."""
 
     def __init__(self, code):
@@ -102,7 +102,7 @@ class Signal(BaseException):
         _observe(self)
 
 
-class Eager(Signal):
+class RunInPython(Signal):
     """Ends the trace, because Python has to run this call. `reason` is the exception that ended the trace; the call may
     succeed in Python. If `lasts`, Python has to run all calls with such arguments."""
 
@@ -135,7 +135,7 @@ class Refuted(Signal):
         self.examples = examples
 
 
-class Late(Signal):
+class CheckAfterEffect(Signal):
     """Restarts the trace without assumptions at these points. Their checks come after output or calls of Python, so a run
     that failed such a check could not be repeated."""
 
@@ -156,7 +156,7 @@ class Restart(Signal):
         self.optimizer = optimizer
 
 
-class Drawn(Signal):
+class RandomStateChanged(Signal):
     """Restarts the trace. The new trace compares the random number generators before and after each region, because this
     one has drawn from one of them."""
 
@@ -183,7 +183,7 @@ class Unroll(Signal):
         self.code = code
 
 
-class Unread(Signal):
+class ColumnMissing(Signal):
     """Restarts the call with a column for this attribute of the nodes of a class, which the trace reads."""
 
     def __init__(self, kind, name):

@@ -486,14 +486,14 @@ bool ag_size(const at::Tensor *tensor, int64_t dimension, int64_t *out, Failure 
 
 // Whether an in-place write to the tensor is unobservable: the tensor and its storage have one owner, torch allocated the
 // storage, and no two elements overlap.
-bool ag_is_sole(const at::Tensor *tensor) {
+bool ag_is_uniquely_owned(const at::Tensor *tensor) {
   return tensor->defined() && tensor->use_count() == 1 && tensor->has_storage() &&
          tensor->storage().use_count() == 1 && tensor->storage().resizable() && tensor->is_contiguous() &&
          !tensor->requires_grad();
 }
 
 // Whether both tensors have the same dtype, sizes and device.
-bool ag_are_alike(const at::Tensor *a, const at::Tensor *b) {
+bool ag_same_type_and_shape(const at::Tensor *a, const at::Tensor *b) {
   return a->dtype() == b->dtype() && a->sizes() == b->sizes() && a->device() == b->device() &&
          a->layout() == b->layout();
 }

@@ -372,13 +372,13 @@ pub fn size(tensor: &Tensor, dimension: i64) -> Result<i64, AtenError> {
 /// owner and torch allocated the storage.
 pub fn is_uniquely_owned(tensor: &Tensor) -> bool {
     // SAFETY: the tensor is alive.
-    unsafe { raw::ag_is_sole(tensor.as_ptr()) }
+    unsafe { raw::ag_is_uniquely_owned(tensor.as_ptr()) }
 }
 
 /// Returns whether both tensors have the same dtype, sizes and device.
 pub fn same_type_and_shape(a: &Tensor, b: &Tensor) -> bool {
     // SAFETY: the tensors are alive.
-    unsafe { raw::ag_are_alike(a.as_ptr(), b.as_ptr()) }
+    unsafe { raw::ag_same_type_and_shape(a.as_ptr(), b.as_ptr()) }
 }
 
 /// The properties of a tensor on which the graph of a call depends: dtype, device, sizes, strides, and whether it

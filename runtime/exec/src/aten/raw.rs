@@ -105,8 +105,8 @@ unsafe extern "C" {
         out: *mut i64,
         failure: *mut Failure,
     ) -> bool;
-    pub(super) fn ag_is_sole(tensor: *const C_tensor) -> bool;
-    pub(super) fn ag_are_alike(a: *const C_tensor, b: *const C_tensor) -> bool;
+    pub(super) fn ag_is_uniquely_owned(tensor: *const C_tensor) -> bool;
+    pub(super) fn ag_same_type_and_shape(a: *const C_tensor, b: *const C_tensor) -> bool;
     pub(super) fn ag_form(tensor: *const C_tensor, out: *mut Form) -> bool;
     pub(super) fn ag_has_form(
         tensor: *const C_tensor,

@@ -51,7 +51,7 @@ impl Scratch {
         registers: &mut Registers,
         poll: &mut dyn FnMut() -> bool,
     ) -> bool {
-        if !native.backoff.is_over() {
+        if !native.backoff.should_run() {
             return false;
         }
         self.inputs.clear();

@@ -61,7 +61,7 @@ impl Lowering<'_> {
                 let count = self.number(length)?.0;
                 if *operand == Operand::None {
                     let (list, bytes) = (self.new_list(), item.bytes()?);
-                    self.step(Step::Vacate { list, count, bytes });
+                    self.step(Step::FillMissing { list, count, bytes });
                     self.define(node.outputs[0], Item::List(list, item));
                     return Some(());
                 }

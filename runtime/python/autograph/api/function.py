@@ -16,14 +16,14 @@ from ..capture.staging import current
 from ..errors import (
     Assumed,
     AutographError,
-    Eager,
-    Misfit,
+    ColumnMissing,
     Observed,
     OtherInput,
     OuterHistory,
+    ResultKindChanged,
+    RunInPython,
     StagingError,
     Unencoded,
-    Unread,
     located,
 )
 from ..operators import calls as converted_calls
@@ -34,7 +34,7 @@ from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, name_of, span_of
 from ..tracing.tracebacks import warn
 from ..trees.classes import occur_in
-from ..trees.encoding import Forest
+from ..trees.encoding import TreeEncoder
 from . import fallback as fallbacks
 from . import saved
 from .eager import eagerly, functions_run_eagerly
@@ -79,7 +79,7 @@ class Function(Lookup):
         self._compiler = compilation.compiler(compile, self.__name__)
         self._fallbacks = fallbacks.Fallbacks(error)
         self._speculation = Speculation() if speculate and error is None else None
-        self._trees = Forest()
+        self._trees = TreeEncoder()
         self._recent = None  # the trace of the last call
         self._considered = None  # the trace for which a cached call was considered last
 
@@ -153,8 +153,8 @@ class Function(Lookup):
             return trace.run(leaves, args, kwargs)
         except Assumed as assumed:
             return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
-        except Eager as eager:
-            reason = eager.reason
+        except RunInPython as signal:
+            reason = signal.reason
         except Observed:
             return self._call(*args, **kwargs)
         return self._in_python(reason, args, kwargs)
@@ -164,7 +164,7 @@ class Function(Lookup):
         if trace is self._considered:
             return
         self._considered = trace
-        if trace.lifted or self._speculation is not None:
+        if trace.changed_while_paused or self._speculation is not None:
             return
         direct = trace.direct
         if direct is not None and (trace.leaf_arguments or differentiable.needed(trace.inputs(leaves)) is not None):
@@ -183,8 +183,8 @@ class Function(Lookup):
             return self._called_again(error, args, kwargs)
         except Assumed as assumed:
             return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
-        except Eager as eager:
-            reason = eager.reason
+        except RunInPython as signal:
+            reason = signal.reason
         return self._in_python(reason, args, kwargs)
 
     def _encoded(self, args, kwargs):
@@ -205,8 +205,8 @@ class Function(Lookup):
             found, unencoded, excluded = self._with_columns(encoded, args, kwargs, run)
         except Assumed as assumed:
             return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
-        except Eager as eager:
-            return self._in_python(eager.reason, args, kwargs)
+        except RunInPython as signal:
+            return self._in_python(signal.reason, args, kwargs)
         if found is not None:
             return found[0]
         try:
@@ -220,15 +220,15 @@ class Function(Lookup):
         return result
 
     def _with_columns(self, encoded, args, kwargs, use):
-        """Calls `use(encoded)`. If a trace needs other columns (`Unread`) or objects in place of columns (`Unencoded`), encodes
-        the arguments again and repeats the call. Returns the result of `use`, or None if no class is left that can be encoded;
-        the last `Unencoded`; and the classes that were excluded."""
+        """Calls `use(encoded)`. If a trace needs other columns (`ColumnMissing`) or objects in place of columns (`Unencoded`),
+        encodes the arguments again and repeats the call. Returns the result of `use`, or None if no class is left that can be
+        encoded; the last `Unencoded`; and the classes that were excluded."""
         unencoded, excluded = None, set()
         while encoded is not None:
             try:
                 return use(encoded), unencoded, excluded
-            except Unread as unread:
-                self._trees.read(unread.kind, unread.name)
+            except ColumnMissing as missing:
+                self._trees.read(missing.kind, missing.name)
             except Unencoded as signal:
                 unencoded = signal
                 excluded |= self._trees.exclude(unencoded.kinds, encoded.roots)
@@ -241,13 +241,13 @@ class Function(Lookup):
             return leaves, self._traced(leaves, structure, encoded.args, encoded.kwargs, rows=encoded.sizes(leaves))
         except SIGNALS:
             raise
-        except Eager as eager:
-            if eager.reason is None:
+        except RunInPython as signal:
+            if signal.reason is None:
                 raise
-            error = eager.reason
+            error = signal.reason
         except Exception as raised:  # the call may succeed with the objects
             error = raised
-        kinds = {kind for kind, _ in encoded.first.tables} | {type(node) for node in encoded.roots}
+        kinds = {kind for kind, _ in encoded.first_root.tables} | {type(node) for node in encoded.roots}
         raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
     def _in_python(self, reason, args, kwargs, run=None):
@@ -308,8 +308,8 @@ class Function(Lookup):
         try:
             trace = self._traced(leaves, structure, args, kwargs, is_trial=True)
             trace.inputs(leaves)
-        except Eager as eager:
-            reason = eager.reason
+        except RunInPython as signal:
+            reason = signal.reason
         except Assumed as assumed:
             reason = self._relaxed(assumed)
         except fallbacks.Refused as error:
@@ -325,12 +325,12 @@ class Function(Lookup):
                     return trace.run(leaves, args, kwargs)
             except Assumed as assumed:
                 reason, run = self._relaxed(assumed), assumed.run
-            except Misfit as misfit:
-                reason = misfit
+            except ResultKindChanged as changed:
+                reason = changed
                 torch.set_rng_state(random)
-                self._without(misfit.code)
+                self._without(changed.code)
         text = fallbacks.reason_of(reason, span_of(self.python_function))
-        is_certain = isinstance(reason, (str, AutographError, Assumed, Misfit))
+        is_certain = isinstance(reason, (str, AutographError, Assumed, ResultKindChanged))
         if is_certain:
             self._fallbacks.note(self.__name__, text)
         candidates = self._fallbacks.candidates(refused)
@@ -378,7 +378,7 @@ class Function(Lookup):
             return self.trace(*args, **kwargs)
         except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)
-        except Eager:
+        except RunInPython:
             raise StagingError(f"Python has to run this call of `{self.__name__}`; call it once before its graph is used") from None
 
     @property

@@ -1,6 +1,6 @@
 """Code of a staged function that runs in Python, once while tracing."""
 
-from ..capture.lifting import Paused
+from ..capture.pausing import Paused
 
 
 def init_scope():

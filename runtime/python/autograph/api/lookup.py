@@ -1,7 +1,7 @@
 """Finds the trace for a call of a staged function, or creates it."""
 
 from .._runtime import Callable
-from ..errors import Assumed, Eager, Observed, Restart, StagingError
+from ..errors import Assumed, Observed, Restart, RunInPython, StagingError
 from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten, names
 from ..tracing.trace import TRACING, Trace
@@ -15,12 +15,12 @@ from .speculation import contradicted
 WARN_AFTER = 5
 
 
-class Again(Exception):
+class RetryLookup(Exception):
     """Looks up the trace of a call again: numbers that could not be inputs of the graph are now part of the key."""
 
 
 #: Exceptions that are not errors of a trace. Handlers for errors of a trace must not catch them.
-SIGNALS = (fallbacks.Refused, Assumed, Again)
+SIGNALS = (fallbacks.Refused, Assumed, RetryLookup)
 
 
 class Lookup(Callable):
@@ -31,7 +31,7 @@ class Lookup(Callable):
         self._families = {}  # key without shapes -> traces with unknown sizes
         self._refused = {}  # key -> why Python runs all calls with such arguments
         self._changing = {}  # key -> place of a number that changes between calls
-        self._lifted = set()  # spans of the `init_scope` whose code has changed Python state
+        self._changed_while_paused = set()  # spans of the `init_scope` whose code has changed Python state
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
@@ -54,7 +54,7 @@ class Lookup(Callable):
     def _trace_for(self, leaves, structure, args, kwargs, is_trial, rows):
         try:
             return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
-        except Again:
+        except RetryLookup:
             return self._found_or_refused(leaves, structure, args, kwargs, is_trial, rows)
 
     def _found_or_refused(self, leaves, structure, args, kwargs, is_trial, rows):
@@ -135,7 +135,7 @@ class Lookup(Callable):
         known = self._live(key)
         if known is None:
             if key in self._refused:
-                raise Eager(self._refused[key])
+                raise RunInPython(self._refused[key])
             self._warn(key)
             known = self._created(key, create)
             self._traces.setdefault(key, []).append(known)
@@ -144,9 +144,9 @@ class Lookup(Callable):
     def _created(self, key, create):
         try:
             return create()
-        except Eager as eager:
-            if eager.lasts:
-                self._refused[key] = eager.reason
+        except RunInPython as signal:
+            if signal.lasts:
+                self._refused[key] = signal.reason
             raise
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
@@ -156,7 +156,7 @@ class Lookup(Callable):
         changing = [place for key, place in known.items() if key not in self._fixed]
         try:
             return self._staged(args, kwargs, changing, unknown, is_trial)
-        except (Assumed, Again):
+        except (Assumed, RetryLookup):
             raise
         except Exception:
             if not changing:
@@ -181,13 +181,13 @@ class Lookup(Callable):
             if not inputs:
                 raise
         arguments.fix(structure, inputs)
-        raise Again
+        raise RetryLookup
 
     def _assuming(self, args, kwargs, changing, unknown, is_trial, inputs):
         expected = self._speculation.expected
         try:
             return self._trace(args, kwargs, changing, unknown, is_trial, expected, inputs)
-        except (Exception, Eager):
+        except (Exception, RunInPython):
             if not expected:
                 raise
         return self._trace(args, kwargs, changing, unknown, is_trial, {}, inputs)
@@ -204,8 +204,8 @@ class Lookup(Callable):
                 continue
             # A trace that creates state is valid for one call. As in TensorFlow, the next trace uses that state, and is
             # kept even if the same `init_scope` changes state again.
-            trace.is_spent = bool(trace.lifted - self._lifted)
-            self._lifted |= trace.lifted
+            trace.is_spent = bool(trace.changed_while_paused - self._changed_while_paused)
+            self._changed_while_paused |= trace.changed_while_paused
             return trace
 
     def _warn(self, key):

@@ -73,7 +73,7 @@ class Assumptions:
 def described(kind, outcome):
     """Returns the text of an assumption."""
     if isinstance(outcome, Sequence):
-        return f"{_NAMES[kind]} in each call {', '.join(map(_short, outcome[:8]))}{', …' if len(outcome) > 8 else ''}"
+        return f"{_NAMES[kind]} {', '.join(map(_short, outcome[:8]))}{', …' if len(outcome) > 8 else ''} in each call"
     return f"{_NAMES[kind]} {_short(outcome)}"
 
 

@@ -3,7 +3,7 @@
 import torch
 
 from ..conversion import spans
-from ..errors import Eager, OuterHistory, StagingError
+from ..errors import OuterHistory, RunInPython, StagingError
 from ..record.ops import OVERWRITTEN, Gradient, of_torch
 from ..record.queries import depend_on, earlier_values, is_used, sources
 from . import hooks
@@ -52,8 +52,8 @@ def grad(
 
 
 _CHANGED = (
-    "this is the gradient of a value that was computed before the tensor was changed in place, below a condition or without "
-    "autograd\nhelp: compute the gradient before the change"
+    "this gradient is with respect to an earlier value of a tensor that was changed in place"
+    "\nhelp: compute the gradient before the change"
 )
 
 
@@ -80,7 +80,7 @@ def _check_outside(staging, outputs, inputs=None):
             name = f"`{base.source.path}`" if base.source.path else "a tensor from outside"
             message = f"this gradient continues in the operations that computed {name} before the call"
             help = "compute the tensor in this function, or call `backward` outside of it"
-            raise Eager(OuterHistory(f"{message}\nhelp: {help}", spans.current()), lasts=True)
+            raise RunInPython(OuterHistory(f"{message}\nhelp: {help}", spans.current()), lasts=True)
 
 
 def _reaches(tensor, targets):

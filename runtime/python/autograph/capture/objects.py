@@ -24,10 +24,10 @@ import torch
 
 from ..conversion import spans
 from ..conversion.converter import is_cache, is_converted, is_user_code
-from ..errors import Drawn, StagingError
+from ..errors import RandomStateChanged, StagingError
 from . import contents, heap, permanent
 from .code_reads import LIBRARIES, OF_ALL, called_by_python, implicit, is_of_python, reads_of
-from .places import MAPPINGS, MISSING, SEQUENCES, Cell, Contents, Element, Global, Items
+from .places import MAPPINGS, MISSING, SEQUENCES, ClosureVariable, Contents, Element, Global, Items
 
 #: The elements of larger containers are data, not state.
 LARGEST = 1024
@@ -257,13 +257,13 @@ class Objects:
 
     # Changes.
 
-    def before_lifting(self):
+    def before_pause(self):
         """Called before code for which the trace is paused. The changes of state that this code makes are not undone."""
         if self.heap.compare_all():
-            raise Drawn
+            raise RandomStateChanged
         self.heap.sync()
 
-    def after_lifting(self, what, adopt_lists):
+    def after_pause(self, what, adopt_lists):
         """Called after code for which the trace was paused. `adopt_lists` applies the changes of this code to the lists from
         outside. Returns whether the code has changed state from outside of the function. `what` names the code in errors."""
         try:
@@ -273,7 +273,7 @@ class Objects:
             message = f"{what} changes {error}, which the function has changed before"
             raise StagingError(f"{message}\nhelp: change it in one of the two places", spans.current()) from None
 
-    def watch_lifted(self, value):
+    def watch_returned(self, value):
         """Watches an object that code outside of the trace has returned."""
         self._watch_all([value], 0)
 
@@ -324,7 +324,7 @@ def _function(objects, function, born):
     objects._code(function)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         if name not in ("ag__", "__class__"):
-            objects._add((id(cell), name), heap.Variable(Cell(cell, name)), born)
+            objects._add((id(cell), name), heap.Variable(ClosureVariable(cell, name)), born)
     inner = [*_variables(function), *_defaults(function)]
     return [*inner, *_attributes(objects, function, born)]
 

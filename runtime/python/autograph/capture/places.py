@@ -1,7 +1,7 @@
 """Places: the locations where Python stores values, such as a variable or an attribute. There is a class for each kind:
 
     self.count     Attribute, SlotAttribute or ClassAttribute
-    total          Global, or Cell for a variable of an enclosing function
+    total          Global, or ClosureVariable for a variable of an enclosing function
     history[0]     Element of a list, tuple or dictionary
     history[:]     Items: all items of a list, deque or dictionary
     seen           Contents of an object that is not written in Python, such as a set
@@ -108,7 +108,7 @@ class ClassAttribute(Attribute):
         return f"{self.owner.__name__}.{self.name}"
 
 
-class Cell:
+class ClosureVariable:
     """A variable of an enclosing function. A variable that was unbound stays bound: `restore(MISSING)` does nothing."""
 
     __slots__ = ("cell", "name")

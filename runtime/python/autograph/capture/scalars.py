@@ -150,7 +150,7 @@ class _Node:
         return self
 
     def str(self):
-        return texts.mark(self.staging, _operand(self))
+        return texts.placeholder(self.staging, _operand(self))
 
     _graph_repr = str
 

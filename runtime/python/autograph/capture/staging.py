@@ -84,7 +84,7 @@ FOREIGN = "this uses a tensor that an earlier trace has left in an object that i
 
 
 #: The error for an operation on a staged value in an `init_scope`.
-LIFTED = (
+USED_WHILE_PAUSED = (
     "a staged value is used in `ag.init_scope()`, which runs while tracing\n"
     "help: use only its shape and dtype there, or move this code out of the `with` statement"
 )
@@ -151,7 +151,7 @@ class Staging:
         self.calls = 0  # the number of active calls of converted functions
         self.open_calls = {}  # code -> its active calls, outermost first
         self.recursive = dict(recursive)  # code of a recursive function -> whether numbers in its arguments are staged
-        self.formatted = []  # (operand, format) of each value in a string; a mark in the string contains its index
+        self.formatted = []  # (operand, format) of each value in a string; a placeholder in the string contains its index
         self.outside = frozenset()  # ids of objects that existed before the trace
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
         self.drawn = {}  # id -> a random number generator that the graph uses
@@ -183,8 +183,8 @@ class Staging:
         self.unreached = set()  # (number of a `backward`, id of a leaf from outside that it gives no gradient) (`errors.Unreached`)
         self.leaf_sources = set()  # captures of leaves on which a gradient of the graph depends
         self.outer_lists = None  # the lists from outside of the function (`tracing/outer_lists.py`)
-        self.is_lifted = False  # whether the trace is paused, and Python runs code (`lifting.py`)
-        self.lifted = set()  # spans of the code that has changed Python state while the trace was paused
+        self.is_paused = False  # whether the trace is paused, and Python runs code (`pausing.py`)
+        self.changed_while_paused = set()  # spans of the code that has changed Python state while the trace was paused
         self.random_after = None  # the state of torch's generator after such code has drawn numbers from it
 
     # Nodes.
@@ -194,8 +194,8 @@ class Staging:
         return self.record.region.depth
 
     def emit(self, op, args, types, regions=(), span=None):
-        if self.is_lifted:
-            raise StagingError(LIFTED, spans.current())
+        if self.is_paused:
+            raise StagingError(USED_WHILE_PAUSED, spans.current())
         grad = torch.is_grad_enabled() or not self.keeps_detach
         return self.record.emit(op, args, types, regions, span or spans.current(), grad)
 
@@ -517,7 +517,7 @@ class Staging:
 
 
 def _assumption(message):
-    return f"tracing has assumed that {message}"
+    return f"tracing assumed that {message}"
 
 
 def _line():

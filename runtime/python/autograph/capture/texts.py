@@ -1,7 +1,7 @@
 """Strings with values that are known only when the graph runs: `f"loss {loss:.3f}"`.
 
-While a function is traced, a *mark* stands for such a value in the string. Where the string is printed or raised, the graph
-calls a Python function with the values, which formats them as the original code would.
+While a function is traced, a *placeholder* stands for such a value in the string. Where the string is printed or raised,
+the graph calls a Python function with the values, which formats them as the original code would.
 """
 
 import operator
@@ -10,14 +10,14 @@ import torch
 
 from ..conversion import spans
 from ..errors import StagingError
-from ..record import marks
+from ..record import placeholders
 from ..record.nodes import Value
 from ..record.types import BOOL, FLOAT, INT, STR
 
 
 def as_text(staging, result):
     """Returns the result of a string function, as a `Text` if it contains values of the graph."""
-    if type(result) is str and staging is not None and marks.exist(result):
+    if type(result) is str and staging is not None and placeholders.exist(result):
         return Text.of(staging, result)
     return result
 
@@ -26,20 +26,20 @@ def as_text(staging, result):
 _CHARACTERS = ("__contains__", "__getitem__", "__hash__", "__iter__", "__len__", "__mod__", "__mul__", "__rmul__")
 
 
-def mark(staging, value, render=str):
-    """Returns a `Text` with a mark for a value of the graph or another `Text`. `render(value)` returns its text when the graph
-    runs."""
+def placeholder(staging, value, render=str):
+    """Returns a `Text` with a placeholder for a value of the graph or another `Text`. `render(value)` returns its text when
+    the graph runs."""
     staging.formatted.append((value if isinstance(value, Text) else staging.operand(value), render))
-    return Text.of(staging, marks.mark(len(staging.formatted) - 1))
+    return Text.of(staging, placeholders.placeholder(len(staging.formatted) - 1))
 
 
 def formatted(staging, value, spec):
-    """Returns a `Text` with a mark for `format(value, spec)`."""
-    return mark(staging, value, lambda v: format(v, spec))
+    """Returns a `Text` with a placeholder for `format(value, spec)`."""
+    return placeholder(staging, value, lambda v: format(v, spec))
 
 
 class Text(str):
-    """A string with marks. It can be joined, printed, raised and returned. Comparisons are staged; all other operations
+    """A string with placeholders. It can be joined, printed, raised and returned. Comparisons are staged; all other operations
     that depend on its characters use the characters for the arguments of this call."""
 
     @classmethod
@@ -55,7 +55,7 @@ class Text(str):
         return formatted(self.staging, self, spec) if spec else self
 
     def __repr__(self):
-        return mark(self.staging, self, repr)
+        return placeholder(self.staging, self, repr)
 
     def __add__(self, other):
         return Text.of(self.staging, str.__add__(self, other))
@@ -66,7 +66,7 @@ class Text(str):
 
 def known(text):
     """Returns the characters of a `Text` for the arguments of this call. Each run checks that its values are the same."""
-    literals, indexes = marks.split(text)
+    literals, indexes = placeholders.split(text)
     texts = [_known(text.staging, *text.staging.formatted[index]) for index in indexes]
     return "".join(a + b for a, b in zip(literals, [*texts, ""]))
 
@@ -171,7 +171,7 @@ for _name in dir(str):
 
 def assembled(staging, text):
     """Returns the operand for a string: the string itself, or the result of a callback that formats its values."""
-    literals, indexes = marks.split(text)
+    literals, indexes = placeholders.split(text)
     if not indexes:
         return text
     values, renders = zip(*(staging.formatted[index] for index in indexes))

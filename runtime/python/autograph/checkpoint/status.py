@@ -189,7 +189,7 @@ class RestoreStatus:
         text = _report(self._restoring)
         if text:
             help = "help: call `assert_consumed()` or `expect_partial()` of the result of `restore`"
-            warnings.warn(f"the checkpoint `{self._restoring.path}` was restored in part{text}\n{help}", stacklevel=2)
+            warnings.warn(f"the checkpoint `{self._restoring.path}` was partially restored{text}\n{help}", stacklevel=2)
 
 
 def _report(restoring):

@@ -1,7 +1,7 @@
 """Strings in converted code that may contain values of the graph.
 
 `f"n = {n}"` becomes `ag__.joined("n = ", f"{n}")`: Python would join the parts to an ordinary string.
-`text in "abc"` becomes `ag__.contains("abc", text)`: Python would search for the mark of the value.
+`text in "abc"` becomes `ag__.contains("abc", text)`: Python would search for the placeholder of the value.
 `f"{n!r}"` becomes `f"{ag__.text(n, 'r')}"`, and `form % n` becomes `ag__.percent(form, n)`: Python would need the number."""
 
 import ast

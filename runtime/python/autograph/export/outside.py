@@ -47,7 +47,7 @@ def check(trace, graph, format):
     if any(none and id(tensor) in changed for tensor, none in trace.gradient_guards):
         reasons.append("it sets `.grad` of a tensor that has none; call the function once before its export")
     if trace.flags:
-        reasons.append("it changes `requires_grad` of a tensor from outside")
+        reasons.append("it changes `requires_grad` of a tensor that exists outside the function")
     if any(hook.exist for hook in trace.hooks):
         reasons.append("it calls hooks of gradients")
     if reasons:
@@ -87,8 +87,9 @@ def changed(trace, attributes, name, format):
     for change in trace.state:
         key = change.place.key()
         if type(change) is not Change or key not in known and key not in tensors:
-            message = f"it changes {change.place}, which is not a tensor or a number that the graph reads"
-            refuse(f"{message}; a number that changes is one after the function was called twice", format, trace.span)
+            message = f"it changes {change.place}, which the graph does not read as a tensor or number"
+            help = "call the function twice before the export, so that a changing number becomes an input"
+            refuse(f"{message}\nhelp: {help}", format, trace.span)
         if key not in known:
             known[key] = Input(name(str(change.place).rpartition(".")[2]), None, Assigned(change.place))
             attributes.append(known[key])

@@ -4,4 +4,4 @@ from ..errors import ExportError
 
 
 def refuse(reason, format, span=None):
-    raise ExportError(f"{format} cannot hold this: {reason}", span)
+    raise ExportError(f"cannot be exported to {format}: {reason}", span)

@@ -6,8 +6,11 @@ from .graph import List, type_of
 #: The maximum number of conditions on which the structure of a returned value depends.
 MAXIMUM_CONDITIONS = 8
 
+#: The conditions that are constants of the graph.
+_CONSTANTS = {"True": True, "False": False}
 
-class Refused(Exception):
+
+class UnsupportedResult(Exception):
     """The value has no expression. The message is the reason."""
 
 
@@ -54,21 +57,22 @@ class Choice:
 def returned(trace, slots, inputs, decided=None):
     """Returns the result of the function and the new values of its state, with a `Slot` for each result of the graph.
     `slots` and `inputs` are pairs of an expression and its type."""
-    decided = {"True": True, "False": False} if decided is None else decided
+    decided = _CONSTANTS if decided is None else decided
     slots, inputs = ([Slot(*pair, decided) for pair in pairs] for pairs in (slots, inputs))
     outside = dict(zip(trace.places, inputs))
-    outside.update((id(container), Refused("it returns an argument that is a container")) for container in trace.containers)
+    refused = "it returns an argument that is a container"
+    outside.update((id(container), UnsupportedResult(refused)) for container in trace.containers)
     try:
         return trace.result.value(slots, outside)[:2]
     except Undecided as found:
         return _choice(trace, slots, inputs, decided, str(found))
     except (TypeError, AttributeError, StopIteration) as error:
-        raise Refused(f"it returns an object that only Python can make ({error})") from None
+        raise UnsupportedResult(f"it returns an object that only Python can create ({error})") from None
 
 
 def _choice(trace, slots, inputs, decided, condition):
-    if len(decided) > MAXIMUM_CONDITIONS:
-        raise Refused("the structure of the returned value depends on many conditions")
+    if len(decided) - len(_CONSTANTS) >= MAXIMUM_CONDITIONS:
+        raise UnsupportedResult(f"the structure of the returned value depends on more than {MAXIMUM_CONDITIONS} conditions")
     pairs = [[(slot.text, slot.type) for slot in found] for found in (slots, inputs)]
     return Choice(condition, *(returned(trace, *pairs, {**decided, condition: flag}) for flag in (True, False)))
 
@@ -77,7 +81,7 @@ def expression(value):
     """Returns the expression and the type of a returned value."""
     if isinstance(value, Slot):
         return value.text, value.type
-    if isinstance(value, Refused):
+    if isinstance(value, UnsupportedResult):
         raise value
     if value is None or type(value) in (bool, int, str):
         return repr(value), type_of(value)
@@ -94,17 +98,17 @@ def expression(value):
         keys, items = _alike(value, "dictionary"), _alike(value.values(), "dictionary")
         return f"{{{', '.join(f'{key}: {item}' for key, item in zip(keys, items))}}}", "dict"
     if isinstance(value, Elements):
-        raise Refused("it returns a list of the graph whose elements have parts")
-    raise Refused(f"it returns an object of the class `{type(value).__name__}`")
+        raise UnsupportedResult("it returns a staged list whose elements are tuples or containers")
+    raise UnsupportedResult(f"it returns an object of the class `{type(value).__name__}`")
 
 
 def _alike(values, what):
     """Returns the expressions of values, which must have the same type."""
     parts = [expression(value) for value in values]
     if not parts:
-        raise Refused(f"it returns an empty {what}, whose type is unknown")
+        raise UnsupportedResult(f"it returns an empty {what}, whose type is unknown")
     if len({_kind(type) for _, type in parts}) > 1:
-        raise Refused(f"it returns a {what} of values of different types")
+        raise UnsupportedResult(f"it returns a {what} of values of different types")
     return [text for text, _ in parts]
 
 

@@ -17,7 +17,7 @@ from ..capture.aliases import Step, View
 from ..capture.fakes import called_without_dynamo
 from ..capture.staging import attach
 from ..conversion import spans
-from ..errors import IN_PYTHON, Eager, StagingError
+from ..errors import IN_PYTHON, RunInPython, StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType, TensorType
 from . import collectives, composites, inplace, recurrent, schemas, shapes
@@ -85,7 +85,7 @@ class Recorder(TorchDispatchMode):
 
 def _refuse_sparse(staging, args):
     if any(isinstance(arg, torch.Tensor) and gradients.requires_grad(staging, arg) for arg in args):
-        raise Eager(StagingError("a sparse gradient cannot be staged", spans.current()), lasts=True)
+        raise RunInPython(StagingError("a sparse gradient cannot be staged", spans.current()), lasts=True)
 
 
 def contiguous(staging, fake):

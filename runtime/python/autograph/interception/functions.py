@@ -7,7 +7,7 @@ import sys
 import torch
 
 from ..capture import data_attribute, gradients, scalars, texts
-from ..capture.lifting import OfTrace
+from ..capture.pausing import OfTrace
 from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans
@@ -144,7 +144,7 @@ def _format(staging, func, tensor, spec="", **_):
 
 
 def _repr(staging, func, tensor, **_):
-    return texts.mark(staging, tensor, repr)
+    return texts.placeholder(staging, tensor, repr)
 
 
 def _truth(staging, func, tensor):

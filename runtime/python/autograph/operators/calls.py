@@ -13,7 +13,7 @@ from ..capture import permanent, profile, scalars, texts
 from ..capture.rows import StandIn, refuse, resolved, stand_ins_in
 from ..capture.staging import current
 from ..conversion import converter, spans
-from ..errors import Eager, StagingError, Unconverted
+from ..errors import RunInPython, StagingError, Unconverted
 from . import draws, formats, lru_cache, outcomes, python_calls, recursion, sharded
 from .overloads import OVERLOADS
 
@@ -146,7 +146,7 @@ def _refuse_nodes(f, args, keywords):
         return
     for held in stand_ins_in([*args, *keywords.values()]):
         name = getattr(f, "__name__", type(f).__name__)
-        refuse(held._ag_kinds(), f"`{name}` is not converted, and gets a node of a tree")
+        refuse(held._ag_kinds(), f"a node of a tree is passed to `{name}`, which is not converted")
 
 
 def _is_of_numpy(f):
@@ -247,7 +247,7 @@ def module(f, args, keywords):
     """Calls a module: its `forward` is converted, its hooks are not."""
     if current() is not None:
         if isinstance(f, LazyModuleMixin) and f.has_uninitialized_params():
-            raise Eager  # the first call of a lazy module determines the sizes of its parameters
+            raise RunInPython  # the first call of a lazy module determines the sizes of its parameters
         current().objects.watch(f)
         sharded.check(f)
         if f._backward_hooks and f._is_full_backward_hook is False:

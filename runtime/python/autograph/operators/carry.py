@@ -99,7 +99,7 @@ class Carry:
                 self._pass_through(block, heads)
                 return block
             if self._replaces_shared(block, clock):
-                regions.decide(self.staging)
+                regions.restart_decided(self.staging)
             if self._widen(block):
                 self._finish(block, heads)
                 self._hold(block)

@@ -91,7 +91,7 @@ def _first(source, start, step, count, is_complete):
     for index in range(count):
         yield source.at(start + index * step)
     if not is_complete:
-        raise StagingError("this loop goes on for longer than in the profiled calls", spans.current())
+        raise StagingError("this loop runs more iterations than in the profiled calls", spans.current())
 
 
 def _staged(staging, source, must_stage, extra_test, body, get_state, set_state, names, limit, start=None):

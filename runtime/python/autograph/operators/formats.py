@@ -12,7 +12,7 @@ from ..capture import texts
 from ..capture.staging import current
 from ..conversion import spans
 from ..errors import StagingError
-from ..record import marks
+from ..record import placeholders
 from .overloads import OVERLOADS
 
 
@@ -28,7 +28,7 @@ def text(value, conversion):
 
 def ascii_(value):
     found = text(value, "r")
-    return texts.mark(found.staging, found, ascii_of) if isinstance(found, texts.Text) else ascii(value)
+    return texts.placeholder(found.staging, found, ascii_of) if isinstance(found, texts.Text) else ascii(value)
 
 
 def ascii_of(text):
@@ -49,7 +49,7 @@ def percent(left, right):
 
 def _is_known(value):
     """Returns whether the text of a value is already known. Objects of other classes may contain values of the graph."""
-    is_plain_text = type(value) is str and not marks.exist(value)
+    is_plain_text = type(value) is str and not placeholders.exist(value)
     return is_plain_text or type(value) in (bool, int, float, complex, bytes, type(None))
 
 
@@ -101,11 +101,11 @@ def _size(number):
 
 def _converted(spec, kind, value):
     if isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return texts.mark(current(), value, lambda v: (spec + kind) % (v,))
+        return texts.placeholder(current(), value, lambda v: (spec + kind) % (v,))
     found = text(value, kind) if kind in _CONVERSIONS else None
     if not isinstance(found, texts.Text):
         return (spec + kind) % (value,)
-    return found if spec == "%" else texts.mark(current(), found, lambda v: f"{spec}s" % v)
+    return found if spec == "%" else texts.placeholder(current(), found, lambda v: f"{spec}s" % v)
 
 
 class _Formatter(string.Formatter):

@@ -87,7 +87,7 @@ def _merge(staging, index, name, blocks, init, clock):
     if len(found) == 1:
         return found[0]
     if specs.promotes(*found) or any(regions.is_shared(staging, block.values[index], init, clock) for block in live):
-        regions.decide(staging)
+        regions.restart_decided(staging)
     return specs.checked_merge(name, *found, "in the branches")
 
 
@@ -101,7 +101,7 @@ def _note_merged(staging, values, init, result, number):
     """
     others = [v for v in values if isinstance(v, List) and v is not init and v.number < number]
     if others and isinstance(result, List):
-        merged = spans.current(), regions.may_decide(staging)
+        merged = spans.current(), regions.may_restart_decided(staging)
         for value in (*others, result):
             value.merged = merged
 
@@ -123,9 +123,9 @@ def _cells(staging, blocks):
                 continue
             try:
                 if len(found) == 2 and specs.promotes(*found):
-                    regions.decide(staging)
+                    regions.restart_decided(staging)
                 if len(found) == 2 and _appends(staging, cell, *found):
-                    regions.decide(staging, cell)
+                    regions.restart_decided(staging, cell)
                 cells[cell] = found[0] if len(found) == 1 else specs.merge(*found)
             except specs.Mismatch as mismatch:
                 raise StagingError(

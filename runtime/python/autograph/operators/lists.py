@@ -3,7 +3,7 @@
 import torch
 
 from ..capture import scalars
-from ..capture.places import Cell, Global
+from ..capture.places import ClosureVariable, Global
 from ..capture.rows import MaybeNone
 from ..capture.staging import current, is_staged
 from ..conversion import spans
@@ -51,7 +51,7 @@ def _has_one_name(staging, target):
     holders = staging.objects.holders(target)
     if holders is None or len(holders) != 1:
         return False
-    name = holders[0].name if isinstance(holders[0], (Cell, Global)) else None
+    name = holders[0].name if isinstance(holders[0], (ClosureVariable, Global)) else None
     return all(held == name for held in spans.names_of(target))
 
 
@@ -92,8 +92,8 @@ def get_item(target, i, opts):
 def set_item(target, i, x):
     if type(target) is list and is_staged(i):
         if _is_shared(current(), target):
-            message = "an element at a staged index of a list that is held elsewhere too cannot be assigned"
-            raise StagingError(f"{message}; make the list by `[]` in the function", spans.current())
+            message = "cannot assign to a staged index of a list that another object also holds"
+            raise StagingError(f"{message}\nhelp: create the list in the function", spans.current())
         target = List(target)
     elif _needs_copy(target):
         target = List(target)
@@ -111,6 +111,6 @@ def positions(index):
         return torch.tensor(index) if index and all(map(scalars.kind_of, index)) and any(map(is_staged, index)) else index
     kind = specs.number_kind(index.spec.element)
     if kind is None:
-        message = "a list of tensors whose length only a run knows cannot be an index"
+        message = "a list of unknown length cannot be an index"
         raise StagingError(f"{message}\nhelp: make one tensor of it: `x[torch.stack(items)]`", spans.current())
     return torch.tensor(index, dtype=torch.bool if kind == BOOL else torch.int64)

@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..capture import permanent, texts
-from ..capture.lifting import Paused
+from ..capture.pausing import Paused
 from ..capture.rows import StandIn
 from ..capture.staging import is_staged
 from ..conversion import spans
@@ -30,7 +30,7 @@ def call(staging, f, args, keywords):
                 result = f(*args, **keywords)
         except Exception:
             return None
-    staging.objects.watch_lifted(result)
+    staging.objects.watch_returned(result)
     return (result,)
 
 

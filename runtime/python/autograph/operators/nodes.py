@@ -17,11 +17,11 @@ from ..capture import scalars
 from ..capture.rows import MaybeNone, Row, StandIn, refuse, resolved
 from ..capture.staging import current
 from ..capture.unbound import Maybe
-from ..errors import Unread
+from ..errors import ColumnMissing
 from ..record.ops import AND, EQ, GE, IF, ITEM, LT, NOT, OR, Raise, of_torch
 from ..record.types import BOOL, FLOAT, INT, TensorType
 from ..trees.classes import is_record
-from ..trees.columns import NODE, NODES, NOTHING, NUMBER, REFUSED, parts
+from ..trees.columns import ALWAYS_NONE, NODE, NODES, NUMBER, REFUSED, parts
 from .calls import call
 from .ranges import Iterable
 
@@ -172,7 +172,7 @@ class Node(Row):
 
 def _refused(name):
     def method(self, *args, **keywords):
-        refuse(self._ag_kinds(), f"this needs the object itself, by `{name}`")
+        refuse(self._ag_kinds(), f"`{name}` needs the object itself")
 
     return method
 
@@ -262,11 +262,11 @@ def _value(node, name):
     staging, kind, row = current(), node._ag_kind, node._ag_row
     found = staging.trees.columns.get(kind, {}).get(name)
     if found is None:
-        raise Unread(kind, name)
+        raise ColumnMissing(kind, name)
     column, tensors = found
     if column.form == REFUSED:
         refuse({kind}, f"the attribute `{name}` cannot be a column: {column.kind}")
-    if column.form == NOTHING:
+    if column.form == ALWAYS_NONE:
         return None
     if column.form == NODE:
         return _node(column.kind, _gathered(staging, tensors[0], row, INT), False)

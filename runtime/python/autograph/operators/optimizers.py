@@ -9,7 +9,7 @@ from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Maybe
 from ..conversion import spans
-from ..errors import Eager, Restart, StagingError
+from ..errors import Restart, RunInPython, StagingError
 from .if_stmt import staged_if
 from .overloads import OVERLOADS
 
@@ -48,7 +48,7 @@ def before_step(optimizer, args, kwargs):
         return
     if isinstance(optimizer, _IN_PYTHON):
         message = f"a step of `{type(optimizer).__name__}` cannot be staged"
-        raise Eager(StagingError(message, spans.current()), lasts=True)
+        raise RunInPython(StagingError(message, spans.current()), lasts=True)
     missing = staging.depth and any(not optimizer.state.get(p) for p in _parameters(optimizer) if p.requires_grad)
     if missing and id(optimizer) in staging.outside and id(optimizer) not in staging.prepared and _is_lazy(optimizer):
         raise Restart(optimizer)

@@ -2,8 +2,8 @@
 
 The kinds of its results are known from an earlier call, which was *observed*. The function must share no state with the
 rest of the trace, because a run of the graph changes other Python state only at its end. If the function returns
-results of another kind, the run ends with a `Misfit`, and Python runs the whole call of the staged function. Calls that
-the run has already made are not repeated: their results come from the *log* of the run.
+results of another kind, the run ends with a `ResultKindChanged`, and Python runs the whole call of the staged function.
+Calls that the run has already made are not repeated: their results come from the *log* of the run.
 """
 
 import builtins
@@ -22,7 +22,7 @@ from ..capture.objects import Objects, attributes_of
 from ..capture.places import Contents
 from ..capture.staging import is_staged
 from ..conversion import spans
-from ..errors import Misfit, StagingError
+from ..errors import ResultKindChanged, StagingError
 from ..record.queries import called_for_effects
 from ..record.types import TensorType, is_differentiable
 from .py_function import py_function
@@ -178,7 +178,7 @@ def call(staging, function, args, keywords):
         run.log.append(_Logged(code, result, list(values), tensors, versions, torch.get_rng_state()))
         found = kind_of(result, tensors, versions)
         if found is None or not kind.fits(found):
-            raise Misfit(code)
+            raise ResultKindChanged(code)
         return [r for r in pytree.tree_leaves(result) if r is not None]
 
     first = len(staging.callbacks)

@@ -281,19 +281,19 @@ def decided_on_error(staging):
     try:
         yield
     except StagingError:
-        decide(staging)
+        restart_decided(staging)
         raise
 
 
-def decide(staging, growing=None):
+def restart_decided(staging, growing=None):
     """If possible, restarts the trace with this condition or loop decided for the arguments of the call. If the reason is that
     a list from outside grows in a branch, `growing` is this list."""
-    if may_decide(staging):
+    if may_restart_decided(staging):
         raise Decide(spans.current(), growing) from None
 
 
-def may_decide(staging):
-    """Returns whether the current condition or loop can be decided."""
+def may_restart_decided(staging):
+    """Returns whether the trace can be restarted with the current condition or loop decided."""
     return not staging.depth and spans.current() not in staging.decisions and staging.may_decide()
 
 

@@ -90,7 +90,7 @@ def _staged_if(test, body, orelse):
 def _returned(value):
     """Continues after a staged `if` whose blocks return this value."""
     if isinstance(value, Maybe) and isinstance(value.absent, UndefinedReturnValue):
-        message = "a staged `if` returns in one branch and not in the other; return in both, or in none"
+        message = "a staged `if` returns in one branch only; return in both or in neither"
         raise StagingError(message, spans.current())
     if not isinstance(value, UndefinedReturnValue):
         raise NonLocalReturnValue(value)

@@ -12,7 +12,7 @@ from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Undefined, UndefinedReturnValue
 from ..conversion import spans
-from ..errors import Eager, StagingError
+from ..errors import RunInPython, StagingError
 from ..record.ops import LIST_NEW, of_torch
 from ..record.types import BOOL, DTYPES, FLOAT, INT, ListType, TensorType, TupleType, Type
 
@@ -165,7 +165,7 @@ def same(a, b):
     if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes, type(None), torch.dtype)):
         return isinstance(a, (Undefined, UndefinedReturnValue)) and type(a) is type(b)
     if isinstance(a, str):
-        return str.__eq__(a, b)  # strings with equal marks (`texts.py`) contain the same values of the graph
+        return str.__eq__(a, b)  # strings with equal placeholders (`texts.py`) contain the same values of the graph
     return a == b and repr(a) == repr(b)
 
 
@@ -273,7 +273,7 @@ def _check_promotion(staging, kinds):
     if staging.has_fallback:
         raise Mismatch(kinds)
     if staging.speculates:
-        raise Eager(StagingError(f"a variable has {kinds} on different paths", spans.current()), lasts=True)
+        raise RunInPython(StagingError(f"a variable has {kinds} on different paths", spans.current()), lasts=True)
 
 
 def _dtype(type):

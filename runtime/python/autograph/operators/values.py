@@ -10,7 +10,7 @@ import torch
 
 from ..capture import scalars
 from ..capture.rows import MaybeNone, Row, StandIn
-from ..capture.staging import LIFTED, current, is_staged
+from ..capture.staging import USED_WHILE_PAUSED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import Decide, StagingError
@@ -40,7 +40,7 @@ _FULL = of_torch(torch.ops.aten.full.default)
 def _active(staging):
     """Returns the active trace. Raises an error if there is none: `init_scope` cannot use a list of the graph."""
     if staging is None:
-        raise StagingError(LIFTED, spans.current())
+        raise StagingError(USED_WHILE_PAUSED, spans.current())
     return staging
 
 
@@ -94,10 +94,10 @@ class List(list):
 
     def _refuse_change(self):
         """Restarts the trace with the `if` decided; if that is not possible, raises an error."""
-        span, may_decide = self.merged
-        if may_decide:
+        span, may_restart = self.merged
+        if may_restart:
             raise Decide(span)
-        message = "this changes a list that is the list of another variable on some paths only"
+        message = "this changes a list that another variable holds on some paths only"
         raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
 
     # Reading.

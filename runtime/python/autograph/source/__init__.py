@@ -1,6 +1,6 @@
 """Utilities for programs that rewrite Python (AutoGraph, appendix C): parse, quote, template, unparse, load.
 
-The trees are those of the standard module `ast`. Each node keeps its place in the user's code through every rewrite, so
+The trees are those of the standard module `ast`. Each node keeps its origin in the user's code through every rewrite, so
 the text of a tree has a source map.
 
     from autograph import source
@@ -14,8 +14,8 @@ the text of a tree has a source map.
 
 from .loading import load
 from .parsing import parse, quote
-from .places import Place
+from .origins import Origin
 from .templates import template
 from .text import Text, unparse
 
-__all__ = ["Place", "Text", "load", "parse", "quote", "template", "unparse"]
+__all__ = ["Origin", "Text", "load", "parse", "quote", "template", "unparse"]

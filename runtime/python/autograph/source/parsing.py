@@ -7,7 +7,7 @@ import textwrap
 import types
 
 from ..errors import ConversionError
-from .places import mark
+from .origins import set_origins
 
 #: The file of code that is given as text.
 TEXT = "<text>"
@@ -19,7 +19,7 @@ def parse(entity):
     Raises a `ConversionError` if there is no source text, and a `SyntaxError` for an invalid text."""
     if isinstance(entity, str):
         text = textwrap.dedent(entity)
-        return mark(ast.parse(text), text, TEXT)
+        return set_origins(ast.parse(text), text, TEXT)
     entity = _unwrapped(entity)
     try:
         lines, first = inspect.getsourcelines(entity)
@@ -36,8 +36,8 @@ def _parsed(text, path, first):
     """Returns the tree of a definition, which may be indented. An indented definition is parsed inside an `if`, because
     removing the indentation would change strings of several lines."""
     if not text[:1].isspace():
-        return mark(ast.parse(text), text, path, first)
-    tree = mark(ast.parse("if True:\n" + text), "if True:\n" + text, path, first - 1)
+        return set_origins(ast.parse(text), text, path, first)
+    tree = set_origins(ast.parse("if True:\n" + text), "if True:\n" + text, path, first - 1)
     return ast.Module(tree.body[0].body, [])
 
 
@@ -76,6 +76,6 @@ def quote(text):
     """
     text = textwrap.dedent(text).strip("\n")
     try:
-        return mark(ast.parse(text.strip(), mode="eval"), text.strip(), TEXT).body
+        return set_origins(ast.parse(text.strip(), mode="eval"), text.strip(), TEXT).body
     except SyntaxError:
-        return mark(ast.parse(text), text, TEXT).body
+        return set_origins(ast.parse(text), text, TEXT).body

@@ -5,7 +5,7 @@ import copy
 import keyword
 
 from .parsing import parse
-from .places import place_of, set_place
+from .origins import origin_of, set_origin
 
 
 def template(code, **replacements):
@@ -150,10 +150,10 @@ _TARGETS = ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Star
 
 
 def _located(node, at):
-    """Returns a node that replaces the name `at`. Nodes in it that have no place of their own get the place of the name."""
+    """Returns a node that replaces the name `at`. Nodes in it that have no origin of their own get the origin of the name."""
     for inner in ast.walk(node):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, at)
-            if place_of(at) is not None:
-                set_place(inner, place_of(at))
+            if origin_of(at) is not None:
+                set_origin(inner, origin_of(at))
     return node

@@ -3,11 +3,11 @@
 import ast
 import bisect
 
-from .places import place_of
+from .origins import origin_of
 
 
 class Text(str):
-    """The text of a tree. `map` contains (line, column, end line, end column, `Place`) for each node that comes from the
+    """The text of a tree. `map` contains (line, column, end line, end column, `Origin`) for each node that comes from the
     user's code, in the order of the text. Lines count from one, columns from zero, in characters."""
 
     def __new__(cls, text, map):
@@ -15,8 +15,8 @@ class Text(str):
         self.map = map
         return self
 
-    def place(self, line, column=0):
-        """Returns the place from which the code at a position comes; None if it was created by a rewrite."""
+    def origin(self, line, column=0):
+        """Returns the origin of the code at a position; None if it was created by a rewrite."""
         position = line, column
         around = [entry for entry in self.map if entry[:2] <= position < entry[2:4]]
         if not around:
@@ -37,11 +37,11 @@ def unparse(tree):
         again = again.body[0].value
     lines, found = text.splitlines(), []
     for node, written in _pairs(tree, again):
-        place = place_of(node)
-        if place is not None and hasattr(written, "lineno"):
+        origin = origin_of(node)
+        if origin is not None and hasattr(written, "lineno"):
             start = written.lineno, _characters(lines, written.lineno, written.col_offset)
             end = written.end_lineno, _characters(lines, written.end_lineno, written.end_col_offset)
-            found.append((*start, *end, place))
+            found.append((*start, *end, origin))
     return Text(text, sorted(found, key=lambda entry: (*entry[:2], -entry[2], -entry[3])))
 
 

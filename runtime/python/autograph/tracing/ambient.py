@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
 from .._runtime import ambient
-from ..capture.lifting import Lifted
+from ..capture.pausing import PausedMode
 from ..errors import StagingError
 from .tracebacks import line_outside
 
@@ -40,7 +40,7 @@ def kept():
         with torch.random.fork_rng():
             yield
         if key() != before:
-            raise StagingError("this changes a setting of torch, and a graph cannot do that")
+            raise StagingError("this changes a setting of torch, which a graph cannot do")
     finally:
         torch.set_grad_enabled(grad)
         if torch.get_default_dtype() != dtype:
@@ -61,7 +61,7 @@ def _modes():
     the operations of the graph."""
     for index in range(torch._C._len_torch_function_stack()):
         mode = torch._C._get_function_stack_at(index)
-        if isinstance(mode, Lifted):
+        if isinstance(mode, PausedMode):
             continue
         if not isinstance(mode, DeviceContext):
             raise _refusal(f"the mode `{type(mode).__name__}` is active, and a graph does not call it")

@@ -19,7 +19,7 @@ from ..capture.places import (
     MISSING,
     SEQUENCES,
     Attribute,
-    Cell,
+    ClosureVariable,
     Contents,
     ContextValue,
     Element,
@@ -84,7 +84,7 @@ class Guards:
             if isinstance(entry, Attributes):
                 self._attributes(entry)
                 self._absent(entry)
-            elif isinstance(getattr(entry, "place", None), Cell):
+            elif isinstance(getattr(entry, "place", None), ClosureVariable):
                 self.take(entry.place, entry.place.state())
         for scope, names in objects.scopes.values():
             self.absent.add(scope, names, None)

@@ -1,7 +1,7 @@
 """Python numbers that are inputs of a graph because they change between calls, such as `self.step` or `group["lr"]`."""
 
 from ..capture import scalars
-from ..capture.places import Cell, ClassAttribute, Element, Global, Items, SlotAttribute
+from ..capture.places import ClassAttribute, ClosureVariable, Element, Global, Items, SlotAttribute
 
 
 class NumberInputs:
@@ -46,7 +46,7 @@ def _variable(place):
         return place.holder.state(), place.name
     if isinstance(place, Global):
         return place.scope, place.name
-    if isinstance(place, Cell):
+    if isinstance(place, ClosureVariable):
         return place.cell, None
     is_in_dict = not isinstance(place, (ClassAttribute, SlotAttribute))
     return place.owner.__dict__ if is_in_dict else place.owner, place.name

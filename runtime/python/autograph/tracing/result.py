@@ -79,9 +79,9 @@ class Result:
         if isinstance(value, Row):
             return self._row(value)
         if isinstance(value, StandIn):
-            refuse(value._ag_kinds(), "a list or value of a node leaves the function", self._span)
+            refuse(value._ag_kinds(), "the function returns or stores a list or value of a node", self._span)
         if isinstance(value, Iterable):
-            raise StagingError("a range or iterable of the graph leaves the function; return a list of it", self._span)
+            raise StagingError("the function returns or stores a range or iterable of the graph; return a list of it", self._span)
         if isinstance(value, tuple):
             return self._tuple(value)
         found = self._builders.get(id(value))
@@ -140,7 +140,7 @@ class Result:
                 return lambda values, outside: original
             if value.value is not None:
                 if specs.holds_rows(value.spec):
-                    refuse(self._staging.trees.columns, "a list of nodes leaves the function", self._span)
+                    refuse(self._staging.trees.columns, "the function returns or stores a list of nodes", self._span)
                 slot, spec = self._slot(value.value), value.spec
                 return self._created(value, lambda *run: unpacked(spec, list(slot(*run))))
             return self._items(value, list)

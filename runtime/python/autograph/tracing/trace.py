@@ -16,12 +16,12 @@ from ..errors import (
     Assumed,
     AutographError,
     Caught,
+    CheckAfterEffect,
     Decide,
-    Drawn,
-    Eager,
-    Late,
     OtherInput,
+    RandomStateChanged,
     Refuted,
+    RunInPython,
     StagingError,
     Unconverted,
     Undecided,
@@ -86,7 +86,7 @@ class Trace:
                 again = recursive, unrolled, draws, decisions, catches, refuted, unreached
                 with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
                     return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
-            except Drawn:
+            except RandomStateChanged:
                 draws = True
             except Unconverted:
                 pass
@@ -105,7 +105,7 @@ class Trace:
             except Unreached as found:
                 unreached |= found.leaves
                 continue
-            except Late as found:
+            except CheckAfterEffect as found:
                 for point in found.points:
                     del self.expected[point]
             except Caught:
@@ -180,7 +180,7 @@ class Trace:
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
                 if is_final and not isinstance(error, AutographError):
                     if staging.assumptions or staging.path.made or self._has_changes(staging, before, numbers):
-                        raise Eager(error) from None  # Python raises it too, or this call contradicts an assumption
+                        raise RunInPython(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             _check_draws(staging)
             _raise_caught(staging)
@@ -205,7 +205,8 @@ class Trace:
             span = line_of_change(mixed, lambda: stage(staging, python_function, args, kwargs, optimizers))
             _restore(staging, before)
             message = f"this changes {mixed[0]}, from which the function also draws numbers"
-            raise Eager(StagingError(f"{message}\nhelp: draw this value outside and pass it as an argument", span), lasts=True)
+            help = "draw this value outside and pass it as an argument"
+            raise RunInPython(StagingError(f"{message}\nhelp: {help}", span), lasts=True)
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
@@ -216,7 +217,7 @@ class Trace:
         self._finish(result, self.span)
         self.guards.done()
         #: The `init_scope` statements whose code has changed Python state. If there are any, the trace is valid for one call.
-        self.lifted = staging.lifted
+        self.changed_while_paused = staging.changed_while_paused
         self.is_spent = False
 
     def _has_changes(self, staging, before, numbers):
@@ -349,7 +350,7 @@ class Trace:
     @property
     def has_guards(self):
         """Whether the trace depends on Python state besides its arguments."""
-        return bool(self.lifted or self.gradient_guards or self.hooks or not self.guards.is_empty)
+        return bool(self.changed_while_paused or self.gradient_guards or self.hooks or not self.guards.is_empty)
 
     def broken(self):
         """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
@@ -437,7 +438,7 @@ class Trace:
 
 def _contradicted(error):
     """Returns the error for a run that contradicts an assumption after effects that cannot be undone."""
-    message = f"{error}, and this call contradicts it after effects, so Python cannot run the call instead"
+    message = f"{error}; this call contradicts the assumption after side effects, so Python cannot repeat it"
     return with_source_traceback(StagingError(f"{message}\n{REMEDY}", span_of_error(error)), error.locations)
 
 
@@ -456,14 +457,14 @@ def _check_draws(staging):
     the trace."""
     heap = staging.objects.heap
     if heap.compare_all() and heap.clock > 1:
-        raise Drawn
+        raise RandomStateChanged
 
 
 def _check_effects(staging):
     """If the check of an assumption comes after an effect, restarts the trace without this assumption."""
     late = checked_late(staging.record.entry, staging.path.made.keys(), staging.undone)
     if late:
-        raise Late({staging.path.made[message] for message in late})
+        raise CheckAfterEffect({staging.path.made[message] for message in late})
 
 
 def _raise_caught(staging):

@@ -5,7 +5,7 @@ from torch.utils import _pytree as pytree
 from ..capture.rows import MaybeNone, refuse
 from ..operators.nodes import Trees
 from ..record.queries import has_gradient
-from ..trees.encoding import Root
+from ..trees.encoding import EncodedRoot
 
 
 def stand_ins(staging, arguments):
@@ -19,7 +19,7 @@ def stand_ins(staging, arguments):
 
 
 def _is_root(value):
-    return isinstance(value, Root)
+    return isinstance(value, EncodedRoot)
 
 
 def returned(staging, result):

@@ -15,7 +15,7 @@ import torch
 
 from . import classes
 
-NODE, NODES, NUMBER, TENSOR, NOTHING, REFUSED = "node", "nodes", "number", "tensor", "nothing", "refused"
+NODE, NODES, NUMBER, TENSOR, ALWAYS_NONE, REFUSED = "node", "nodes", "number", "tensor", "always None", "refused"
 
 ROWS = 2
 
@@ -57,9 +57,9 @@ def described(kind, name, values, known):
 
 def _unseen(kind, name, values, known):
     """The column of an attribute that is None in all objects."""
-    if known is None or known.form == NOTHING:
+    if known is None or known.form == ALWAYS_NONE:
         named = classes.annotated(kind, name)
-        return Column(name, NODE, next(iter(named))) if len(named) == 1 else Column(name, NOTHING)
+        return Column(name, NODE, next(iter(named))) if len(named) == 1 else Column(name, ALWAYS_NONE)
     return known._replace(is_optional=True) if values and known.form in (NUMBER, TENSOR) else known
 
 

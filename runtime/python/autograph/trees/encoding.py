@@ -21,7 +21,7 @@ class Table(NamedTuple):
     columns: tuple
 
 
-class Root:
+class EncodedRoot:
     """A node among the arguments, or a list or tuple of `count` nodes. The first root of a call contains all tensors: the row
     of each root, and the columns of the tables."""
 
@@ -47,21 +47,25 @@ def _flatten_with_keys(root):
 
 
 def _unflatten(children, context):
-    return Root(*context, tuple(children))
+    return EncodedRoot(*context, tuple(children))
 
 
 pytree.register_pytree_node(
-    Root, _flatten, _unflatten, serialized_type_name="autograph.trees.Root", flatten_with_keys_fn=_flatten_with_keys
+    EncodedRoot,
+    _flatten,
+    _unflatten,
+    serialized_type_name="autograph.trees.EncodedRoot",
+    flatten_with_keys_fn=_flatten_with_keys,
 )
 
 
 class Encoded:
-    """The arguments of a call with a `Root` in place of each node."""
+    """The arguments of a call with an `EncodedRoot` in place of each node."""
 
     def __init__(self):
         self.args = self.kwargs = None
         self.roots = []  # the nodes, in the order of their positions
-        self.first = None
+        self.first_root = None
         self.nodes = {}  # ("rows", class) -> the objects in the rows of its columns
         self.originals = {}  # id of a new container -> the container of the program
 
@@ -72,11 +76,11 @@ class Encoded:
     def sizes(self, leaves):
         """Returns the dimensions of leaves that are numbers of rows or items: index of the leaf -> {0: None}. The code never
         sees these sizes."""
-        columns = {id(tensor) for tensor in self.first.tensors[1:]}
+        columns = {id(tensor) for tensor in self.first_root.tensors[1:]}
         return {index: {0: None} for index, leaf in enumerate(leaves) if id(leaf) in columns}
 
 
-class Forest:
+class TreeEncoder:
     """What a staged function knows about the trees among its arguments: the attributes that its graphs read, and the
     classes whose objects are not encoded."""
 
@@ -111,9 +115,9 @@ class Forest:
         encoded = Encoded()
         encoded.args = tuple([self._replaced(value, encoded) for value in args])
         encoded.kwargs = {name: self._replaced(value, encoded) for name, value in kwargs.items()}
-        if encoded.first is None:
+        if encoded.first_root is None:
             return None
-        encoded.first.tables, encoded.first.tensors, nodes = self._tables(encoded.roots)
+        encoded.first_root.tables, encoded.first_root.tensors, nodes = self._tables(encoded.roots)
         encoded.nodes = {("rows", kind): found for kind, found in nodes.items()}
         return encoded
 
@@ -142,10 +146,10 @@ class Forest:
         return type(value) not in self.excluded and classes.is_plain(type(value)) and classes.is_node_class(type(value))
 
     def _root(self, encoded, kind, nodes, count):
-        root = Root(kind, len(encoded.roots), count)
+        root = EncodedRoot(kind, len(encoded.roots), count)
         encoded.roots += nodes
-        if encoded.first is None:
-            encoded.first = root
+        if encoded.first_root is None:
+            encoded.first_root = root
         return root
 
     def _tables(self, roots):

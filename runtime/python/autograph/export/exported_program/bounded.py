@@ -97,8 +97,8 @@ def _raises(region):
 class BoundedLists:
     """Allocates the tensors for growing lists before a loop, and computes the operations on such lists in the loop."""
 
-    def room(self, operand, element, count):
-        """Returns a list as a `Bounded` with room for `count` more items; None if its elements are neither numbers nor
+    def with_capacity(self, operand, element, count):
+        """Returns a list as a `Bounded` with capacity for `count` more items; None if its elements are neither numbers nor
         tensors of one known shape."""
         found = self.value(operand)
         if isinstance(found, Bounded):
@@ -124,7 +124,7 @@ class BoundedLists:
         count = torch.div(stop - start + step - torch.sign(step), step, rounding_mode="floor").clamp(min=0)
         return size_of(count)
 
-    def exact(self, found):
+    def trimmed(self, found):
         """Returns the list after the loop, without the unused rows."""
         if not isinstance(found, Bounded):
             return found

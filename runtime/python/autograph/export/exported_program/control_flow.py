@@ -29,7 +29,7 @@ from .structure import Bounded, Stacked, join, part_count, split
 
 _NUMBERS = (BOOL, INT, FLOAT)
 _CHANGES = "a tensor or a list changes its size in a loop"
-_DEPENDS = "a list grows in a loop, and how often the loop runs depends on the list or on random numbers"
+_DEPENDS = "a list grows in a loop, and the number of iterations depends on the list or on random numbers"
 _DIFFERENT = "the branches end with lists of different lengths, or with different strings"
 
 
@@ -97,13 +97,13 @@ class ControlFlow(BoundedLists):
     def loop(self, node, starts, tests, body, bounds=None):
         """Writes a `while_loop`, which runs while all `tests` are true and, for a `for`, its index is in `range(*bounds)`."""
         outside = Operands(self, node.regions)
-        rooms = self.rooms(node, starts, body, bounds)
+        growing = self.growing(node, starts, body, bounds)
         if bounds is not None:
             bounds = [numbers.as_tensor(bound, INT) for bound in bounds]
             places = [outside.place(bound) for bound in bounds]
         outside.keep_one()
         pairs = enumerate(zip(starts, node.outputs))
-        carried = [rooms.get(place) or self.carried(start, output.type, are_rows=True) for place, (start, output) in pairs]
+        carried = [growing.get(place) or self.carried(start, output.type, are_rows=True) for place, (start, output) in pairs]
         tensors, structure = split(carried)
         tensors = [_contiguous(tensor) for tensor in (tensors if bounds is None else [bounds[0], *tensors])]
         first = 0 if bounds is None else 1
@@ -135,7 +135,7 @@ class ControlFlow(BoundedLists):
                 if self.has_ended:
                     return self.owned(own)
                 results = [self.carried(result, output.type, are_rows=True) for result, output in zip(body.results, node.outputs)]
-                results = list(map(_with_room_of, join(own[first:], structure), results))
+                results = list(map(_with_capacity_of, join(own[first:], structure), results))
                 nexts, new = split(results)
                 if new != structure:
                     refuse(_CHANGES, self.format, node.span)
@@ -148,20 +148,21 @@ class ControlFlow(BoundedLists):
         arguments = test, run, tuple(tensors), tuple(outside.tensors)
         found = self.higher_order(node, torch.ops.higher_order.while_loop, *arguments)
         ends = list(join(found[first:], structure))
-        for place in rooms:
+        for place in growing:
             if not isinstance(self.value(starts[place]), Bounded):
-                ends[place] = self.exact(ends[place])
+                ends[place] = self.trimmed(ends[place])
         self.define(node, *ends)
 
-    def rooms(self, node, starts, body, bounds):
-        """Returns the lists that grow in a loop, by their positions, as tensors with room for all items."""
+    def growing(self, node, starts, body, bounds):
+        """Returns the lists that grow in a loop, by their positions, as tensors with capacity for all items."""
         changes = growth(body, 0 if bounds is None else 1)
         new = [place for place in changes if not isinstance(self.value(starts[place]), Bounded)]
         count = 0
         if any(changes[place][1] for place in new):
             count = self.counted(node, changes.keys()) if bounds is None else self.iterations(bounds)
-        rooms = {place: self.room(starts[place], node.outputs[place].type.element, count * changes[place][1]) for place in changes}
-        return {place: room for place, room in rooms.items() if room is not None}
+        elements = {place: node.outputs[place].type.element for place in changes}
+        found = {place: self.with_capacity(starts[place], elements[place], count * changes[place][1]) for place in changes}
+        return {place: bounded for place, bounded in found.items() if bounded is not None}
 
     def counted(self, node, lists):
         """Returns the number of iterations of a `while` loop. A loop before it computes the number."""
@@ -349,7 +350,7 @@ def _has_same_shape(before, after):
     return all(shapes.statically_known_true(one == other) for one, other in zip(before.shape, after.shape))
 
 
-def _with_room_of(before, after):
+def _with_capacity_of(before, after):
     """Returns the list `after` an iteration, with a size that torch knows to equal the size `before` it. The results of a
     `cond` have new symbolic sizes."""
     if not isinstance(before, (Bounded, Stacked)) or type(before) is not type(after) or isinstance(before.rows.size(0), int):

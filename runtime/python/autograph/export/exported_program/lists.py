@@ -129,7 +129,8 @@ class Lists:
             self.define(node, self.inserted(found, self.value(index), self.converted(item, element), element))
             return
         if self.has_unknown_length(operand):
-            found = self.inserted(self.room(operand, element, 1), self.value(index), self.converted(item, element), element)
+            bounded = self.with_capacity(operand, element, 1)
+            found = self.inserted(bounded, self.value(index), self.converted(item, element), element)
             self.define(node, Stacked(found.rows))
             return
         found = self.items(operand, node)
@@ -194,7 +195,7 @@ class Lists:
 
     def stacked(self, found, element, node):
         """Returns a list as the rows of a tensor. Elements of different shapes are an error."""
-        found = self.exact(found)
+        found = self.trimmed(found)
         rows = found if isinstance(found, Stacked) else self.rows(found, element)
         if rows is None:
             reason = "an index of a list whose elements have different shapes is known only when the program runs"

@@ -16,7 +16,7 @@ from .control_flow import first_line
 from .program import Program
 from .structure import Stacked
 
-_NONE = "the function returns None here, and a program of torch.export returns values of the same kinds in each call"
+_NONE = "the function returns None on some paths only"
 _RESERVED = {"self", "training", *dir(torch.nn.Module)}
 
 
@@ -85,7 +85,7 @@ class Module(torch.nn.Module):
             refuse("it raises an exception on each path", program.format, self._trace.span)
         try:
             return self._finish(program, body)
-        except results.Refused as refused:
+        except results.UnsupportedResult as refused:
             refuse(str(refused), program.format, self._trace.span)
 
     def _finish(self, program, body):
@@ -106,7 +106,7 @@ class Module(torch.nn.Module):
         result = pytree.tree_map(lambda leaf: _own(leaf, program.fresh), result)
         for target, new, is_recorded in pairs:
             if target.shape != new.shape or target.dtype != new.dtype:
-                raise results.Refused("it assigns a tensor of another shape or dtype to an attribute")
+                raise results.UnsupportedResult("it assigns a tensor of another shape or dtype to an attribute")
             if is_recorded:
                 target.copy_(new)
             else:
@@ -154,7 +154,7 @@ def _chosen(condition, yes, no):
     """Returns `yes if condition else no`, computed by the program. Both values must have the same structure."""
     (yes, tree), (no, other) = pytree.tree_flatten(yes), pytree.tree_flatten(no)
     if tree != other or not all(map(_is_alike, yes, no)):
-        raise results.Refused("the structure of the returned value depends on a condition")
+        raise results.UnsupportedResult("the structure of the returned value depends on a condition")
     return pytree.tree_unflatten([a if a is b else _either(condition, _number(a), _number(b)) for a, b in zip(yes, no)], tree)
 
 
@@ -177,7 +177,7 @@ def _is_alike(a, b):
 def _value(value, values):
     if isinstance(value, results.Slot):
         return _returned(values[value.text])
-    if isinstance(value, results.Refused):
+    if isinstance(value, results.UnsupportedResult):
         raise value
     if type(value) is list and len(value) == 1 and isinstance(value[0], results.Elements):
         return _returned(values[value[0].slot.text])
@@ -188,21 +188,21 @@ def _value(value, values):
     if type(value) is dict and all(isinstance(key, str) for key in value):
         return {key: _value(item, values) for key, item in value.items()}
     if isinstance(value, str):
-        raise results.Refused("it returns a string, which torch.export cannot load")
+        raise results.UnsupportedResult("it returns a string, which torch.export cannot load")
     if value is None or numbers.is_number(value):
         return value
     if isinstance(value, results.Elements):
-        raise results.Refused("it returns a list of the graph whose elements have parts")
-    raise results.Refused(f"it returns an object of the class `{type(value).__name__}`")
+        raise results.UnsupportedResult("it returns a staged list whose elements are tuples or containers")
+    raise results.UnsupportedResult(f"it returns an object of the class `{type(value).__name__}`")
 
 
 def _returned(value):
     if isinstance(value, Stacked):
         if not isinstance(value.rows.size(0), int):
-            raise results.Refused("it returns a list whose length is known only when the program runs")
+            raise results.UnsupportedResult("it returns a list whose length is known only when the program runs")
         return list(torch.unbind(value.rows))
     if isinstance(value, (list, tuple)):
         return type(value)(map(_returned, value))
     if isinstance(value, str):
-        raise results.Refused("it returns a string, which torch.export cannot load")
+        raise results.UnsupportedResult("it returns a string, which torch.export cannot load")
     return value

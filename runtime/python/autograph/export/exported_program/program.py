@@ -51,7 +51,7 @@ class Program(ControlFlow, Lists, Walk):
 
     def operator(self, node):
         operator = operators.overload(node.op)
-        values = [self.exact(self.value(operand) if node.grad else self.detached(operand)) for operand in node.operands]
+        values = [self.trimmed(self.value(operand) if node.grad else self.detached(operand)) for operand in node.operands]
         if operator in _NOT_OF_EMPTY_LISTS and isinstance(values[0], Stacked) and not isinstance(values[0].rows.size(0), int):
             self.check(torch.scalar_tensor(values[0].rows.size(0), dtype=torch.int64) > 0, "the list of tensors is empty")
             values[0] = Stacked(self.checked(values[0].rows))

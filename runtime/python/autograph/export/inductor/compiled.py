@@ -79,7 +79,7 @@ class CompiledRegion:
         """Returns whether compiled code is expected to be faster for the sizes of these inputs."""
         pairs = [(n, size) for value, t in zip(self._region.inputs, inputs) for n, size in zip(value.type.shape, t.size())]
         unknown = [size for known, size in pairs if not isinstance(known, int)]
-        return self._region.pays(max(unknown, default=1))
+        return self._region.is_profitable(max(unknown, default=1))
 
     def _refuse(self, reason):
         if reason not in self.refusals:

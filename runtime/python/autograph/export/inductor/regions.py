@@ -62,7 +62,7 @@ class Region:
                 found.insert(0, node)
         return found
 
-    def pays(self, unknown_size=UNKNOWN_SIZE):
+    def is_profitable(self, unknown_size=UNKNOWN_SIZE):
         """Whether the compiled region is expected to be faster than its nodes, if unknown dimensions have this size."""
         fused = [output for node in self.nodes if _is_fused(node) for output in node.outputs]
         inside = [_elements(output.type, unknown_size) for output in fused if output not in self.results]
@@ -74,7 +74,7 @@ class Region:
         return sorted({node.span[:2] for node in self.nodes if node.span is not None})
 
 
-class Line:
+class StraightLine:
     """The body of a branch, a loop or a function. `items` contains its regions (`Region`) and all other nodes, in an order in
     which they can be computed."""
 
@@ -111,7 +111,7 @@ class Line:
             inside = set(map(id, nodes))
             used = {output for node in nodes for output in node.outputs if self._uses.get(output, set()) - inside}
             region = Region(nodes, used)
-            if region.pays():
+            if region.is_profitable():
                 self.items.append(region)
                 self.items += region.views
             else:

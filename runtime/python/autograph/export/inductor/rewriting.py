@@ -7,7 +7,7 @@ So a region that is not compiled, or whose code raises an exception, behaves as 
 """
 
 from ..graph import Symbol, of_tree, text_of, tree_of
-from .regions import Line, Region
+from .regions import Region, StraightLine
 
 
 def rewritten(text, number):
@@ -31,7 +31,7 @@ class _Writer:
     def body(self, body, tree):
         """Writes the nodes of a body into its tree."""
         bindings = []
-        for item in Line(body).items:
+        for item in StraightLine(body).items:
             if isinstance(item, Region):
                 bindings += self.region(item)
             else:

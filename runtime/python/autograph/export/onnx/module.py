@@ -27,7 +27,7 @@ def write(trace, arguments):
 
             return torch.onnx.export(program, (), dynamo=True, opset_version=OPSET, verbose=False, custom_translation_table=TABLE)
     except Exception as error:
-        raise ExportError(f"{FORMAT} cannot hold this: torch.onnx cannot write {_cause(error)}", trace.span) from error
+        raise ExportError(f"cannot be exported to {FORMAT}: torch.onnx cannot write {_cause(error)}", trace.span) from error
 
 
 def _cause(error):

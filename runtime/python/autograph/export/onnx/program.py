@@ -54,7 +54,7 @@ class OnnxProgram(Program):
 
     def operator(self, node):
         if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
-            refuse("it draws random numbers, and those of an ONNX runtime are others", FORMAT, node.span)
+            refuse("it draws random numbers, and an ONNX runtime draws different ones", FORMAT, node.span)
         if (operator := operators.overload(node.op)) in _DECOMPOSED:
             values = map(self.value if node.grad else self.detached, node.operands)
             self.define(node, *decomposition_table[operator](*values))
@@ -82,13 +82,13 @@ class OnnxProgram(Program):
     def returned(self, result, has_writes):
         """Returns the result, with numbers as tensors. Adds the remaining checks to them."""
         if has_writes:
-            raise results.Refused("it writes to a tensor or an attribute from outside, and a model has no state")
+            raise results.UnsupportedResult("it writes to a tensor or an attribute from outside, and a model has no state")
         leaves, tree = pytree.tree_flatten(result)
         if any(leaf is None for leaf in leaves):
-            raise results.Refused("it returns None")
+            raise results.UnsupportedResult("it returns None")
         leaves = [leaf if isinstance(leaf, torch.Tensor) else _constant(leaf) for leaf in leaves]
         if self.conditions and not leaves:
-            raise results.Refused("it returns nothing")
+            raise results.UnsupportedResult("it returns nothing")
         return pytree.tree_unflatten([self.checked(leaf) for leaf in leaves], tree)
 
 

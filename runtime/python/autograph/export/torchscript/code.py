@@ -272,7 +272,7 @@ class Code(Walk):
     def _list_filled(self, node, length, item):
         element = node.outputs[0].type.element
         if type_of(item) == NONE and not isinstance(element, Tensor):
-            refuse("a list of None that is filled later with other values than tensors", FORMAT, node.span)
+            refuse("a list that starts as [None] * n and later holds values other than tensors", FORMAT, node.span)
         item = "torch.empty([0])" if type_of(item) == NONE else self.stored(item, node, element)
         self.new_list(node, f"[{item}] * {self.text(length)}")
 

@@ -32,7 +32,7 @@ def _expect(tensor: torch.Tensor, dtype: torch.dtype, shape: List[int], name: st
     for dimension, size in enumerate(shape):
         matches = matches and (size == -1 or tensor.size(dimension) == size)
     if not matches:
-        raise ValueError("`" + name + "` has another dtype or shape than the tensor that the function was exported for")
+        raise ValueError("`" + name + "` has a different dtype or shape than the tensor that the function was exported for")
 
 '''
 
@@ -128,7 +128,7 @@ def _finish(code, trace, body, assigned):
         code.line(f"{target}.copy_({new})" if is_recorded else f"{target}.detach().copy_({new}.detach())")
     try:
         _return(code, results.returned(trace, slots, inputs), assigned)
-    except results.Refused as refused:
+    except results.UnsupportedResult as refused:
         refuse(str(refused), FORMAT, trace.span)
 
 
@@ -148,7 +148,7 @@ def _return(code, found, assigned):
     for attribute, name, (_, type) in zip(assigned, names, news):
         value = attribute.capture.current_value()
         if _kind(type) != ("tensor" if isinstance(value, torch.Tensor) else graphs.type_of(value)):
-            raise results.Refused(f"it assigns a value of another type to `{attribute.name}`")
+            raise results.UnsupportedResult(f"it assigns a value of another type to `{attribute.name}`")
         code.line(f"self.{attribute.name} = {name}")
     code.line(f"return {text}")
 

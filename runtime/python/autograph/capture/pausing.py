@@ -7,7 +7,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..conversion import spans
 from ..errors import StagingError
-from .staging import LIFTED, current, is_staged, is_staged_tensor, staging_of
+from .staging import USED_WHILE_PAUSED, current, is_staged, is_staged_tensor, staging_of
 
 _T = torch.Tensor
 
@@ -22,7 +22,7 @@ class OfTrace(TorchFunctionMode):
     """The base class of the modes that record a trace. They are inactive while the trace is paused."""
 
 
-class Lifted(TorchFunctionMode):
+class PausedMode(TorchFunctionMode):
     """A mode that raises an error for operations on staged tensors of a trace. All other operations run in eager torch."""
 
     def __init__(self, staging):
@@ -39,7 +39,7 @@ class Lifted(TorchFunctionMode):
                 found = func(*args, **kwargs)
             if not any(isinstance(part, torch.SymInt) for part in pytree.tree_leaves(found)):
                 return found
-        raise StagingError(LIFTED, spans.current())
+        raise StagingError(USED_WHILE_PAUSED, spans.current())
 
     def _is_of_trace(self, value):
         if is_staged_tensor(value):
@@ -58,16 +58,16 @@ class Paused:
         self._staging = staging = current()
         if staging is None:
             return self
-        staging.objects.before_lifting()
+        staging.objects.before_pause()
         self._items = staging.outer_lists.items()
         self._modes = _popped_modes()
         for mode in self._modes:
             if not isinstance(mode, OfTrace):
                 torch._C._push_on_torch_function_stack(mode)
-        self._contexts = [_disable_current_modes(), Lifted(staging), staging_of(None)]
+        self._contexts = [_disable_current_modes(), PausedMode(staging), staging_of(None)]
         for context in self._contexts:
             context.__enter__()
-        staging.is_lifted = True
+        staging.is_paused = True
         self._random = torch.get_rng_state()
         return self
 
@@ -78,14 +78,14 @@ class Paused:
         random = torch.get_rng_state()
         if not torch.equal(random, self._random):
             staging.random_after = random
-        staging.is_lifted = False
+        staging.is_paused = False
         for context in reversed(self._contexts):
             context.__exit__(None, None, None)
         _popped_modes()
         for mode in self._modes:
             torch._C._push_on_torch_function_stack(mode)
-        if staging.objects.after_lifting(self._what, lambda: staging.outer_lists.adopt(self._items)):
-            staging.lifted.add(spans.current())
+        if staging.objects.after_pause(self._what, lambda: staging.outer_lists.adopt(self._items)):
+            staging.changed_while_paused.add(spans.current())
 
 
 def _popped_modes():
