@@ -184,7 +184,7 @@ def test_each_call_reads_the_current_state():
     model.layers.append(torch.nn.Tanh())
     check()
     model.train()
-    assert not torch.equal(model(x), model(x))
+    assert len({tuple(model(x).tolist()) for _ in range(32)}) > 1
     model.eval()
     check()
 
