@@ -22,7 +22,7 @@ use crate::session::{STACK, current_directory};
 /// The number of files that are converted before their results are written.
 const BATCH: usize = 32;
 
-/// Convert control flow into calls of operators, so that it can be staged.
+/// Convert `if`, `while` and `for` into calls of operators that a framework can stage.
 ///
 /// `FILE` converts the whole file, `FILE::QUALNAME` one function (`model.py::Model.call`), `-` standard input.
 /// A function that cannot be converted is left unchanged; the reason is in the JSON and on standard error.
