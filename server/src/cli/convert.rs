@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ag_convert as convert;
-use ag_convert::{Converter, Dialect, Features, Pass, View};
+use ag_convert::{Converter, Features, OperatorSet, Pass, View};
 use ag_project::config::Settings;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -158,10 +158,10 @@ impl Convert {
                 ViewArgument::Full => View::Full,
                 ViewArgument::Simplified => View::Simplified,
             },
-            dialect: match self.dialect {
-                DialectArgument::Tensorflow => Dialect::TensorFlow,
-                DialectArgument::Autograph => Dialect::AutoGraph,
-                DialectArgument::Snek => Dialect::Snek,
+            operator_set: match self.dialect {
+                DialectArgument::Tensorflow => OperatorSet::TensorFlow,
+                DialectArgument::Autograph => OperatorSet::AutoGraph,
+                DialectArgument::Snek => OperatorSet::Snek,
             },
             features,
             until: self.pass.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg)?,
