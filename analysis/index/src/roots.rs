@@ -246,15 +246,18 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
 pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
     root_decorators::is_partial(imports, callee)
         || imports.resolve(callee).is_some_and(|name| {
-            root_decorators::named(&name).is_some_and(|decorator| !root_decorators::takes_options(decorator.name)) || root_decorators::is_transparent(&name)
+            let decorator = root_decorators::named(&name);
+            decorator.is_some_and(|decorator| !root_decorators::takes_options(decorator.name))
+                || root_decorators::is_transparent(&name)
         })
         // `torch._dynamo.optimize("eager")(f)`
         || matches!(callee, Expr::Call(call)
             if imports.resolve(&call.func).is_some_and(|name| root_decorators::takes_options(&name)))
         // `jax.named_scope("step")(f)`
         || matches!(callee, Expr::Call(call)
-            if root_decorators::resolves_to(imports, &call.func, &["jax.named_scope"]) || root_decorators::is_partial(imports, &call.func)
-                && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
+            if root_decorators::resolves_to(imports, &call.func, &["jax.named_scope"])
+                || root_decorators::is_partial(imports, &call.func)
+                    && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
 }
 
 /// Returns the functions that an argument may be: `f if fast else g`, `[f, g]`.
