@@ -126,7 +126,7 @@ pub(crate) fn main() -> ExitStatus {
         Command::GenerateShellCompletion(command) => command.run(&mut Arguments::command()),
         Command::GenerateSchema => generate::schema(),
         Command::GenerateMan => generate::manual(Arguments::command()),
-        Command::GenerateDocs => generate::catalogue(),
+        Command::GenerateDocs => generate::rules_reference(),
     };
     result.unwrap_or_else(|error| {
         printer::error(&format!("{error:#}"));

@@ -67,7 +67,7 @@ pub(crate) fn fix(session: &mut Session, least: Applicability) -> Fixed {
             };
             if broken(&checked) && !broken(&fixed.remaining) {
                 printer::warning(&format!(
-                    "{path}: the fixes would break its syntax, so they are not applied; this is a bug in ag-lsp"
+                    "{path}: fixes not applied: they would cause a syntax error; this is a bug in ag-lsp"
                 ));
                 session.engine.set_source(document, before);
                 session.analyze();

@@ -50,8 +50,8 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns whether the format is text for people. Such text ends with a summary.
-    pub(crate) fn is_for_people(self) -> bool {
+    /// Returns whether people read the format. Such output ends with a summary.
+    pub(crate) fn is_human_readable(self) -> bool {
         matches!(self, Self::Full | Self::Concise | Self::Grouped)
     }
 }
@@ -67,23 +67,23 @@ pub(crate) struct Violation {
     pub(crate) severity: Severity,
     pub(crate) message: String,
     pub(crate) location: Location,
-    pub(crate) labels: Vec<Remark>,
-    pub(crate) why: Vec<Remark>,
+    pub(crate) labels: Vec<RelatedMessage>,
+    pub(crate) why: Vec<RelatedMessage>,
     pub(crate) help: Option<String>,
     pub(crate) fix: Option<Fix>,
 }
 
 /// A label, or a step of the why-chain.
-pub(crate) struct Remark {
+pub(crate) struct RelatedMessage {
     pub(crate) message: String,
     pub(crate) location: Option<Location>,
 }
 
-impl Remark {
+impl RelatedMessage {
     /// Returns the message with its location: "`x` is a Tensor (model.py:3:7)".
     pub(crate) fn sentence(&self) -> String {
         match &self.location {
-            Some(location) => format!("{} ({})", self.message, location.shown()),
+            Some(location) => format!("{} ({})", self.message, location.display_location()),
             None => self.message.clone(),
         }
     }

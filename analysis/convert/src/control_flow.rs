@@ -33,7 +33,7 @@ use super::build;
 use super::keep;
 use super::lowering::LoweringContext;
 use super::notes::Note;
-use super::options::{Dialect, View};
+use super::options::{OperatorSet, View};
 use super::snek;
 use super::state::{self, Facts};
 use super::tree::{self, blocks, docstring};
@@ -71,7 +71,7 @@ fn block_functions(
     let is_liftable = |name: &Name| flow.scope().is_local(name) && !flow.scope().parameters.contains(name);
     let lifted: Vec<Name> = state::names(&lifted).into_iter().filter(is_liftable).collect();
     let start = docstring(body);
-    let uses_nonlocal = ctx.options.view == View::Full || ctx.options.dialect == Dialect::Snek;
+    let uses_nonlocal = ctx.options.view == View::Full || ctx.options.operator_set == OperatorSet::Snek;
     if uses_nonlocal && !lifted.is_empty() {
         body.insert(start, local_declaration(&lifted));
     }
@@ -260,7 +260,7 @@ impl Emitter<'_, '_> {
             Stmt::For(node) => self.ctx.notes.take(node),
             _ => Note::default(),
         };
-        if self.ctx.options.dialect == Dialect::Snek {
+        if self.ctx.options.operator_set == OperatorSet::Snek {
             return match statement {
                 Stmt::If(node) => snek::if_stmt(self, &info, node, out),
                 Stmt::While(node) => snek::while_stmt(self, &info, node, out),

@@ -50,7 +50,7 @@ pub use characters::Characters;
 pub use entry::{FunctionInfo, Kind};
 pub use map::{SourceMap, Span, SpanKind};
 pub use module::Module;
-pub use options::{Dialect, Features, Options, Pass, View};
+pub use options::{Features, OperatorSet, Options, Pass, View};
 pub use reason::Reason;
 pub use standalone::Function;
 

@@ -9,7 +9,7 @@ use super::build::{self, OPERATORS};
 use super::entry::{self, Entry, FunctionInfo, Node};
 use super::functions;
 use super::map::{SourceMap, Span, SpanKind};
-use super::options::{Dialect, View};
+use super::options::{OperatorSet, View};
 use super::printer::{Printed, Printer};
 use super::reason::{self, Reason};
 use super::standalone::{convert, convert_lambda};
@@ -114,8 +114,8 @@ impl Converter<'_> {
 
     fn import(&self) -> String {
         let module = self.options.operators_module();
-        match self.options.dialect {
-            Dialect::Snek => format!("from {module} import *\n"),
+        match self.options.operator_set {
+            OperatorSet::Snek => format!("from {module} import *\n"),
             _ => format!("import {module} as {OPERATORS}\n"),
         }
     }

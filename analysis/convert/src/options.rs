@@ -7,11 +7,11 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     pub view: View,
-    pub dialect: Dialect,
+    pub operator_set: OperatorSet,
     pub features: Features,
     /// The last pass to run; all of them by default.
     pub until: Option<Pass>,
-    /// The module of operators that a converted file imports; by default, that of the dialect.
+    /// The module of operators that a converted file imports; by default, that of `operator_set`.
     pub operators: Option<String>,
 }
 
@@ -19,7 +19,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             view: View::Full,
-            dialect: Dialect::TensorFlow,
+            operator_set: OperatorSet::TensorFlow,
             features: Features::default(),
             until: None,
             operators: None,
@@ -29,9 +29,9 @@ impl Default for Options {
 
 impl Options {
     pub(super) fn operators_module(&self) -> &str {
-        let default = match self.dialect {
-            Dialect::TensorFlow | Dialect::AutoGraph => "autograph.operators",
-            Dialect::Snek => "autograph.operators.snek",
+        let default = match self.operator_set {
+            OperatorSet::TensorFlow | OperatorSet::AutoGraph => "autograph.operators",
+            OperatorSet::Snek => "autograph.operators.snek",
         };
         self.operators.as_deref().unwrap_or(default)
     }
@@ -42,7 +42,7 @@ impl Options {
 
     /// Returns whether functions get a `FunctionScope` and are marked as converted.
     pub(super) fn has_scopes(&self) -> bool {
-        self.view == View::Full && self.dialect != Dialect::Snek && self.runs(Pass::Functions)
+        self.view == View::Full && self.operator_set != OperatorSet::Snek && self.runs(Pass::Functions)
     }
 }
 
@@ -58,7 +58,7 @@ pub enum View {
 
 /// The operators that converted code calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub enum OperatorSet {
     /// TensorFlow 2's `ag__`.
     #[default]
     TensorFlow,

@@ -4,7 +4,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::lowering::LoweringContext;
-use super::options::{Dialect, Pass};
+use super::options::{OperatorSet, Pass};
 use super::{
     asserts, breaks, calls, conditional_expressions, continues, control_flow, directives, functions, jumps,
     keep, lists, logical_expressions, returns, slices, snek, variables,
@@ -17,7 +17,7 @@ pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef)
     if ctx.is_async {
         keep::mark_awaiting(ctx.notes, &mut body, false);
     }
-    let is_snek = ctx.options.dialect == Dialect::Snek;
+    let is_snek = ctx.options.operator_set == OperatorSet::Snek;
     for pass in Pass::ALL {
         match pass {
             Pass::Returns if is_snek => snek::returns(ctx, &mut body),
@@ -50,7 +50,7 @@ pub(super) fn convert(ctx: &LoweringContext<'_>, def: &mut ast::StmtFunctionDef)
 /// Converts the body of a lambda.
 pub(super) fn convert_expression(ctx: &LoweringContext<'_>, expression: Expr) -> Expr {
     let origin = expression.range();
-    if ctx.options.dialect == Dialect::Snek {
+    if ctx.options.operator_set == OperatorSet::Snek {
         return expression;
     }
     let mut body: ast::Suite = [super::build::expression(expression, origin)].into_iter().collect();

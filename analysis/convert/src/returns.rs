@@ -17,7 +17,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::build;
 use super::jumps::{self, Jump, Lowering};
 use super::lowering::LoweringContext;
-use super::options::{Dialect, View};
+use super::options::{OperatorSet, View};
 use super::tree::{self, blocks, docstring};
 
 pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
@@ -68,7 +68,7 @@ fn default_return_value(ctx: &LoweringContext, origin: TextRange) -> Expr {
 
 /// `return fscope.ret(value, did_return)`
 fn ret(ctx: &LoweringContext, value: Expr, did_return: Expr, origin: TextRange) -> Stmt {
-    if ctx.options.view == View::Simplified || ctx.options.dialect == Dialect::Snek {
+    if ctx.options.view == View::Simplified || ctx.options.operator_set == OperatorSet::Snek {
         return build::returned(value, origin);
     }
     let ret = build::attribute(build::name(&ctx.scope, origin), "ret", origin);

@@ -16,7 +16,7 @@
 //! a `return` could catch the exception. If a function contains such a `return`, all its `return`s are lowered to a
 //! flag first. Variables remain Python variables, declared `nonlocal` in the blocks that bind them.
 //!
-//! Snek has neither `break` nor conditional and logical expressions. For these, the operators of the other dialects are
+//! Snek has neither `break` nor conditional and logical expressions. For these, the operators of the other sets are
 //! used under names in Snek's style: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or` and `_not`. `_ld` and
 //! `_ldu` read variables that may be unbound.
 

@@ -12,7 +12,7 @@ use ag_syntax::functions::FunctionPath;
 
 /// A staged function, somewhere in the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
+pub struct HierarchyItem {
     pub document: Document,
     pub path: FunctionPath,
     pub detail: String,
@@ -23,17 +23,17 @@ pub struct Caller {
 /// A caller or callee of a function, with the ranges of the calls in the caller's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
-    pub function: Caller,
+    pub function: HierarchyItem,
     pub ranges: Vec<TextRange>,
 }
 
 /// Returns the staged function around an offset.
-pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<Caller> {
-    Some(caller(document, &FunctionAnalysis::at(db, document, offset)?))
+pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<HierarchyItem> {
+    Some(item(document, &FunctionAnalysis::at(db, document, offset)?))
 }
 
-fn caller(document: Document, function: &FunctionAnalysis) -> Caller {
-    Caller {
+fn item(document: Document, function: &FunctionAnalysis) -> HierarchyItem {
+    HierarchyItem {
         document,
         path: function.entry.path.clone(),
         detail: words::stage(function.stage),
@@ -43,7 +43,7 @@ fn caller(document: Document, function: &FunctionAnalysis) -> Caller {
 }
 
 /// Returns the staged functions of the project that a staged function calls.
-pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
+pub fn outgoing(db: &dyn Db, from: &HierarchyItem) -> Vec<Calls> {
     let mut calls: Vec<Calls> = Vec::new();
     for (document, path, range) in targets(db, from.document, &from.path) {
         if let Some(known) =
@@ -51,14 +51,14 @@ pub fn outgoing(db: &dyn Db, from: &Caller) -> Vec<Calls> {
         {
             known.ranges.push(range);
         } else if let Some(function) = staged(db, document, &path) {
-            calls.push(Calls { function: caller(document, &function), ranges: vec![range] });
+            calls.push(Calls { function: item(document, &function), ranges: vec![range] });
         }
     }
     calls
 }
 
 /// Returns the staged functions of the project that call a function.
-pub fn incoming(db: &dyn Db, to: &Caller) -> Vec<Calls> {
+pub fn incoming(db: &dyn Db, to: &HierarchyItem) -> Vec<Calls> {
     let Some(project) = Project::try_get(db) else { return Vec::new() };
     let mut documents: Vec<Document> = project.documents(db).values().copied().collect();
     documents.sort_by(|a, b| a.file(db).path(db).as_str().cmp(b.file(db).path(db).as_str()));
@@ -71,7 +71,7 @@ pub fn incoming(db: &dyn Db, to: &Caller) -> Vec<Calls> {
                 .map(|(.., range)| range)
                 .collect();
             if !ranges.is_empty() {
-                calls.push(Calls { function: caller(document, &function), ranges });
+                calls.push(Calls { function: item(document, &function), ranges });
             }
         }
     }

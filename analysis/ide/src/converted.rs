@@ -2,12 +2,12 @@
 
 use ruff_text_size::{TextLen, TextRange, TextSize};
 
-use ag_convert::{Converter, Dialect, Options, SourceMap, View};
+use ag_convert::{Converter, OperatorSet, Options, SourceMap, View};
 use ag_db::Db;
 use ag_db::{Document, source_type, text};
 use ag_index::assumptions::Stage;
 use ag_index::definitions::Definitions;
-use ag_index::dialect::Dialect as Staging;
+use ag_index::dialect::Dialect;
 use ag_index::index::{file_index, parse};
 use ag_staging::results::stages_of;
 
@@ -31,7 +31,7 @@ pub struct Kept {
 /// Converts a document, or only `function`. `None` if the document has no such function or is nested too deeply.
 pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: View) -> Option<Converted> {
     let source = text(db, document);
-    let options = Options { view, dialect: dialect(db, document, function), ..Options::default() };
+    let options = Options { view, operator_set: operator_set(db, document, function), ..Options::default() };
     let converter = Converter::new(source.as_str(), source_type(db, document), &options).ok()?;
     let kept = |info: ag_convert::FunctionInfo, reason: Option<ag_convert::Reason>| {
         reason.map(|reason| Kept {
@@ -72,23 +72,23 @@ fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'s
     let same = shown().all(|(_, stage)| stage.dialect == first.dialect);
     match first.dialect {
         _ if !same => None,
-        Staging::Torch => Some("PyTorch compiles"),
-        Staging::Jax => Some("JAX traces"),
-        Staging::Keras => Some("Keras 3 traces"),
-        Staging::Tensorflow | Staging::Autograph | Staging::Pennylane => None,
+        Dialect::Torch => Some("PyTorch compiles"),
+        Dialect::Jax => Some("JAX traces"),
+        Dialect::Keras => Some("Keras 3 traces"),
+        Dialect::Tensorflow | Dialect::Autograph | Dialect::Pennylane => None,
     }
 }
 
 /// Returns the operators that converted code calls: those of the runtime if the runtime stages the given function, or
 /// all staged functions of the file; otherwise those of TensorFlow.
-fn dialect(db: &dyn Db, document: Document, function: Option<&str>) -> Dialect {
-    let own = |stage: &Stage| stage.dialect == Staging::Autograph;
+fn operator_set(db: &dyn Db, document: Document, function: Option<&str>) -> OperatorSet {
+    let own = |stage: &Stage| stage.dialect == Dialect::Autograph;
     let stages = stages_of(db, document);
     let is_own = match function {
         Some(qualname) => stages.iter().any(|(path, stage)| path.qualname == qualname && own(stage)),
         None => !stages.is_empty() && stages.values().all(own),
     };
-    if is_own { Dialect::AutoGraph } else { Dialect::TensorFlow }
+    if is_own { OperatorSet::AutoGraph } else { OperatorSet::TensorFlow }
 }
 
 /// Returns the qualified name of the innermost function around an offset.

@@ -11,65 +11,74 @@ use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr};
 use rustc_hash::FxHashMap;
 
-use crate::makers::{self, RootMaker, function_keyword, is_partial, resolves_to};
+use crate::root_decorators::{self, RootDecorator, function_keyword, is_partial, resolves_to};
 use ag_syntax::imports::Imports;
 
 /// The functions of a file that make their argument a root, by name.
 #[derive(Default)]
-pub struct Makers<'a> {
-    /// Whether the file imports a package that has a [`RootMaker`]. Otherwise no name can refer to one.
+pub struct DecoratorAliases<'a> {
+    /// Whether the file imports a package that has a [`RootDecorator`]. Otherwise no name can refer to one.
     imported: bool,
     /// Variables: `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
     aliases: FxHashMap<&'a Name, &'a Expr>,
     /// Functions that stage their first parameter, with the call that stages it:
     /// `def fast(f): return jax.jit(f, donate_argnums=0)`.
     wrappers: FxHashMap<&'a Name, &'a ast::ExprCall>,
-    /// Functions that return a maker or a wrapper: `def fast(n): return partial(jax.jit, static_argnums=n)`.
+    /// Functions that return a decorator or a wrapper: `def fast(n): return partial(jax.jit, static_argnums=n)`.
     factories: FxHashMap<&'a Name, Factory<'a>>,
 }
 
 enum Factory<'a> {
-    Maker(&'a Expr),
+    Decorator(&'a Expr),
     Wrapper(&'a ast::ExprCall),
 }
 
-/// A resolved [`RootMaker`], with the arguments that wrappers and `partial` pass to it: `static_argnums=0`.
-pub(crate) struct Maker<'a> {
-    pub(crate) maker: &'static RootMaker,
+/// A resolved [`RootDecorator`], with the arguments that wrappers and `partial` pass to it: `static_argnums=0`.
+pub(crate) struct ResolvedDecorator<'a> {
+    pub(crate) decorator: &'static RootDecorator,
     pub(crate) arguments: Vec<&'a ast::Arguments>,
     /// Whether it must be called with its options before it takes a function: `torch._dynamo.optimize`.
     needs_options: bool,
 }
 
-impl Maker<'_> {
+impl ResolvedDecorator<'_> {
     fn of(imports: &Imports, expression: &Expr) -> Option<Self> {
-        let maker = makers::of(imports, expression)?;
-        Some(Self { maker, arguments: Vec::new(), needs_options: makers::takes_options(maker.name) })
+        let decorator = root_decorators::of(imports, expression)?;
+        Some(Self {
+            decorator,
+            arguments: Vec::new(),
+            needs_options: root_decorators::takes_options(decorator.name),
+        })
     }
 }
 
-impl<'a> Makers<'a> {
+impl<'a> DecoratorAliases<'a> {
     /// Collects the names of a file.
     pub fn collect(imports: &Imports, body: &'a [ast::Stmt]) -> Self {
-        let mut makers = Self { imported: makers::are_imported(imports), ..Self::default() };
-        if makers.imported {
-            Aliases { imports, makers: &mut makers }.visit_body(body);
+        let mut decorators = Self { imported: root_decorators::are_imported(imports), ..Self::default() };
+        if decorators.imported {
+            Aliases { imports, decorators: &mut decorators }.visit_body(body);
         }
-        makers
+        decorators
     }
 
     /// Resolves `jax.jit`, `partial(jax.jit, static_argnums=0)`, `tf.function(jit_compile=True)` and
     /// `jax.jit if FAST else identity`, and names that are bound to such an expression.
-    pub(crate) fn resolve(&self, imports: &Imports, expression: &'a Expr) -> Option<Maker<'a>> {
+    pub(crate) fn resolve(&self, imports: &Imports, expression: &'a Expr) -> Option<ResolvedDecorator<'a>> {
         self.resolve_any(imports, expression).filter(|resolved| !resolved.needs_options)
     }
 
-    /// Resolves an expression to a maker, or to a function that returns one: `torch._dynamo.optimize`.
-    fn resolve_any(&self, imports: &Imports, expression: &'a Expr) -> Option<Maker<'a>> {
+    /// Resolves an expression to a decorator, or to a function that returns one: `torch._dynamo.optimize`.
+    fn resolve_any(&self, imports: &Imports, expression: &'a Expr) -> Option<ResolvedDecorator<'a>> {
         self.imported.then(|| self.resolve_within(imports, expression, 4))?
     }
 
-    fn resolve_within(&self, imports: &Imports, expression: &'a Expr, depth: u8) -> Option<Maker<'a>> {
+    fn resolve_within(
+        &self,
+        imports: &Imports,
+        expression: &'a Expr,
+        depth: u8,
+    ) -> Option<ResolvedDecorator<'a>> {
         let depth = depth.checked_sub(1)?;
         match expression {
             Expr::Call(call) if is_partial(imports, &call.func) => {
@@ -85,7 +94,7 @@ impl<'a> Makers<'a> {
                     && let Some(factory) = self.factories.get(&name.id) =>
             {
                 match factory {
-                    Factory::Maker(maker) => self.resolve_within(imports, maker, depth),
+                    Factory::Decorator(decorator) => self.resolve_within(imports, decorator, depth),
                     Factory::Wrapper(wrapper) => self.resolve_wrapper(imports, wrapper, depth),
                 }
             }
@@ -95,34 +104,39 @@ impl<'a> Makers<'a> {
                 let has_function =
                     !call.arguments.args.is_empty() || function_keyword(&call.arguments).is_some();
                 resolved.arguments.push(&call.arguments);
-                let returns_maker = std::mem::take(&mut resolved.needs_options) || !has_function;
-                returns_maker.then_some(resolved)
+                let returns_decorator = std::mem::take(&mut resolved.needs_options) || !has_function;
+                returns_decorator.then_some(resolved)
             }
             Expr::If(conditional) => self
                 .resolve_within(imports, &conditional.body, depth)
                 .or_else(|| self.resolve_within(imports, &conditional.orelse, depth)),
-            Expr::Name(name) => match Maker::of(imports, expression) {
-                Some(maker) => Some(maker),
+            Expr::Name(name) => match ResolvedDecorator::of(imports, expression) {
+                Some(decorator) => Some(decorator),
                 None => match self.wrappers.get(&name.id) {
                     Some(wrapper) => self.resolve_wrapper(imports, wrapper, depth),
                     None => self.resolve_within(imports, self.aliases.get(&name.id)?, depth),
                 },
             },
-            Expr::Attribute(_) => Maker::of(imports, expression),
+            Expr::Attribute(_) => ResolvedDecorator::of(imports, expression),
             _ => None,
         }
     }
 
     /// Resolves the call `jax.jit(f, donate_argnums=0)` in a wrapper.
-    fn resolve_wrapper(&self, imports: &Imports, call: &'a ast::ExprCall, depth: u8) -> Option<Maker<'a>> {
+    fn resolve_wrapper(
+        &self,
+        imports: &Imports,
+        call: &'a ast::ExprCall,
+        depth: u8,
+    ) -> Option<ResolvedDecorator<'a>> {
         let mut resolved = self.resolve_within(imports, &call.func, depth)?;
         resolved.arguments.push(&call.arguments);
         Some(resolved)
     }
 
-    /// Adds a function if it applies a maker to its first parameter, or returns a maker or wrapper.
+    /// Adds a function if it applies a decorator to its first parameter, or returns a decorator or wrapper.
     fn add_function(&mut self, imports: &Imports, def: &'a ast::StmtFunctionDef) {
-        let mut calls = Calls { imports, makers: self, def, wrapper: None };
+        let mut calls = Calls { imports, decorators: self, def, wrapper: None };
         calls.visit_body(&def.body);
         if let Some(call) = calls.wrapper {
             self.wrappers.insert(&def.name.id, call);
@@ -138,7 +152,7 @@ impl<'a> Makers<'a> {
                 (given.id == first.id && self.resolve(imports, &call.func).is_some())
                     .then_some(Factory::Wrapper(call))
             }),
-            Some(value) => self.resolve(imports, value).map(|_| Factory::Maker(value)),
+            Some(value) => self.resolve(imports, value).map(|_| Factory::Decorator(value)),
             None => None,
         };
         if let Some(factory) = factory {
@@ -147,10 +161,10 @@ impl<'a> Makers<'a> {
     }
 }
 
-/// Finds the call of a maker with the first parameter of a function.
+/// Finds the call of a decorator with the first parameter of a function.
 struct Calls<'a, 'b> {
     imports: &'b Imports,
-    makers: &'b Makers<'a>,
+    decorators: &'b DecoratorAliases<'a>,
     def: &'a ast::StmtFunctionDef,
     wrapper: Option<&'a ast::ExprCall>,
 }
@@ -168,7 +182,7 @@ impl<'a> StatementVisitor<'a> for Calls<'a, '_> {
             && let Some(Expr::Name(given)) = call.arguments.args.first()
             && let Some(first) = parameters.posonlyargs.first().or_else(|| parameters.args.first())
             && first.name().id == given.id
-            && self.makers.resolve(self.imports, &call.func).is_some()
+            && self.decorators.resolve(self.imports, &call.func).is_some()
         {
             self.wrapper = Some(call);
         }
@@ -177,7 +191,7 @@ impl<'a> StatementVisitor<'a> for Calls<'a, '_> {
 
 struct Aliases<'a, 'b> {
     imports: &'b Imports,
-    makers: &'b mut Makers<'a>,
+    decorators: &'b mut DecoratorAliases<'a>,
 }
 
 impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
@@ -188,14 +202,15 @@ impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
             ast::Stmt::FunctionDef(def) => {
                 // Nested functions first: the outer one may return them.
                 statement_visitor::walk_stmt(self, statement);
-                return self.makers.add_function(self.imports, def);
+                return self.decorators.add_function(self.imports, def);
             }
             _ => return statement_visitor::walk_stmt(self, statement),
         };
         let ([Expr::Name(name)], Some(value)) = (targets, value) else { return };
         // `step = tf.function()` is an alias; `step = tf.function(f)` is a staged function, not an alias.
-        if self.imports.get(&name.id).is_none() && self.makers.resolve_any(self.imports, value).is_some() {
-            self.makers.aliases.insert(&name.id, value);
+        if self.imports.get(&name.id).is_none() && self.decorators.resolve_any(self.imports, value).is_some()
+        {
+            self.decorators.aliases.insert(&name.id, value);
         }
     }
 }

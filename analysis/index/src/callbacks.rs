@@ -42,7 +42,7 @@ pub enum Tracing {
 
 /// A library function that calls functions.
 #[derive(Clone, Copy, Debug)]
-pub struct Caller {
+pub struct HigherOrderFunction {
     /// The public name: `tensorflow.while_loop`.
     pub name: &'static str,
     pub dialect: Dialect,
@@ -62,8 +62,8 @@ const fn tf(
     functions: &'static [(usize, &'static str)],
     arguments: &'static [PassedArgument],
     converts: bool,
-) -> Caller {
-    Caller {
+) -> HigherOrderFunction {
+    HigherOrderFunction {
         name,
         dialect: Dialect::Tensorflow,
         functions,
@@ -78,8 +78,8 @@ const fn jax(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
     arguments: &'static [PassedArgument],
-) -> Caller {
-    Caller {
+) -> HigherOrderFunction {
+    HigherOrderFunction {
         name,
         dialect: Dialect::Jax,
         functions,
@@ -90,26 +90,26 @@ const fn jax(
     }
 }
 
-const fn inline(caller: Caller) -> Caller {
-    Caller { tracing: Tracing::Never, ..caller }
+const fn inline(function: HigherOrderFunction) -> HigherOrderFunction {
+    HigherOrderFunction { tracing: Tracing::Never, ..function }
 }
 
-const fn always(caller: Caller) -> Caller {
-    Caller { tracing: Tracing::Always, ..caller }
+const fn always(function: HigherOrderFunction) -> HigherOrderFunction {
+    HigherOrderFunction { tracing: Tracing::Always, ..function }
 }
 
 /// Describes a library function whose result is passed to `Dataset.apply`:
 /// `dataset.apply(tf.data.experimental.map_and_batch(f, 8))`.
-const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]) -> Caller {
-    always(Caller { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) })
+const fn dataset(name: &'static str, functions: &'static [(usize, &'static str)]) -> HigherOrderFunction {
+    always(HigherOrderFunction { kind: RootKind::DatasetCallback, ..tf(name, functions, &[], true) })
 }
 
 const fn torch(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
     arguments: &'static [PassedArgument],
-) -> Caller {
-    always(Caller {
+) -> HigherOrderFunction {
+    always(HigherOrderFunction {
         dialect: Dialect::Torch,
         kind: RootKind::TorchCompile,
         ..tf(name, functions, arguments, false)
@@ -120,12 +120,12 @@ const fn keras(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
     arguments: &'static [PassedArgument],
-) -> Caller {
-    inline(Caller { dialect: Dialect::Keras, ..tf(name, functions, arguments, false) })
+) -> HigherOrderFunction {
+    inline(HigherOrderFunction { dialect: Dialect::Keras, ..tf(name, functions, arguments, false) })
 }
 
 /// The library functions that call functions, from the libraries' documentation (TensorFlow 2.21, JAX 0.10).
-pub static CALLERS: &[Caller] = &[
+pub static HIGHER_ORDER_FUNCTIONS: &[HigherOrderFunction] = &[
     tf("tensorflow.cond", &[(1, "true_fn"), (2, "false_fn")], &[], false),
     tf("tensorflow.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")], false),
     tf("tensorflow.switch_case", &[(1, "branch_fns"), (2, "default")], &[], false),
@@ -209,13 +209,13 @@ pub static CALLERS: &[Caller] = &[
 ];
 
 /// Returns the library function with this public name, if it calls functions.
-pub fn caller(name: &str) -> Option<&'static Caller> {
-    static BY_NAME: LazyLock<FxHashMap<&str, &Caller>> =
-        LazyLock::new(|| CALLERS.iter().map(|caller| (caller.name, caller)).collect());
+pub fn higher_order_function(name: &str) -> Option<&'static HigherOrderFunction> {
+    static BY_NAME: LazyLock<FxHashMap<&str, &HigherOrderFunction>> =
+        LazyLock::new(|| HIGHER_ORDER_FUNCTIONS.iter().map(|function| (function.name, function)).collect());
     BY_NAME.get(name).copied()
 }
 
-impl Caller {
+impl HigherOrderFunction {
     /// Returns the function arguments of a call of this library function.
     pub fn functions_of<'a>(&self, call: &'a ast::ExprCall) -> Vec<&'a Expr> {
         self.functions

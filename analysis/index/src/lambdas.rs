@@ -20,7 +20,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::assumed::AssumedType;
-use crate::callbacks::{self, Caller, Tracing};
+use crate::callbacks::{self, HigherOrderFunction, Tracing};
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{Code, ParameterIndex};
 use crate::roots;
@@ -57,7 +57,7 @@ pub struct LambdaStage {
 /// The library function that calls the lambdas of a call.
 pub enum CalledBy<'a> {
     /// `lax.scan(lambda carry, x: …, init, xs)`
-    Caller(&'static Caller),
+    Function(&'static HigherOrderFunction),
     /// `dataset.map(lambda x: …)`, if the receiver is a Dataset.
     Dataset(&'a Expr),
     /// `jax.vmap(lambda x: …)`: the lambda gets Tensors.
@@ -78,13 +78,13 @@ impl<'a> Called<'a> {
             return None;
         }
         if let Some(name) = imports.resolve(&call.func) {
-            if let Some(caller) = callbacks::caller(&name) {
+            if let Some(caller) = callbacks::higher_order_function(&name) {
                 let lambdas =
                     caller.functions_of(call).into_iter().filter_map(Expr::as_lambda_expr).collect();
                 let (dialect, kind, converts) = (caller.dialect, caller.kind, caller.converts);
                 let is_traced = caller.tracing == Tracing::Always;
                 let stage = is_traced.then_some(LambdaStage { dialect, kind, converts });
-                return Some(Self { lambdas, by: CalledBy::Caller(caller), stage });
+                return Some(Self { lambdas, by: CalledBy::Function(caller), stage });
             }
             let (dialect, kind) = roots::wrapper(&name)?;
             let is_static = |keyword: &ast::Keyword| {

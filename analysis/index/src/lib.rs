@@ -4,8 +4,8 @@
 //! ids               the positions of documents, functions, classes, parameters and roots in their lists
 //! definitions       the functions and classes of a file
 //! index             functions, classes, imports, calls and roots of one file, from one walk over its tree
-//! makers            the public functions that make their argument a root, and those that only wrap it
-//! aliases           the names that a file gives to makers
+//! root_decorators   the public functions that make their argument a root, and those that only wrap it
+//! aliases           the names that a file gives to root decorators
 //! roots             the decorators and calls that make a function a root
 //! expected          code whose exceptions are expected
 //! keras_classes     the methods that Keras calls while it traces
@@ -38,10 +38,10 @@ pub mod keras_classes;
 mod keras_functions;
 pub mod lambdas;
 pub mod locate;
-mod makers;
 pub mod modules;
 pub mod oracle;
 mod reexports;
+mod root_decorators;
 pub mod roots;
 pub mod scope_location;
 pub mod self_contained;

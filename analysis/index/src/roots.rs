@@ -5,14 +5,14 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
-use crate::aliases::Makers;
+use crate::aliases::DecoratorAliases;
 use crate::assumptions::RootOptions;
 use crate::callbacks::{self, Tracing};
 use crate::dialect::{Dialect, RootKind};
 use crate::ids::{Code, FunctionIndex};
 use crate::index::FileIndex;
 use crate::keras_functions;
-use crate::makers;
+use crate::root_decorators;
 use crate::static_arguments::{MoreStatic, StaticArguments};
 use ag_syntax::expressions::{self, ExprId};
 use ag_syntax::imports::Imports;
@@ -70,21 +70,21 @@ pub struct Found {
 /// Returns the dialect of a function that wraps another one, and the kind of root that the wrapped function becomes;
 /// `None` for a transparent wrapper, which does not stage.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
-    match makers::named(name) {
-        Some(maker) if maker.dialect != Dialect::Torch || maker.kind == RootKind::TorchVmap => {
-            Some((maker.dialect, Some(maker.kind)))
+    match root_decorators::named(name) {
+        Some(decorator) if decorator.dialect != Dialect::Torch || decorator.kind == RootKind::TorchVmap => {
+            Some((decorator.dialect, Some(decorator.kind)))
         }
         Some(_) => None,
-        None => makers::is_transparent(name).then_some((Dialect::Jax, None)),
+        None => root_decorators::is_transparent(name).then_some((Dialect::Jax, None)),
     }
 }
 
 /// Returns the dialect of any wrapper, including those of torch, and the kind of root that the wrapped function
 /// becomes.
 pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
-    match makers::named(name) {
-        Some(maker) if makers::takes_options(maker.name) => None,
-        Some(maker) => Some((maker.dialect, Some(maker.kind))),
+    match root_decorators::named(name) {
+        Some(decorator) if root_decorators::takes_options(decorator.name) => None,
+        Some(decorator) => Some((decorator.dialect, Some(decorator.kind))),
         None => wrapper(name),
     }
 }
@@ -92,27 +92,31 @@ pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
 /// Returns the root that a decorator declares: `@tf.function`, `@tf.function(jit_compile=True)`,
 /// `@partial(jax.jit, static_argnums=0)`.
 pub fn of_decorator<'a>(
-    (imports, makers): (&Imports, &Makers<'a>),
+    (imports, decorators): (&Imports, &DecoratorAliases<'a>),
     decorator: &'a ast::Decorator,
     function: FunctionIndex,
     scope: Code,
 ) -> Option<RootSite> {
-    let resolved = makers.resolve(imports, &decorator.expression)?;
-    site(resolved.maker, &resolved.arguments, RootTarget::Own(function), decorator.range(), scope)
+    let resolved = decorators.resolve(imports, &decorator.expression)?;
+    site(resolved.decorator, &resolved.arguments, RootTarget::Own(function), decorator.range(), scope)
 }
 
 /// Returns the roots that a call declares: `tf.function(f)`, `jax.jit(partial(f, …))`,
 /// `tf.function(jit_compile=True)(f)`, `lax.scan(f, …)`, `dataset.map(f)`.
 ///
 /// Lambdas are not roots; their decisions belong to the enclosing function.
-pub fn of_call<'a>(makers: (&Imports, &Makers<'a>), call: &'a ast::ExprCall, scope: Code) -> Vec<Found> {
-    let mut found = all_of_call(makers, call, scope);
+pub fn of_call<'a>(
+    decorators: (&Imports, &DecoratorAliases<'a>),
+    call: &'a ast::ExprCall,
+    scope: Code,
+) -> Vec<Found> {
+    let mut found = all_of_call(decorators, call, scope);
     found.retain(|found| !found.is_lambda);
     found
 }
 
 fn all_of_call<'a>(
-    (imports, makers): (&Imports, &Makers<'a>),
+    (imports, decorators): (&Imports, &DecoratorAliases<'a>),
     call: &'a ast::ExprCall,
     scope: Code,
 ) -> Vec<Found> {
@@ -125,20 +129,23 @@ fn all_of_call<'a>(
     let callee = imports.resolve(&call.func);
     // `jax.jit(f)`, `tf.function(jit_compile=True)(f)`, `map(jax.jit, (f, g))`
     let is_map = callee.is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "map");
-    let maker = if is_map { call.arguments.args.first() } else { Some(&*call.func) };
-    if let Some(mut resolved) = maker.and_then(|maker| makers.resolve(imports, maker)) {
+    let decorator = if is_map { call.arguments.args.first() } else { Some(&*call.func) };
+    if let Some(mut resolved) = decorator.and_then(|decorator| decorators.resolve(imports, decorator)) {
         resolved.arguments.push(&call.arguments);
         let given = match is_map {
             true => call.arguments.args.get(1),
-            false => call.arguments.args.first().or_else(|| makers::function_keyword(&call.arguments)),
+            false => {
+                call.arguments.args.first().or_else(|| root_decorators::function_keyword(&call.arguments))
+            }
         };
         let functions = given.into_iter().flat_map(|given| functions_in(imports, given, 4));
         return functions
             .filter_map(|function| {
                 let target = RootTarget::Reference(reference(function));
-                let mut site = site(resolved.maker, &resolved.arguments, target, call.range(), scope)?;
-                site.static_arguments
-                    .shift(given.map_or(0, |given| makers::given_by_partial(imports, given)));
+                let mut site = site(resolved.decorator, &resolved.arguments, target, call.range(), scope)?;
+                site.static_arguments.skip_given_arguments(
+                    given.map_or(0, |given| root_decorators::given_by_partial(imports, given)),
+                );
                 Some(found(site, function, None))
             })
             .collect();
@@ -149,10 +156,10 @@ fn all_of_call<'a>(
         && imports.uses("torch")
         && imports.resolve(&attribute.value).is_none()
         && !attribute.value.is_literal_expr()
-        && let Some(maker) = makers::named("torch.compile")
+        && let Some(decorator) = root_decorators::named("torch.compile")
     {
         let target = RootTarget::Reference(Reference::Other);
-        let site = site(maker, &[&call.arguments], target, call.range(), scope);
+        let site = site(decorator, &[&call.arguments], target, call.range(), scope);
         return site.map(|site| found(site, &attribute.value, None)).into_iter().collect();
     }
     let plain = |function: &Expr, dialect: Dialect, kind, converts| RootSite {
@@ -169,8 +176,10 @@ fn all_of_call<'a>(
         receiver: None,
         in_staged_code: false,
     };
-    if let Some(caller) =
-        callee.as_deref().and_then(callbacks::caller).filter(|caller| caller.tracing != Tracing::Never)
+    if let Some(caller) = callee
+        .as_deref()
+        .and_then(callbacks::higher_order_function)
+        .filter(|caller| caller.tracing != Tracing::Never)
     {
         // In a file for TensorFlow 1, all code builds a graph.
         let in_staged_code = caller.tracing == Tracing::InStagedCode && !imports.uses("tensorflow.compat.v1");
@@ -211,8 +220,11 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
         expression = match expression {
             Expr::Call(call)
                 if wraps(imports, &call.func)
-                    && let Some(inner) =
-                        call.arguments.args.first().or_else(|| makers::function_keyword(&call.arguments)) =>
+                    && let Some(inner) = call
+                        .arguments
+                        .args
+                        .first()
+                        .or_else(|| root_decorators::function_keyword(&call.arguments)) =>
             {
                 inner
             }
@@ -232,17 +244,20 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
 
 /// Returns whether a call of `callee` returns a function that calls the first argument.
 pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
-    makers::is_partial(imports, callee)
+    root_decorators::is_partial(imports, callee)
         || imports.resolve(callee).is_some_and(|name| {
-            makers::named(&name).is_some_and(|maker| !makers::takes_options(maker.name)) || makers::is_transparent(&name)
+            let decorator = root_decorators::named(&name);
+            decorator.is_some_and(|decorator| !root_decorators::takes_options(decorator.name))
+                || root_decorators::is_transparent(&name)
         })
         // `torch._dynamo.optimize("eager")(f)`
         || matches!(callee, Expr::Call(call)
-            if imports.resolve(&call.func).is_some_and(|name| makers::takes_options(&name)))
+            if imports.resolve(&call.func).is_some_and(|name| root_decorators::takes_options(&name)))
         // `jax.named_scope("step")(f)`
         || matches!(callee, Expr::Call(call)
-            if makers::resolves_to(imports, &call.func, &["jax.named_scope"]) || makers::is_partial(imports, &call.func)
-                && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
+            if root_decorators::resolves_to(imports, &call.func, &["jax.named_scope"])
+                || root_decorators::is_partial(imports, &call.func)
+                    && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
 }
 
 /// Returns the functions that an argument may be: `f if fast else g`, `[f, g]`.
@@ -282,19 +297,19 @@ pub fn reference(expression: &Expr) -> Reference {
 }
 
 fn site(
-    maker: &makers::RootMaker,
+    decorator: &root_decorators::RootDecorator,
     arguments: &[&ast::Arguments],
     target: RootTarget,
     range: TextRange,
     scope: Code,
 ) -> Option<RootSite> {
     let mut options = RootOptions {
-        all_arguments: makers::traces_all_arguments(maker.name),
-        full_graph: maker.name == "torch._dynamo.optimize_assert",
+        all_arguments: root_decorators::traces_all_arguments(decorator.name),
+        full_graph: decorator.name == "torch._dynamo.optimize_assert",
         ..RootOptions::default()
     };
     let mut static_arguments = StaticArguments::default();
-    let mut converts = maker.dialect.converts();
+    let mut converts = decorator.dialect.converts();
     let mut autograph = None;
     for keyword in arguments.iter().flat_map(|arguments| &arguments.keywords) {
         let value = &keyword.value;
@@ -323,30 +338,30 @@ fn site(
             _ => {}
         }
     }
-    if makers::traces_some_arguments(maker.name) {
+    if root_decorators::traces_some_arguments(decorator.name) {
         static_arguments.more = Some(MoreStatic::Other);
     }
     // `torch.vmap(f, in_dims, out_dims, randomness)`
-    options.randomness |= maker.kind == RootKind::TorchVmap
+    options.randomness |= decorator.kind == RootKind::TorchVmap
         && arguments.last().is_some_and(|arguments| arguments.args.len() > 3);
-    if matches!(maker.kind, RootKind::JaxVmap | RootKind::TorchVmap)
+    if matches!(decorator.kind, RootKind::JaxVmap | RootKind::TorchVmap)
         && let Some(in_axes) = arguments.last().and_then(|arguments| arguments.args.get(1))
     {
         static_arguments.add_unmapped(in_axes);
     }
-    match maker.kind {
+    match decorator.kind {
         RootKind::Qjit => {
             // Without `autograph=True` qjit does not convert.
             converts = autograph == Some(true);
         }
-        _ if autograph == Some(false) || maker.name == "tensorflow.wrap_function" => converts = false,
+        _ if autograph == Some(false) || decorator.name == "tensorflow.wrap_function" => converts = false,
         _ => {}
     }
     Some(RootSite {
         target,
         scope,
-        dialect: maker.dialect,
-        kind: maker.kind,
+        dialect: decorator.dialect,
+        kind: decorator.kind,
         range,
         converts,
         static_arguments,

@@ -94,7 +94,7 @@ impl StaticArguments {
 
     /// Converts argument positions of `partial(f, a, b)` to argument positions of `f`; `partial` passes the first
     /// `given` arguments.
-    pub(crate) fn shift(&mut self, given: usize) {
+    pub(crate) fn skip_given_arguments(&mut self, given: usize) {
         for argument in &mut self.listed {
             if let StaticArgument::Position(position) = argument {
                 *position = *position + given;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use ag_convert::{Converter, Dialect, Options, View};
+use ag_convert::{Converter, OperatorSet, Options, View};
 use ruff_python_ast::PySourceType;
 
 const SPEC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conversion/README.md");
@@ -20,7 +20,7 @@ fn convert(source: &str) -> String {
     {
         match key {
             "view" if value == "simplified" => options.view = View::Simplified,
-            "dialect" if value == "snek" => options.dialect = Dialect::Snek,
+            "dialect" if value == "snek" => options.operator_set = OperatorSet::Snek,
             "pass" => options.until = Some(value.parse().expect("a pass")),
             "features" => assert!(options.features.enable(value), "{value}"),
             _ => break,

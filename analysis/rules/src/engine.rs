@@ -37,7 +37,7 @@ declare_rule! {
     /// Reports a suppression comment that suppresses nothing.
     ///
     /// ## Why is this bad?
-    /// It hides the next finding on its line, and suggests to readers a problem that does not exist.
+    /// It hides the next finding on its line, and makes readers look for a problem that does not exist.
     ///
     /// ## Fix safety
     /// Safe: only the comment, or the unused code in it, is removed.

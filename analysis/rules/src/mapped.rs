@@ -39,12 +39,12 @@ const OF_SHAPE: [&str; 10] =
 /// Returns whether a value of this function certainly depends on a mapped argument.
 pub(super) fn is_mapped(ctx: &FunctionContext, value: &Expr) -> bool {
     let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
-    let code = Code { db: ctx.db, function, ast: ctx.ast, flow: ctx.flow, stage: Some(ctx.stage) };
-    code.is_mapped(value, MAX_STEPS)
+    let view = FunctionView { db: ctx.db, function, ast: ctx.ast, flow: ctx.flow, stage: Some(ctx.stage) };
+    view.is_mapped(value, MAX_STEPS)
 }
 
 /// A function: the checked one, or one that leads to it.
-struct Code<'a> {
+struct FunctionView<'a> {
     db: &'a dyn Db,
     function: FunctionId<'a>,
     ast: &'a FunctionAst,
@@ -53,7 +53,7 @@ struct Code<'a> {
     stage: Option<&'a Stage>,
 }
 
-impl<'a> Code<'a> {
+impl<'a> FunctionView<'a> {
     fn of(db: &'a dyn Db, function: FunctionId<'a>) -> Option<Self> {
         Some(Self {
             db,
@@ -156,7 +156,7 @@ impl<'a> Code<'a> {
         let passed = path_certainty::argument(self.db, stage, &target, name)
             .or_else(|| self.passed_by_value(stage, position, name));
         passed.is_some_and(|(caller, value)| {
-            Code::of(self.db, caller).is_some_and(|caller| caller.is_mapped(value, steps))
+            FunctionView::of(self.db, caller).is_some_and(|caller| caller.is_mapped(value, steps))
         })
     }
 
@@ -186,7 +186,7 @@ impl<'a> Code<'a> {
         let Some((around, _)) = path.qualname.rsplit_once('.') else { return false };
         let around = ag_syntax::functions::FunctionPath { qualname: around.into(), occurrence: 0 };
         let function = FunctionId::new(self.db, self.function.document(self.db), around);
-        let Some(outer) = Code::of(self.db, function) else { return false };
+        let Some(outer) = FunctionView::of(self.db, function) else { return false };
         // A variable of the enclosing function has the same value at each call only if it is a parameter that is never
         // bound again.
         let is_parameter = outer

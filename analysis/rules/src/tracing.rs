@@ -36,7 +36,7 @@ pub(super) enum Origin {
 pub(super) enum Certainty {
     Always,
     /// A Tensor is tested unless a Python operand before it short-circuits: `training and x.any()`.
-    Reached,
+    UnlessShortCircuited,
     /// Sometimes a Tensor, sometimes a Python value.
     Sometimes,
 }
@@ -62,7 +62,7 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
         if let Some(test) = ctx.expression_at(construct.test_range) {
             let certainty = match construct.binding {
                 Binding::Staged => Certainty::Always,
-                _ if has_tensor_operand(ctx, test) => Certainty::Reached,
+                _ if has_tensor_operand(ctx, test) => Certainty::UnlessShortCircuited,
                 _ => Certainty::Sometimes,
             };
             decisions.push(Decision { construct, node, test, certainty });

@@ -62,8 +62,8 @@ pub struct Staged {
     /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
     pub possible: bool,
     /// If `possible`: only one function of the project flows to each of these calls and roots
-    /// ([`crate::value_flow::PossibleCall::is_only`]).
-    pub only: bool,
+    /// ([`crate::value_flow::PossibleCall::is_sole_callee`]).
+    pub sole_callees: bool,
     /// Why it is not converted although its dialect converts.
     pub unconverted: Option<Unconverted>,
     /// The declaration of the root, or the call that reaches the function.
@@ -275,7 +275,7 @@ impl Fixpoint {
         changed |= self.convert_nested(db);
         if self.is_certain_complete {
             changed |= self.contribute_by_value(db, answers);
-            changed |= self.spread(db);
+            changed |= self.follow_possible_calls(db);
         }
         changed |= self.stage_bodies(db);
         self.recompute(db);

@@ -96,7 +96,7 @@ pub fn of_scope(
         mode: staged.mode,
         cause: Some(span(db, fixpoint, &staged.cause)),
         converts: staged.converts,
-        uncertain: staged.uncertain || staged.possible && !staged.only,
+        uncertain: staged.uncertain || staged.possible && !staged.sole_callees,
         by_value: staged.possible,
         also_unconverted: as_it_is.copied().filter(|_| !nested),
         unconverted: staged.unconverted.filter(|reason| match reason {

@@ -3,7 +3,7 @@
 //!
 //! This solves the constraints of all files ([`ag_index::value_flow`]) without types, contexts and order of execution.
 //! So the calls that it finds are possible, but not certain. Findings that depend on such a call are info, unless the
-//! called value is the only function that reaches the call: [`PossibleCall::is_only`].
+//! called value is the only function that reaches the call: [`PossibleCall::is_sole_callee`].
 //!
 //! ```text
 //! values       functions, objects and containers, and the cells that hold them
@@ -56,7 +56,7 @@ pub struct PossibleCall {
     /// The site of the call in the caller's document.
     pub site: SiteIndex,
     /// The call reaches no other function of the project.
-    pub is_only: bool,
+    pub is_sole_callee: bool,
     /// How many leading parameters are filled before the call, if it reaches no other function.
     pub bound: u8,
 }
@@ -78,7 +78,7 @@ pub struct PossibleRoot {
     pub staged_by: StagingFunction,
     pub function: Callable,
     /// The library function gets no other function of the project at this site.
-    pub is_only: bool,
+    pub is_sole_function: bool,
 }
 
 /// The calls and roots that are possible in a project.
@@ -105,10 +105,16 @@ impl PossibleCalls {
     pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
         let site = |document, site| (!is_edited(document)).then_some(site);
         let call = |caller: &Callable, call: &PossibleCall| {
-            (call.callee, site(caller.document, call.site), call.is_only, call.bound)
+            (call.callee, site(caller.document, call.site), call.is_sole_callee, call.bound)
         };
         let root = |root: &PossibleRoot| {
-            (root.document, site(root.document, root.site), root.staged_by, root.function, root.is_only)
+            (
+                root.document,
+                site(root.document, root.site),
+                root.staged_by,
+                root.function,
+                root.is_sole_function,
+            )
         };
         self.calls.len() == other.calls.len()
             && self.calls.iter().zip(&other.calls).all(|((caller, calls), (other_caller, others))| {

@@ -4,7 +4,7 @@
 import * as vscode from 'vscode';
 import { activeInterpreter } from './environments';
 
-const NOT_TRUSTED = 'ag-lsp: code in an untrusted workspace is not run.';
+const NOT_TRUSTED = 'ag-lsp: cannot run code in an untrusted workspace.';
 
 /** Whether the workspace is trusted. Warns the user otherwise. */
 export function mayRun(): boolean {

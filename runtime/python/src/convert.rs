@@ -1,6 +1,6 @@
 //! `convert`: converts the functions of a source file.
 
-use ag_convert::{Characters, Converter, Dialect, Features, Kind, Options};
+use ag_convert::{Characters, Converter, Features, Kind, OperatorSet, Options};
 use pyo3::exceptions::{PySyntaxError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -24,7 +24,7 @@ pub(super) fn convert<'py>(
             return Err(PyValueError::new_err(format!("unknown feature {feature:?}")));
         }
     }
-    let options = Options { dialect: Dialect::AutoGraph, features: chosen, ..Options::default() };
+    let options = Options { operator_set: OperatorSet::AutoGraph, features: chosen, ..Options::default() };
     let converter = Converter::new(source, PySourceType::Python, &options)
         .map_err(|too_deep| PySyntaxError::new_err(too_deep.to_string()))?;
     let (lines, original) = (LineIndex::from_source_text(source), Characters::new(source));

@@ -28,7 +28,7 @@ pub(crate) struct ProjectArguments {
     #[arg(long, value_name = "DIALECT", value_delimiter = ',', value_parser = dialect_parser(), help_heading = "Configuration")]
     dialect: Vec<Dialect>,
 
-    /// Which functions are roots of the analysis.
+    /// The functions to treat as roots.
     #[arg(long, value_name = "ROOTS", default_value = "declared", help_heading = "Configuration")]
     roots: Roots,
 

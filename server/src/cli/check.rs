@@ -152,7 +152,7 @@ impl Check {
         }
         let filters = self.stdin()?.is_some() && self.fix;
         if filters {
-            self.filter(session, &remaining, &changes)?;
+            self.write_filtered_stdin(session, &remaining, &changes)?;
         } else {
             fix::write(&changes)?;
         }
@@ -162,7 +162,7 @@ impl Check {
             true => report::statistics(&report, self.output_format)?,
             false => report::render(&report, self.output_format)?,
         };
-        if self.output_format.is_for_people() && verbosity >= 0 && !self.statistics {
+        if self.output_format.is_human_readable() && verbosity >= 0 && !self.statistics {
             text.push_str(&report::summary(&report, count));
         }
         if filters {
@@ -184,7 +184,12 @@ impl Check {
     }
 
     /// Writes the text of standard input, after the changes, to standard output.
-    fn filter(&self, session: &Session, checked: &[Checked], changes: &Changes) -> anyhow::Result<()> {
+    fn write_filtered_stdin(
+        &self,
+        session: &Session,
+        checked: &[Checked],
+        changes: &Changes,
+    ) -> anyhow::Result<()> {
         let mut printer = Printer::new(self.output_file.as_deref())?;
         for Checked { document, path, .. } in checked {
             let text = match changes.get(path) {
@@ -212,7 +217,7 @@ impl Check {
             }
         }
         if self.stdin()?.is_some() {
-            self.filter(session, checked, &changes)?;
+            self.write_filtered_stdin(session, checked, &changes)?;
         } else {
             fix::write(&changes)?;
         }

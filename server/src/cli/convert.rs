@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ag_convert as convert;
-use ag_convert::{Converter, Dialect, Features, Pass, View};
+use ag_convert::{Converter, Features, OperatorSet, Pass, View};
 use ag_project::config::Settings;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -22,7 +22,7 @@ use crate::session::{STACK, current_directory};
 /// The number of files that are converted before their results are written.
 const BATCH: usize = 32;
 
-/// Convert control flow into calls of operators, so that it can be staged.
+/// Convert `if`, `while` and `for` into calls of operators that a framework can stage.
 ///
 /// `FILE` converts the whole file, `FILE::QUALNAME` one function (`model.py::Model.call`), `-` standard input.
 /// A function that cannot be converted is left unchanged; the reason is in the JSON and on standard error.
@@ -158,10 +158,10 @@ impl Convert {
                 ViewArgument::Full => View::Full,
                 ViewArgument::Simplified => View::Simplified,
             },
-            dialect: match self.dialect {
-                DialectArgument::Tensorflow => Dialect::TensorFlow,
-                DialectArgument::Autograph => Dialect::AutoGraph,
-                DialectArgument::Snek => Dialect::Snek,
+            operator_set: match self.dialect {
+                DialectArgument::Tensorflow => OperatorSet::TensorFlow,
+                DialectArgument::Autograph => OperatorSet::AutoGraph,
+                DialectArgument::Snek => OperatorSet::Snek,
             },
             features,
             until: self.pass.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg)?,

@@ -33,7 +33,7 @@ pub(super) fn manual(command: clap::Command) -> anyhow::Result<ExitStatus> {
     print(&String::from_utf8(page)?)
 }
 
-pub(super) fn catalogue() -> anyhow::Result<ExitStatus> {
+pub(super) fn rules_reference() -> anyhow::Result<ExitStatus> {
     let pages: Vec<String> = registry::RULES.iter().map(|rule| manual::page(rule)).collect();
     print(&pages.join("\n"))
 }

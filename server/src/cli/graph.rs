@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::ExitStatus;
-use super::run::become_or_wait;
+use super::run::exec_or_wait;
 use crate::program;
 
 /// Show the graph of a staged function, with the source line of each node.
@@ -30,8 +30,8 @@ pub(crate) struct Graph {
 
     /// Passes to run before printing: `all`, or a comma-separated list. Those of the optimizer are constant-folding,
     /// algebraic-simplification, gradient-accumulation, common-subexpression-elimination,
-    /// loop-invariant-code-motion, dead-code-elimination. With those of the native tier, its programs are printed too:
-    /// borrowed-items, multiply-add, in-place-results, added-products, joined-lists, input-products.
+    /// loop-invariant-code-motion, dead-code-elimination. If passes of the native tier are listed, the native programs
+    /// are printed too: borrowed-items, multiply-add, in-place-results, added-products, joined-lists, input-products.
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
 
@@ -75,7 +75,7 @@ impl Graph {
             format: format.as_ref().map_or("text", |format| format.get_name()),
             output: self.output.as_deref(),
         };
-        become_or_wait(graph.command()?, verbosity)
+        exec_or_wait(graph.command()?, verbosity)
     }
 }
 

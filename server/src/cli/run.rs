@@ -53,13 +53,13 @@ impl Run {
             true => Program::Module(name),
             false => Program::Script(Path::new(name)),
         };
-        become_or_wait(program.command(self.python.as_deref(), arguments)?, verbosity)
+        exec_or_wait(program.command(self.python.as_deref(), arguments)?, verbosity)
     }
 }
 
 /// On Unix, replaces this process by the program, so that the program receives signals directly. On other systems,
 /// waits for the program.
-pub(super) fn become_or_wait(mut command: Command, verbosity: i8) -> anyhow::Result<ExitStatus> {
+pub(super) fn exec_or_wait(mut command: Command, verbosity: i8) -> anyhow::Result<ExitStatus> {
     if verbosity >= 0 && std::io::stderr().is_terminal() {
         program::with_progress(&mut command);
     }

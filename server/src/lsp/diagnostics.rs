@@ -48,7 +48,7 @@ pub(crate) fn for_document(snapshot: &Snapshot, context: &DocumentContext) -> Ve
         Outcome::Stale(cancelled) => std::panic::resume_unwind(Box::new(cancelled)),
         Outcome::Panicked(panic) => {
             if let Some(first) = files.first_mut() {
-                first.diagnostics.extend(failure(&panic));
+                first.diagnostics.extend(panic_diagnostic(&panic));
             }
         }
     }
@@ -102,7 +102,7 @@ fn related(locations: &Locations, note: &Note) -> Option<DiagnosticRelatedInform
     Some(DiagnosticRelatedInformation { location, message: note.message.clone() })
 }
 
-fn failure(panic: &str) -> Option<Diagnostic> {
+fn panic_diagnostic(panic: &str) -> Option<Diagnostic> {
     let rule = registry::find("AG903")?;
     Some(Diagnostic {
         range: Range::default(),

@@ -116,8 +116,8 @@ impl Backend {
     pub(crate) async fn graph(&self, mut params: GraphParams) -> Result<Option<Graph>> {
         params.inputs = params.inputs.or_else(|| self.graphs.last_inputs(&params.uri, &params.function));
         let uri = params.uri.clone();
-        let plan = self.request(requests::graph::answer, params, WhenStale::Retry).await?;
-        let (function, inputs) = (plan.function.clone(), plan.inputs.clone());
+        let request = self.request(requests::graph::answer, params, WhenStale::Retry).await?;
+        let (function, inputs) = (request.function.clone(), request.inputs.clone());
         let key = (uri, function.clone());
         self.graphs.with(|state| state.inputs.insert(key, inputs.clone()));
         let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
@@ -125,16 +125,16 @@ impl Backend {
         let (title, output) = (format!("Staging {function}"), drawing.clone());
         let build = move || {
             let graph = program::Graph {
-                python: plan.python.as_deref(),
-                file: &plan.file.path,
-                qualname: plan.function.as_ref(),
-                inputs: &requests::graph::split(&plan.inputs),
+                python: request.python.as_deref(),
+                file: &request.file.path,
+                qualname: request.function.as_ref(),
+                inputs: &requests::graph::split(&request.inputs),
                 passes: None,
                 format: "svg",
                 output: Some(&output),
             };
             let mut command = graph.command()?;
-            command.current_dir(&plan.file.folder);
+            command.current_dir(&request.file.folder);
             Ok(command)
         };
         let command = build_command(build).await?;

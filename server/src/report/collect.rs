@@ -9,7 +9,7 @@ use ag_rules::registry;
 use ruff_db::files::File;
 use ruff_text_size::TextRange;
 
-use super::{Fix, Location, Remark, Report, Source, Violation};
+use super::{Fix, Location, RelatedMessage, Report, Source, Violation};
 use crate::session::{Checked, Session};
 
 /// Returns the report of a run. With `error_on_warning`, warnings become errors.
@@ -90,19 +90,19 @@ impl Reporter<'_> {
             severity: self.severity(finding.severity),
             message: finding.message,
             location: location(finding.location.range),
-            labels: self.remarks(finding.labels),
-            why: self.remarks(finding.why),
+            labels: self.related_messages(finding.labels),
+            why: self.related_messages(finding.why),
             help: finding.help,
             fix,
         }
     }
 
-    fn remarks(&mut self, notes: Vec<Note>) -> Vec<Remark> {
-        let remark = |note: Note| {
+    fn related_messages(&mut self, notes: Vec<Note>) -> Vec<RelatedMessage> {
+        let related = |note: Note| {
             let location =
                 note.location.map(|location| Location::new(&self.source(location.file), location.range));
-            Remark { message: note.message, location }
+            RelatedMessage { message: note.message, location }
         };
-        notes.into_iter().map(remark).collect()
+        notes.into_iter().map(related).collect()
     }
 }

@@ -26,12 +26,13 @@ fn groups(violation: &Violation) -> Vec<Group<'_>> {
     };
     let title = level.primary_title(violation.message.as_str()).id(violation.code);
     let location = &violation.location;
-    let near =
-        |remark: &&super::Remark| remark.location.as_ref().is_some_and(|label| is_near(location, label));
+    let near = |related: &&super::RelatedMessage| {
+        related.location.as_ref().is_some_and(|label| is_near(location, label))
+    };
     let (labels, far): (Vec<_>, Vec<_>) = violation.labels.iter().partition(near);
 
     let mut group = if location.source.text().is_empty() {
-        title.element(Origin::path(location.source.shown.as_str()))
+        title.element(Origin::path(location.source.display_path.as_str()))
     } else {
         let label_places =
             labels.iter().filter_map(|label| Some((label.location.as_ref()?, label.message.as_str())));
@@ -42,8 +43,8 @@ fn groups(violation: &Violation) -> Vec<Group<'_>> {
         let others = labels.iter().map(|(label, message)| context(label, message, window));
         title.element(snippet(location, window).annotation(primary).annotations(others))
     };
-    for remark in far.into_iter().chain(&violation.why) {
-        group = group.element(Level::NOTE.message(remark.sentence()));
+    for related in far.into_iter().chain(&violation.why) {
+        group = group.element(Level::NOTE.message(related.sentence()));
     }
     if let Some(help) = &violation.help {
         group = group.element(Level::HELP.message(help.as_str()));

@@ -28,8 +28,8 @@ fn line(violation: &Violation) -> String {
     format!(
         "::{command} title={},file={}{lines}::{}\n",
         property(&format!("ag-lsp ({})", violation.code)),
-        property(&location.source.shown),
-        data(&format!("{}: {} {}", location.shown(), violation.code, violation.message)),
+        property(&location.source.display_path),
+        data(&format!("{}: {} {}", location.display_location(), violation.code, violation.message)),
     )
 }
 

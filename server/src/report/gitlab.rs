@@ -16,7 +16,8 @@ pub(super) fn render(report: &Report) -> anyhow::Result<String> {
             Severity::Warning => "minor",
             Severity::Info => "info",
         };
-        let key = format!("{}\n{}\n{}", violation.location.source.shown, violation.code, violation.message);
+        let key =
+            format!("{}\n{}\n{}", violation.location.source.display_path, violation.code, violation.message);
         let occurrence = seen.entry(key.clone()).and_modify(|count| *count += 1).or_insert(0);
         json!({
             "check_name": violation.code,
@@ -24,7 +25,7 @@ pub(super) fn render(report: &Report) -> anyhow::Result<String> {
             "fingerprint": format!("{:016x}", fingerprint(&format!("{key}\n{occurrence}"))),
             "severity": severity,
             "location": {
-                "path": violation.location.source.shown,
+                "path": violation.location.source.display_path,
                 "positions": {
                     "begin": position(violation.location.start()),
                     "end": position(violation.location.end()),

@@ -14,7 +14,7 @@ pub(super) fn render(report: &Report) -> String {
     for group in report.violations.chunk_by(same_file) {
         let Some(first) = group.first() else { continue };
         let underline = Style::new().underline();
-        let _ = writeln!(out, "{underline}{}{underline:#}:", first.location.source.shown);
+        let _ = writeln!(out, "{underline}{}{underline:#}:", first.location.source.display_path);
         let width = group.iter().map(|violation| location(violation).len()).max().unwrap_or(0);
         for violation in group {
             let _ = writeln!(out, "  {:width$}  {}", location(violation), headline(violation));

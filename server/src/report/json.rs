@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::source::Position;
-use super::{Fix, Remark, Report, Violation, pretty};
+use super::{Fix, RelatedMessage, Report, Violation, pretty};
 
 #[derive(Serialize)]
 struct Item<'a> {
@@ -19,8 +19,8 @@ struct Item<'a> {
     end_location: Position,
     fix: Option<FixItem<'a>>,
     help: Option<&'a str>,
-    labels: Vec<RemarkItem<'a>>,
-    why: Vec<RemarkItem<'a>>,
+    labels: Vec<RelatedMessageItem<'a>>,
+    why: Vec<RelatedMessageItem<'a>>,
 }
 
 #[derive(Serialize)]
@@ -38,7 +38,7 @@ struct EditItem<'a> {
 }
 
 #[derive(Serialize)]
-struct RemarkItem<'a> {
+struct RelatedMessageItem<'a> {
     message: &'a str,
     filename: Option<&'a str>,
     location: Option<Position>,
@@ -65,8 +65,8 @@ fn item(violation: &Violation) -> Item<'_> {
         end_location: violation.location.end(),
         fix: violation.fix.as_ref().map(fix),
         help: violation.help.as_deref(),
-        labels: violation.labels.iter().map(remark).collect(),
-        why: violation.why.iter().map(remark).collect(),
+        labels: violation.labels.iter().map(related_message).collect(),
+        why: violation.why.iter().map(related_message).collect(),
     }
 }
 
@@ -85,10 +85,10 @@ fn fix(fix: &Fix) -> FixItem<'_> {
     FixItem { applicability, message: &fix.message, edits: edits.collect() }
 }
 
-fn remark(remark: &Remark) -> RemarkItem<'_> {
-    let location = remark.location.as_ref();
-    RemarkItem {
-        message: &remark.message,
+fn related_message(related: &RelatedMessage) -> RelatedMessageItem<'_> {
+    let location = related.location.as_ref();
+    RelatedMessageItem {
+        message: &related.message,
         filename: location.map(|location| location.source.path.as_str()),
         location: location.map(super::Location::start),
         end_location: location.map(super::Location::end),

@@ -32,15 +32,15 @@ fn case(violation: &Violation) -> TestCase {
     };
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(violation.severity.as_str()).set_message(violation.message.as_str());
-    let mut description = format!("{}: {}", violation.location.shown(), violation.message);
-    for remark in &violation.why {
+    let mut description = format!("{}: {}", violation.location.display_location(), violation.message);
+    for related in &violation.why {
         description.push('\n');
-        description.push_str(&remark.sentence());
+        description.push_str(&related.sentence());
     }
     status.set_description(description);
     let mut case = TestCase::new(format!("{} ({})", violation.code, violation.name), status);
     let position = violation.location.start();
-    case.set_classname(violation.location.source.shown.as_str());
+    case.set_classname(violation.location.source.display_path.as_str());
     case.add_property(("line", position.row.to_string().as_str()));
     case.add_property(("column", position.column.to_string().as_str()));
     case

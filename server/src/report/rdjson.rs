@@ -28,14 +28,14 @@ fn diagnostic(violation: &Violation) -> Value {
         "code": { "value": violation.code },
         "location": location(&violation.location),
         "suggestions": edits.map(|(location, text)| json!({ "range": range(location), "text": text })).collect::<Vec<_>>(),
-        "relatedLocations": related.filter_map(|remark| {
-            Some(json!({ "message": remark.message, "location": location(remark.location.as_ref()?) }))
+        "relatedLocations": related.filter_map(|related| {
+            Some(json!({ "message": related.message, "location": location(related.location.as_ref()?) }))
         }).collect::<Vec<_>>(),
     })
 }
 
 fn location(location: &Location) -> Value {
-    json!({ "path": location.source.shown, "range": range(location) })
+    json!({ "path": location.source.display_path, "range": range(location) })
 }
 
 fn range(location: &Location) -> Value {

@@ -4,7 +4,7 @@ use ag_db::diagnostic::Severity;
 use ag_rules::{Rule, registry};
 use serde_json::{Value, json};
 
-use super::{Fix, Location, Remark, Report, Violation, pretty};
+use super::{Fix, Location, RelatedMessage, Report, Violation, pretty};
 use crate::manual;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -53,7 +53,7 @@ fn descriptor(rule: &Rule) -> Value {
 }
 
 fn result(violation: &Violation, rules: &[&Rule]) -> Value {
-    let remarks: Vec<Value> =
+    let locations: Vec<Value> =
         violation.labels.iter().chain(&violation.why).enumerate().filter_map(related).collect();
     let mut result = json!({
         "ruleId": violation.code,
@@ -61,7 +61,7 @@ fn result(violation: &Violation, rules: &[&Rule]) -> Value {
         "level": level(violation.severity),
         "message": { "text": violation.message },
         "locations": [{ "physicalLocation": physical(&violation.location) }],
-        "relatedLocations": remarks,
+        "relatedLocations": locations,
     });
     if let Some(fix) = &violation.fix {
         result["fixes"] = json!([replacement(fix, &violation.location)]);
@@ -69,9 +69,9 @@ fn result(violation: &Violation, rules: &[&Rule]) -> Value {
     result
 }
 
-fn related((id, remark): (usize, &Remark)) -> Option<Value> {
-    let location = physical(remark.location.as_ref()?);
-    Some(json!({ "id": id, "physicalLocation": location, "message": { "text": remark.message } }))
+fn related((id, message): (usize, &RelatedMessage)) -> Option<Value> {
+    let location = physical(message.location.as_ref()?);
+    Some(json!({ "id": id, "physicalLocation": location, "message": { "text": message.message } }))
 }
 
 fn replacement(fix: &Fix, location: &Location) -> Value {
@@ -93,8 +93,8 @@ fn physical(location: &Location) -> Value {
 
 /// Returns the URI of the file, relative to the current directory if the file is below it.
 fn artifact(location: &Location) -> Value {
-    let shown = location.source.shown.replace('\\', "/");
-    let scheme = if location.source.path.as_str() == location.source.shown { "file://" } else { "" };
+    let shown = location.source.display_path.replace('\\', "/");
+    let scheme = if location.source.path.as_str() == location.source.display_path { "file://" } else { "" };
     let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let encoded: String = shown
         .bytes()

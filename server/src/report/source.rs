@@ -15,7 +15,7 @@ pub(crate) struct Source {
     /// The absolute path.
     pub(crate) path: SystemPathBuf,
     /// The path for display: relative to the current directory if the file is below it.
-    pub(crate) shown: String,
+    pub(crate) display_path: String,
     /// The text of the file: empty if it could not be read, the concatenated cells for a notebook.
     text: String,
     cells: Option<NotebookIndex>,
@@ -36,9 +36,9 @@ impl Source {
         text: String,
         cells: Option<NotebookIndex>,
     ) -> Arc<Self> {
-        let shown = path.strip_prefix(cwd).unwrap_or(&path).to_string();
+        let display_path = path.strip_prefix(cwd).unwrap_or(&path).to_string();
         let lines = LineIndex::from_source_text(&text);
-        Arc::new(Self { path, shown, text, cells, lines })
+        Arc::new(Self { path, display_path, text, cells, lines })
     }
 
     /// Returns the current text of a file in the engine.
@@ -65,9 +65,9 @@ impl Source {
 
     /// Like [`Self::position`], with the column in bytes of UTF-8.
     pub(crate) fn byte_position(&self, offset: TextSize) -> Position {
-        let (row, shown) = self.rows(offset);
+        let (row, cell_row) = self.rows(offset);
         let column = offset - self.lines.line_start(row, self.text());
-        Position { row: shown.get(), column: column.to_usize() + 1 }
+        Position { row: cell_row.get(), column: column.to_usize() + 1 }
     }
 
     /// Returns the cell of a notebook; cells count from 1.
@@ -125,7 +125,7 @@ impl Location {
     }
 
     /// Returns the location for display: `model.py:3:7`, `notebook.ipynb:cell 2:3:7`.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn display_location(&self) -> String {
         let Position { row, column } = self.start();
         format!("{}:{row}:{column}", self.file())
     }
@@ -133,8 +133,8 @@ impl Location {
     /// Returns the file name, with the cell if the file is a notebook.
     pub(crate) fn file(&self) -> String {
         match self.cell() {
-            Some(cell) => format!("{}:cell {cell}", self.source.shown),
-            None => self.source.shown.clone(),
+            Some(cell) => format!("{}:cell {cell}", self.source.display_path),
+            None => self.source.display_path.clone(),
         }
     }
 }

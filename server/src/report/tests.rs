@@ -35,8 +35,8 @@ fn location(source: &Arc<Source>, words: &str, index: usize) -> Location {
     Location::new(source, TextRange::at(start, TextSize::of(words)))
 }
 
-fn remark(message: &str, location: Option<Location>) -> Remark {
-    Remark { message: message.to_owned(), location }
+fn related(message: &str, location: Option<Location>) -> RelatedMessage {
+    RelatedMessage { message: message.to_owned(), location }
 }
 
 fn report() -> Report {
@@ -50,10 +50,10 @@ fn report() -> Report {
         severity: Severity::Error,
         message: "`z` is bound only when `größe > 0` holds".to_owned(),
         location: location(&model, "größe > 0", 0),
-        labels: vec![remark("bound here", Some(location(&model, "z", 0)))],
+        labels: vec![related("bound here", Some(location(&model, "z", 0)))],
         why: vec![
-            remark("`größe` is a Tensor: a parameter of a tf.function", Some(location(&model, "größe", 0))),
-            remark("it is called with an `int` here", Some(location(&caller, "1", 0))),
+            related("`größe` is a Tensor: a parameter of a tf.function", Some(location(&model, "größe", 0))),
+            related("it is called with an `int` here", Some(location(&caller, "1", 0))),
         ],
         help: Some("bind it in both branches".to_owned()),
         fix: Some(Fix {

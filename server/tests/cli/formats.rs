@@ -16,14 +16,14 @@ fn check(format: &str) -> String {
 }
 
 #[test]
-fn formats_for_people() {
+fn human_readable_formats() {
     for format in ["full", "concise", "grouped"] {
         insta::assert_snapshot!(format, check(format));
     }
 }
 
 #[test]
-fn formats_for_programs() {
+fn machine_readable_formats() {
     for format in ["json", "json-lines", "github", "gitlab", "rdjson", "junit"] {
         insta::assert_snapshot!(format, check(format));
     }

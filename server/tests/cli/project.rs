@@ -10,7 +10,7 @@ pub(crate) struct Project {
 
 /// The result of a run. The path of the project folder is replaced by `[project]`.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Output {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -50,18 +50,18 @@ impl Project {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.run_with_input(arguments, b"")
     }
 
-    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Answer {
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Output {
         let mut command = self.command(arguments);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // The write fails if the process does not read its input.
         let _ = child.stdin.take().unwrap().write_all(input);
         let output = child.wait_with_output().unwrap();
-        Answer {
+        Output {
             code: output.status.code(),
             stdout: self.redacted(&output.stdout),
             stderr: self.redacted(&output.stderr),

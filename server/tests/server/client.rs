@@ -81,7 +81,7 @@ impl Client {
     }
 
     /// Sends a request and returns its id.
-    pub fn ask(&mut self, method: &str, params: Value) -> i64 {
+    pub fn send_request(&mut self, method: &str, params: Value) -> i64 {
         self.requests += 1;
         let mut request = json!({ "jsonrpc": "2.0", "id": self.requests, "method": method });
         if !params.is_null() {
@@ -101,7 +101,7 @@ impl Client {
     }
 
     pub fn request(&mut self, method: &str, params: Value) -> Value {
-        let id = self.ask(method, params);
+        let id = self.send_request(method, params);
         self.answer(id).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
@@ -206,7 +206,7 @@ impl Client {
     }
 
     /// Sends `exit` without `shutdown`.
-    pub fn leave(mut self) {
+    pub fn exit_without_shutdown(mut self) {
         self.notify("exit", Value::Null);
         self.is_over = true;
     }
@@ -225,7 +225,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        assert!(self.is_over || std::thread::panicking(), "call `finish` or `leave`");
+        assert!(self.is_over || std::thread::panicking(), "call `finish` or `exit_without_shutdown`");
     }
 }
 

@@ -76,7 +76,7 @@ fn exit_without_shutdown_has_exit_code_1() {
     let folder = tempfile::tempdir().unwrap();
     let (mut process, mut client) = start(folder.path(), &[]);
     client.initialize(json!({}), &[], json!({}));
-    client.leave();
+    client.exit_without_shutdown();
     assert_eq!(process.wait().unwrap().code(), Some(1));
 }
 

@@ -15,7 +15,7 @@ import warnings
 
 import side_by_side
 from generate import program
-from minimise import minimise
+from minimize import minimize
 from side_by_side import HERE, compare, report
 
 BATCH = 200
@@ -72,7 +72,7 @@ def main():
             kinds[str(fault)] = kinds.get(str(fault), 0) + 1
             if kinds[str(fault)] > 2 or sum(min(n, 2) for n in kinds.values()) > given.show:
                 continue
-            smallest = programs[i] if given.raw else minimise(programs[i], same_fault(fault))
+            smallest = programs[i] if given.raw else minimize(programs[i], same_fault(fault))
             print(f"== seed {given.seed}, program {first + i}\n{smallest.text}")
             for _, again, _ in compare([smallest]):
                 print(report(again) if again else "(only together with other programs)\n" + report(found), flush=True)

@@ -18,15 +18,15 @@ sys.path.insert(0, str(HERE))
 
 import ag_reference
 import converter
+import environment
 import snek_reference
-import world
 
-HEADER = "from world import *\n"
+HEADER = "from environment import *\n"
 MARK = "PROGRAM_STARTS = {}\n"
 SECONDS_PER_CALL = 5
 
 
-class Stuck(BaseException):
+class TimedOut(BaseException):
     """A program timed out."""
 
 
@@ -36,9 +36,9 @@ class Observation(types.SimpleNamespace):
 
 @contextlib.contextmanager
 def in_time(seconds):
-    """Raises `Stuck` if the block takes longer than this number of seconds."""
+    """Raises `TimedOut` if the block takes longer than this number of seconds."""
     def stop(signum, frame):
-        raise Stuck
+        raise TimedOut
 
     previous = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -51,17 +51,17 @@ def in_time(seconds):
 
 def observe(code, calls, filename, globals_=(), seconds=SECONDS_PER_CALL):
     """Executes a module's code, then the calls, and returns an observation of each."""
-    namespace = {name: getattr(world, name) for name in world.__all__}
+    namespace = {name: getattr(environment, name) for name in environment.__all__}
     namespace.update(__name__="program", ag__=ag_reference)
     namespace.update((name, getattr(snek_reference, name)) for name in snek_reference.__all__)
 
     def observation(call, run):
         try:
             with in_time(seconds):
-                events, outcome, lines = world.observed(run, filename)
-        except Stuck:
-            return Observation(call=call, events=(), outcome=("stuck",), line=None)
-        events += tuple((name, world.show(namespace.get(name))) for name in globals_)
+                events, outcome, lines = environment.observed(run, filename)
+        except TimedOut:
+            return Observation(call=call, events=(), outcome=("timed out",), line=None)
+        events += tuple((name, environment.show(namespace.get(name))) for name in globals_)
         return Observation(call=call, events=events, outcome=outcome, line=lines[-1] if lines else None)
 
     found = [observation("<module>", lambda: exec(code, namespace))]
@@ -90,7 +90,7 @@ def difference(original, converted, lines, spread):
     `spread` maps a line to the lines of its statement.
     """
     for left, right in zip(original, converted):
-        if ("stuck",) in (left.outcome, right.outcome):
+        if ("timed out",) in (left.outcome, right.outcome):
             return None if left.outcome == right.outcome else (left, right)
         if (left.events, left.outcome) != (right.events, right.outcome):
             return left, right

@@ -59,11 +59,11 @@ def classify(model, tree):
     return model(tree).argmax()
 
 
-def formula(dice, depth):
+def formula(rng, depth):
     """A random formula, as nested tuples: a word, or (NOT, formula)."""
-    if depth == 0 or dice.random() < 0.3:
-        return dice.choice([GOOD, BAD])
-    return (NOT, formula(dice, depth - 1))
+    if depth == 0 or rng.random() < 0.3:
+        return rng.choice([GOOD, BAD])
+    return (NOT, formula(rng, depth - 1))
 
 
 def meaning(formula):
@@ -76,8 +76,8 @@ def tree_of(formula):
 
 def main():
     torch.manual_seed(0)
-    dice = random.Random(0)
-    formulas = [(NOT, formula(dice, 2)) for _ in range(60)]
+    rng = random.Random(0)
+    formulas = [(NOT, formula(rng, 2)) for _ in range(60)]
     samples = [(tree_of(f), torch.tensor(meaning(f))) for f in formulas]
     model = TreeLSTM(3, 16, 2)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)

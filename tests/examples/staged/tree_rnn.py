@@ -28,11 +28,11 @@ class Node:
         return self.left.sentiment() + sign * self.right.sentiment()
 
 
-def random_tree(dice, depth):
-    if depth == 0 or dice.random() < 0.2:
-        return Node(dice.choice([GOOD, BAD, FILM, PLOT]))
-    left = Node(NOT) if dice.random() < 0.25 else random_tree(dice, depth - 1)
-    return Node(None, left, random_tree(dice, depth - 1))
+def random_tree(rng, depth):
+    if depth == 0 or rng.random() < 0.2:
+        return Node(rng.choice([GOOD, BAD, FILM, PLOT]))
+    left = Node(NOT) if rng.random() < 0.25 else random_tree(rng, depth - 1)
+    return Node(None, left, random_tree(rng, depth - 1))
 
 
 class TreeRNN(nn.Module):
@@ -63,8 +63,8 @@ def train_step(model, optimizer, tree, label):
 
 def main():
     torch.manual_seed(0)
-    dice = random.Random(0)
-    trees = [random_tree(dice, 3) for _ in range(60)]
+    rng = random.Random(0)
+    trees = [random_tree(rng, 3) for _ in range(60)]
     samples = [(tree, torch.tensor(1 + max(-1, min(1, tree.sentiment())))) for tree in trees]
     model = TreeRNN()
     optimizer = torch.optim.Adagrad(model.parameters(), lr=0.05)

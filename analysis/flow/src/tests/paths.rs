@@ -178,7 +178,7 @@ struct Event {
     read: Option<usize>,
     bound: Option<usize>,
     /// Whether an earlier step belongs to the same line: true for the `Next` and `Target` steps of a `for`.
-    further: bool,
+    is_continuation: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -239,16 +239,20 @@ impl Run<'_> {
             return Outcome::Stopped;
         }
         let raised = Outcome::Jumped(Jump::Raise);
-        let reads = |line, name| Event { line, read: Some(name), bound: None, further: false };
+        let reads = |line, name| Event { line, read: Some(name), bound: None, is_continuation: false };
         match *step {
             Step::Assign { line, target, value } => {
-                let event = Event { line, read: value, bound: Some(target), further: false };
+                let event = Event { line, read: value, bound: Some(target), is_continuation: false };
                 if self.perform(event) { Outcome::Normal } else { raised }
             }
             Step::Jump { line, kind, value } => {
                 let is_read = matches!(kind, Jump::Return | Jump::Raise);
-                let event =
-                    Event { line, read: Some(value).filter(|_| is_read), bound: None, further: false };
+                let event = Event {
+                    line,
+                    read: Some(value).filter(|_| is_read),
+                    bound: None,
+                    is_continuation: false,
+                };
                 if !is_read {
                     self.trace.push(event);
                 } else if !self.perform(event) {
@@ -284,7 +288,7 @@ impl Run<'_> {
                     return raised;
                 }
                 for _ in 0..4 {
-                    let next = Event { line, read: None, bound: None, further: true };
+                    let next = Event { line, read: None, bound: None, is_continuation: true };
                     if !self.perform(next) {
                         return raised;
                     }
@@ -339,7 +343,7 @@ impl Facts {
     fn add_trace(&mut self, trace: &[Event]) {
         let mut last = [0; NAMES.len()];
         for event in trace {
-            if !event.further {
+            if !event.is_continuation {
                 self.reaching.entry(event.line).or_default().extend(last.iter().copied().enumerate());
             }
             if let Some(name) = event.bound {

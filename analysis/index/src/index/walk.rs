@@ -6,7 +6,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::aliases::Makers;
+use crate::aliases::DecoratorAliases;
 use crate::expected::expects_exception;
 use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::OVERLOADED_BUILTINS;
@@ -16,18 +16,18 @@ use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class}
 use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
-use crate::makers;
+use crate::root_decorators;
 use crate::roots;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::words::words;
 
 /// Fills an index that already contains the file's definitions and imports.
 pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
-    let makers = Makers::collect(&index.imports, body);
+    let decorators = DecoratorAliases::collect(&index.imports, body);
     let mut walk = Walk {
         index,
         text,
-        makers,
+        decorators,
         scope: Code::Module,
         next: FunctionIndex::from_u32(0),
         visited: 0,
@@ -52,7 +52,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
 struct Walk<'a> {
     index: FileIndex,
     text: &'a str,
-    makers: Makers<'a>,
+    decorators: DecoratorAliases<'a>,
     scope: Code,
     next: FunctionIndex,
     /// The number of expressions visited so far in the scope; it determines their ids, as in
@@ -96,8 +96,12 @@ impl<'a> Walk<'a> {
         self.declare(def.type_params.as_deref());
         for decorator in &def.decorator_list {
             if self.expecting == 0
-                && let Some(site) =
-                    roots::of_decorator((&self.index.imports, &self.makers), decorator, function, self.scope)
+                && let Some(site) = roots::of_decorator(
+                    (&self.index.imports, &self.decorators),
+                    decorator,
+                    function,
+                    self.scope,
+                )
             {
                 self.index.roots.push(site);
             }
@@ -122,8 +126,9 @@ impl<'a> Walk<'a> {
 
     fn call(&mut self, call: &'a ast::ExprCall) {
         // `jax.jit(partial(f, fast=True))` gives an argument of `f`.
-        let applied =
-            makers::is_partial(&self.index.imports, &call.func).then(|| self.wrapped(call, 4)).flatten();
+        let applied = root_decorators::is_partial(&self.index.imports, &call.func)
+            .then(|| self.wrapped(call, 4))
+            .flatten();
         for name in last_name(&call.func).into_iter().chain(applied) {
             let codes = self.index.calls.entry(name.clone()).or_default();
             if codes.last() != Some(&self.scope) {
@@ -169,7 +174,7 @@ impl<'a> Walk<'a> {
         if self.expecting > 0 {
             return;
         }
-        for found in roots::of_call((&self.index.imports, &self.makers), call, self.scope) {
+        for found in roots::of_call((&self.index.imports, &self.decorators), call, self.scope) {
             let site = self.index.roots.push(found.site);
             if let Some(function) = found.function {
                 self.pending.entry(function).or_default().push((site, Pending::Function));
@@ -244,10 +249,11 @@ impl<'a> Walk<'a> {
     fn wrapped(&self, call: &'a ast::ExprCall, depth: u8) -> Option<&'a Name> {
         let depth = depth.checked_sub(1)?;
         let imports = &self.index.imports;
-        let wraps = makers::is_partial(imports, &call.func)
-            || self.makers.resolve(imports, &call.func).is_some()
-            || imports.resolve(&call.func).is_some_and(|name| makers::is_transparent(&name));
-        let given = call.arguments.args.first().or_else(|| makers::function_keyword(&call.arguments));
+        let wraps = root_decorators::is_partial(imports, &call.func)
+            || self.decorators.resolve(imports, &call.func).is_some()
+            || imports.resolve(&call.func).is_some_and(|name| root_decorators::is_transparent(&name));
+        let given =
+            call.arguments.args.first().or_else(|| root_decorators::function_keyword(&call.arguments));
         match given.filter(|_| wraps)? {
             Expr::Call(inner) => self.wrapped(inner, depth),
             function => last_name(function),

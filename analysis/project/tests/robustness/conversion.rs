@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use ag_convert::{Converter, Dialect, Features, Options, Pass, SourceMap, View};
+use ag_convert::{Converter, Features, OperatorSet, Options, Pass, SourceMap, View};
 use fastrand::Rng;
 use ruff_python_ast::PySourceType;
 use ruff_text_size::{TextRange, TextSize};
@@ -46,7 +46,7 @@ fn every_text_can_be_converted() {
 fn options(rng: &mut Rng) -> Options {
     Options {
         view: if rng.bool() { View::Full } else { View::Simplified },
-        dialect: if rng.u8(..4) == 0 { Dialect::Snek } else { Dialect::TensorFlow },
+        operator_set: if rng.u8(..4) == 0 { OperatorSet::Snek } else { OperatorSet::TensorFlow },
         features: if rng.bool() { Features::ALL } else { Features::default() },
         until: (rng.u8(..4) == 0).then(|| Pass::ALL[rng.usize(..Pass::ALL.len())]),
         ..Options::default()

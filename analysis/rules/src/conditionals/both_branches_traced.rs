@@ -1,4 +1,4 @@
-//! Python side effects in a branch of a staged `if`: they happen whichever branch is taken.
+//! Python side effects in a branch of a staged `if`: they happen no matter which branch is taken.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, Stmt};
@@ -53,7 +53,7 @@ declare_rule! {
     /// For `raise`: the exception itself, while tracing. For the others: nothing.
     pub(crate) static BOTH_BRANCHES_TRACED = {
         code: "AG110", name: "both-branches-traced",
-        summary: "a Python side effect in a branch of a staged `if` happens whichever branch is taken",
+        summary: "a Python side effect in a branch of a staged `if` happens no matter which branch is taken",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),

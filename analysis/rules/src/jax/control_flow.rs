@@ -265,7 +265,7 @@ impl<'a> Call<'_, '_, 'a> {
         operands: &[Value],
         caller: &str,
     ) -> Option<Fault<'a>> {
-        let operands: Vec<Value> = operands.iter().map(strong).collect();
+        let operands: Vec<Value> = operands.iter().map(branch_operand).collect();
         let mut first: Option<Value> = None;
         for (function, at) in branches.iter().copied().flatten() {
             if let Some(fault) = self.arity(function, at, operands.len(), caller) {
@@ -292,7 +292,7 @@ impl<'a> Call<'_, '_, 'a> {
 }
 
 /// Returns the value of an operand inside a branch. Values other than arrays become unknown.
-fn strong(value: &Value) -> Value {
+fn branch_operand(value: &Value) -> Value {
     match value {
         Value::Other => Value::Unknown,
         other => other.clone(),

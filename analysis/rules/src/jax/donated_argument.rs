@@ -56,7 +56,7 @@ declare_rule! {
     /// `RuntimeError: Array has been deleted with shape=float32[3].`
     pub(crate) static JAX_DONATED_ARGUMENT = {
         code: "AG551", name: "jax-donated-argument",
-        summary: "an array is used after a jitted function has taken its memory",
+        summary: "an array is used after it was donated to a jitted function",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
         check: File(is_of_interest, check),
@@ -94,14 +94,10 @@ fn check_block<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, blo
 
 fn report(ctx: &FileContext, call: &ast::ExprCall, argument: &ast::ExprName, used: &ast::ExprName) {
     let (name, function) = (&argument.id, ctx.text(&*call.func));
-    ctx.report(
-        &JAX_DONATED_ARGUMENT,
-        used,
-        format!("`{name}` is deleted: `{function}` has taken its memory"),
-    )
-    .label(ctx.span(argument.range()), format!("`{function}` donates this argument"))
-    .help("use the result of the call, or do not donate the argument")
-    .emit();
+    ctx.report(&JAX_DONATED_ARGUMENT, used, format!("`{name}` is deleted: `{function}` reuses its memory"))
+        .label(ctx.span(argument.range()), format!("`{function}` donates this argument"))
+        .help("use the result of the call, or do not donate the argument")
+        .emit();
 }
 
 /// Returns the call that is the value of a statement.

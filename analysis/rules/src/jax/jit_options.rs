@@ -46,7 +46,7 @@ fn device_options<'a>(keywords: &'a [ast::Keyword]) -> Option<Fault<'a>> {
     let shardings = ["in_shardings", "out_shardings"].into_iter().find_map(given);
     let at = if device.is_some() && backend.is_some() { Some(device_or_backend) } else { shardings };
     at.map(|at| Fault {
-        message: "`device`, `backend` and shardings of `jax.jit` exclude each other".to_owned(),
+        message: "`device`, `backend` and shardings of `jax.jit` cannot be combined".to_owned(),
         help: "pass one of them",
         at,
     })

@@ -276,7 +276,7 @@ pub(super) fn makes_array(name: &str) -> bool {
 
 /// Returns an instance of a class of the file.
 fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
-    let maker = maker(ctx, class)?;
+    let kind = class_kind(ctx, class)?;
     let bare = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
     let defines = |name: &str| {
         class.body.iter().any(|statement| match statement {
@@ -291,24 +291,24 @@ fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
         return None;
     }
     let hashable = defines("__hash__")
-        || match maker {
-            Maker::Dataclass { eq, frozen, unsafe_hash } => !eq || frozen || unsafe_hash,
-            Maker::Plain => !defines("__eq__"),
+        || match kind {
+            ClassKind::Dataclass { eq, frozen, unsafe_hash } => !eq || frozen || unsafe_hash,
+            ClassKind::Plain => !defines("__eq__"),
         };
     let traceable = ctx.text.contains("register_") || defines("__array__");
     Some(Kind { noun: format!("an instance of `{}`", class.name), traceable, hashable })
 }
 
 /// How the methods of a class are generated.
-enum Maker {
+enum ClassKind {
     Plain,
     Dataclass { eq: bool, frozen: bool, unsafe_hash: bool },
 }
 
 /// Returns how the methods of a class are generated; `None` if it has a decorator other than `@dataclass`.
-fn maker(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Maker> {
+fn class_kind(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<ClassKind> {
     let [decorator] = class.decorator_list.as_slice() else {
-        return class.decorator_list.is_empty().then_some(Maker::Plain);
+        return class.decorator_list.is_empty().then_some(ClassKind::Plain);
     };
     let (callee, keywords) = match &decorator.expression {
         Expr::Call(call) => (&*call.func, &*call.arguments.keywords),
@@ -327,5 +327,5 @@ fn maker(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Maker> {
             _ => {}
         }
     }
-    Some(Maker::Dataclass { eq, frozen, unsafe_hash })
+    Some(ClassKind::Dataclass { eq, frozen, unsafe_hash })
 }

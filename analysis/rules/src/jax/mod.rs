@@ -141,7 +141,9 @@ fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
 fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
     let severity = match decision.certainty {
         Certainty::Always => bool_severity(ctx, decision.test),
-        Certainty::Reached => bool_severity(ctx, decision.test).min(short_circuited_severity(ctx)),
+        Certainty::UnlessShortCircuited => {
+            bool_severity(ctx, decision.test).min(short_circuited_severity(ctx))
+        }
         Certainty::Sometimes => Severity::Info,
     };
     (if severity == Severity::Info { "may be" } else { "is" }, severity)

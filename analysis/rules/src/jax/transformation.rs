@@ -201,7 +201,7 @@ fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Faul
                 value.as_boolean_literal_expr().filter(|literal| literal.value).map(|_| value)
             };
             is_true("donate").zip(is_true("may_alias")).map(|(_, at)| Fault {
-                message: "`donate` and `may_alias` of `jax.device_put` exclude each other".to_owned(),
+                message: "`donate` and `may_alias` of `jax.device_put` cannot be combined".to_owned(),
                 help: "remove one of them",
                 at,
             })

@@ -57,7 +57,7 @@ declare_rule! {
     /// > a TF1-style TensorArray.
     pub(crate) static EAGER_TENSORARRAY = {
         code: "AG217", name: "eager-tensorarray",
-        summary: "a staged loop or `if` carries a TensorArray from outside of the graph",
+        summary: "a staged loop or `if` carries a TensorArray from outside the graph",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Tensorflow], fix: None,
         check: Function(check),
@@ -88,7 +88,7 @@ fn check(ctx: &FunctionContext) {
             let severity = if origin == Origin::Module { Severity::Error } else { Severity::Warning };
             let head = construct.head();
             let message = format!(
-                "`{}` is a TensorArray from outside of the graph, which cannot be carried",
+                "`{}` is a TensorArray from outside the graph; a staged statement cannot carry it",
                 variable.name
             );
             ctx.report(&EAGER_TENSORARRAY, head, message)

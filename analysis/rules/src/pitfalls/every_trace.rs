@@ -16,7 +16,7 @@ use ag_syntax::expressions::{natural, sequence};
 
 /// Whether a trace evaluates a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reached {
+pub(super) enum Evaluated {
     Always,
     /// Under a condition on local values, or in a Python loop: if one trace evaluates it, so does any other trace with
     /// the same arguments.
@@ -25,8 +25,8 @@ pub(super) enum Reached {
 
 /// Visits the calls that every trace evaluates.
 pub(super) fn calls<'a>(ctx: &FunctionContext<'a>, visit: &mut dyn FnMut(&'a ast::ExprCall)) {
-    repeated_calls(ctx, &mut |call, reached| {
-        if reached == Reached::Always {
+    repeated_calls(ctx, &mut |call, evaluated| {
+        if evaluated == Evaluated::Always {
             visit(call);
         }
     });
@@ -36,15 +36,15 @@ pub(super) fn calls<'a>(ctx: &FunctionContext<'a>, visit: &mut dyn FnMut(&'a ast
 /// (`if self.weight is None:`) is not visited.
 pub(super) fn repeated_calls<'a>(
     ctx: &FunctionContext<'a>,
-    visit: &mut dyn FnMut(&'a ast::ExprCall, Reached),
+    visit: &mut dyn FnMut(&'a ast::ExprCall, Evaluated),
 ) {
-    Trace { ctx, visit, reached: Reached::Always }.block(&ctx.def().body);
+    Trace { ctx, visit, evaluated: Evaluated::Always }.block(&ctx.def().body);
 }
 
 struct Trace<'t, 'a> {
     ctx: &'t FunctionContext<'a>,
-    visit: &'t mut dyn FnMut(&'a ast::ExprCall, Reached),
-    reached: Reached,
+    visit: &'t mut dyn FnMut(&'a ast::ExprCall, Evaluated),
+    evaluated: Evaluated,
 }
 
 impl<'a> Trace<'_, 'a> {
@@ -55,9 +55,9 @@ impl<'a> Trace<'_, 'a> {
 
     /// Visits a block that is possibly not evaluated.
     fn repeated(&mut self, body: &'a [Stmt]) {
-        let outer = std::mem::replace(&mut self.reached, Reached::Repeatedly);
+        let outer = std::mem::replace(&mut self.evaluated, Evaluated::Repeatedly);
         self.block(body);
-        self.reached = outer;
+        self.evaluated = outer;
     }
 
     fn statement(&mut self, statement: &'a Stmt) -> bool {
@@ -131,7 +131,7 @@ impl<'a> Trace<'_, 'a> {
         if !may_leave(statement) {
             return true;
         }
-        self.reached = Reached::Repeatedly;
+        self.evaluated = Evaluated::Repeatedly;
         local
     }
 
@@ -165,7 +165,7 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
                 node.values.first().into_iter().for_each(|first| self.visit_expr(first));
             }
             Expr::Call(call) => {
-                (self.visit)(call, self.reached);
+                (self.visit)(call, self.evaluated);
                 source_order::walk_expr(self, expression);
             }
             _ => source_order::walk_expr(self, expression),

@@ -5,7 +5,7 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::every_trace::Reached;
+use super::every_trace::Evaluated;
 use crate::FunctionContext;
 use crate::callers;
 use ag_db::Db;
@@ -16,20 +16,20 @@ use ag_syntax::expressions;
 /// Returns how certainly each trace of a `tf.function` evaluates the calls that lead from it to this function; `None`
 /// if it may skip one of them. `Repeatedly` means that one of them is in a loop, which may have no iterations:
 /// `for layer in self.layers: x = layer(x)`.
-pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Reached> {
+pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Evaluated> {
     if is_wrapped(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone())) {
         return None;
     }
-    let mut reached = Reached::Always;
+    let mut evaluated = Evaluated::Always;
     for call in callers::of(ctx) {
         let def = call.ast.def();
         let is_call = expressions::at(def, call.range).is_some_and(Expr::is_call_expr);
         if !is_call {
             return None;
         }
-        reached = reached.max(evaluated(&def.body, call.range)?);
+        evaluated = evaluated.max(evaluates(&def.body, call.range)?);
         match call.stage.map(|stage| stage.root) {
-            Some(Some(root)) => return (root == RootKind::Function).then_some(reached),
+            Some(Some(root)) => return (root == RootKind::Function).then_some(evaluated),
             Some(None) if !is_wrapped(ctx.db, call.function) => {}
             _ => return None,
         }
@@ -53,18 +53,18 @@ fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
 /// Returns how certainly a body evaluates the expression at a range. `None` unless the expression is in a simple
 /// statement, outside of all compound statements other than `with` and `for`, and no statement before it may leave the
 /// function.
-fn evaluated(body: &[Stmt], range: TextRange) -> Option<Reached> {
+fn evaluates(body: &[Stmt], range: TextRange) -> Option<Evaluated> {
     for statement in body {
         let within = statement.range().contains_range(range);
         match statement {
-            Stmt::With(node) if within => return evaluated(&node.body, range),
+            Stmt::With(node) if within => return evaluates(&node.body, range),
             Stmt::For(node) if node.body.iter().any(|inner| inner.range().contains_range(range)) => {
-                return evaluated(&node.body, range).and(Some(Reached::Repeatedly));
+                return evaluates(&node.body, range).and(Some(Evaluated::Repeatedly));
             }
             Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) | Stmt::Return(_)
                 if within =>
             {
-                return (!is_conditional(statement, range)).then_some(Reached::Always);
+                return (!is_conditional(statement, range)).then_some(Evaluated::Always);
             }
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) if !within => {}
             Stmt::With(_) | Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) | Stmt::Expr(_) => {}

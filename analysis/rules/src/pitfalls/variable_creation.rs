@@ -3,7 +3,7 @@
 use ruff_python_ast::{Expr, ExprCall, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::every_trace::{self, Reached};
+use super::every_trace::{self, Evaluated};
 use super::root_calls;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
@@ -66,32 +66,33 @@ fn check(ctx: &FunctionContext) {
     let name = ctx.def().name.as_str();
     let in_every_trace = match ctx.dialect() {
         Dialect::Keras => {
-            (ctx.root() == Some(RootKind::KerasMethod) && name == "call").then_some(Reached::Always)
+            (ctx.root() == Some(RootKind::KerasMethod) && name == "call").then_some(Evaluated::Always)
         }
-        _ if ctx.root() == Some(RootKind::Function) => Some(Reached::Always),
+        _ if ctx.root() == Some(RootKind::Function) => Some(Evaluated::Always),
         // Keras calls `build` once.
         _ => Some(name).filter(|name| *name != "build").and_then(|_| root_calls::in_every_trace(ctx)),
     };
     let Some(in_every_trace) = in_every_trace else { return };
     let kept = kept(ctx);
-    every_trace::repeated_calls(ctx, &mut |call, reached| {
+    every_trace::repeated_calls(ctx, &mut |call, evaluated| {
         let Some(created) = created(ctx, call) else { return };
         if ctx.dialect() == Dialect::Keras && !is_variable(ctx, created) {
             return;
         }
-        let reached = reached.max(in_every_trace);
-        if is_guarded(ctx, call.range()) || reached == Reached::Repeatedly && kept.contains(&call.range()) {
+        let evaluated = evaluated.max(in_every_trace);
+        if is_guarded(ctx, call.range()) || evaluated == Evaluated::Repeatedly && kept.contains(&call.range())
+        {
             return;
         }
         let text = ctx.text(created.func.as_ref());
-        let report = match reached {
-            Reached::Always => {
+        let report = match evaluated {
+            Evaluated::Always => {
                 let message = format!("`{text}` creates variables in every trace of `{name}`, which raises");
                 ctx.report(&VARIABLE_CREATION, call.range(), message)
             }
-            Reached::Repeatedly => {
+            Evaluated::Repeatedly => {
                 let message = format!(
-                    "`{text}` creates variables in each trace of `{name}` that gets here, which raises"
+                    "`{text}` creates variables in each trace of `{name}` that reaches this call, which raises"
                 );
                 ctx.report(&VARIABLE_CREATION, call.range(), message).severity(Severity::Warning)
             }

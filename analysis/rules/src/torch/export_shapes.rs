@@ -53,7 +53,7 @@ impl<'a> Export<'_, 'a> {
                 return;
             }
             if let Some(missing) = names.iter().find(|name| !keys.iter().any(|(key, ..)| key == *name)) {
-                let message = format!("`dynamic_shapes` lacks the input `{missing}`");
+                let message = format!("`dynamic_shapes` has no entry for the input `{missing}`");
                 self.report(dict, message, "add it, with `None` if its shape is static");
                 return;
             }

@@ -64,12 +64,12 @@ fn is_of_interest(index: &FileIndex) -> bool {
 
 fn check(ctx: &FileContext) {
     let program = ctx.program();
-    let code = Code { ctx, program };
+    let checker = Checker { ctx, program };
     for site in &program.calls {
         let made = site.node;
-        let Some(name) = code.gradient(made) else { continue };
+        let Some(name) = checker.gradient(made) else { continue };
         let Some((function, function_scope)) =
-            made.arguments.args.first().and_then(|it| code.function(site.scope, it, DEEPEST))
+            made.arguments.args.first().and_then(|it| checker.function(site.scope, it, DEEPEST))
         else {
             continue;
         };
@@ -77,11 +77,11 @@ fn check(ctx: &FileContext) {
             matches!(program.value(other.scope, &other.node.func), (Bound::Value(value), _) if value.range() == made.range())
         });
         let at = applied.map_or(made, |applied| applied.node);
-        let fault = code.structure(made, function, function_scope).or_else(|| {
+        let fault = checker.structure(made, function, function_scope).or_else(|| {
             let (call, scope) = (applied?.node, applied?.scope);
-            let rank = code.rank(call.arguments.args.first()?, scope, None, DEEPEST)?;
+            let rank = checker.rank(call.arguments.args.first()?, scope, None, DEEPEST)?;
             let is_first = made.arguments.args.len() == 1 && made.arguments.keywords.is_empty();
-            let result = is_first.then(|| code.result_rank(function, function_scope, rank)).flatten()?;
+            let result = is_first.then(|| checker.result_rank(function, function_scope, rank)).flatten()?;
             let help = "return a scalar, such as `….sum()`, or use `torch.func.jacrev` or `vmap(grad(f))`";
             (result > 0).then(|| (format!("a Tensor with {}", dimensions(result)), help))
         });
@@ -141,12 +141,12 @@ impl<'a> Function<'a> {
     }
 }
 
-struct Code<'c, 'a> {
+struct Checker<'c, 'a> {
     ctx: &'c FileContext<'a>,
     program: &'c Program<'a>,
 }
 
-impl<'a> Code<'_, 'a> {
+impl<'a> Checker<'_, 'a> {
     /// `grad` or `grad_and_value`, if a call is one of them.
     fn gradient(&self, call: &ast::ExprCall) -> Option<&'static str> {
         let name = self.ctx.resolve(&call.func)?;

@@ -98,7 +98,7 @@ fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) 
     };
     match decision.certainty {
         Certainty::Always => severity,
-        Certainty::Reached => severity.min(short_circuited_severity(ctx)),
+        Certainty::UnlessShortCircuited => severity.min(short_circuited_severity(ctx)),
         Certainty::Sometimes => Severity::Info,
     }
 }

@@ -150,7 +150,7 @@ fn new_attributes(ctx: &FunctionContext, class: &ModuleClass, compiled: &Compile
         let message = match annotated {
             true => format!("`self.{name}` is annotated outside the constructor"),
             false => format!(
-                "`self.{name}` is set here, but not in the constructor: it does not exist for TorchScript"
+                "`self.{name}` is set here, but not in the constructor: TorchScript does not know the attribute"
             ),
         };
         ctx.report(&SCRIPT_ATTRIBUTE, statement, message)

@@ -65,7 +65,7 @@ impl Fixpoint {
         let Some(entry) = self.index(db, scope).function(scope.code) else { return passed };
         let function = FunctionId::new(db, self.document(scope), entry.path.clone());
         let Some(ast) = function_ast(db, function).as_ref() else { return passed };
-        for call in calls.filter(|call| call.is_only) {
+        for call in calls.filter(|call| call.is_sole_callee) {
             let Some(code @ Code::Function(_)) = call.callee.function() else { continue };
             let callee = Scope { document: call.callee.document, code };
             let (Some(signature), Some((_, range))) =

@@ -207,7 +207,7 @@ impl Fixpoint {
             let is_only_possible = self.is_only_possible(scope);
             // A layer that flows to a call as a value gets Tensors: `self.layers(x)` for `Sequential(*layers)`.
             let is_layer = is_method
-                && staged.is_some_and(|staged| staged.possible && staged.only)
+                && staged.is_some_and(|staged| staged.possible && staged.sole_callees)
                 && matches!(index.short_name(function), "forward" | "call" | "__call__");
             let assumptions = signature
                 .parameters

@@ -34,7 +34,7 @@ impl Fixpoint {
         }
         self.possible = known.unwrap_or_else(|| Arc::new(self.solved(db)));
         self.is_certain_complete = true;
-        let changed = self.spread(db);
+        let changed = self.follow_possible_calls(db);
         self.contribute_by_value(db, answers);
         self.recompute(db);
         changed
@@ -58,7 +58,7 @@ impl Fixpoint {
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
         self.staged
             .get(&scope)
-            .filter(|staged| !staged.possible || staged.only || !self.evidence.contains_key(&scope))
+            .filter(|staged| !staged.possible || staged.sole_callees || !self.evidence.contains_key(&scope))
     }
 
     /// Returns whether the types of a scope are inferred again because it is staged by possible calls that reach no
@@ -75,27 +75,27 @@ impl Fixpoint {
     }
 
     /// Follows possible roots and calls. Returns whether this stages any function that was not staged before.
-    pub(super) fn spread(&mut self, db: &dyn Db) -> bool {
+    pub(super) fn follow_possible_calls(&mut self, db: &dyn Db) -> bool {
         let possible = Arc::clone(&self.possible);
         let before = self.staged.len();
         // The chains in which each call reaches only one function come first.
-        self.spread_along(db, &possible, true);
-        self.spread_along(db, &possible, false);
+        self.follow_calls(db, &possible, true);
+        self.follow_calls(db, &possible, false);
         self.staged.len() != before
     }
 
     /// Follows possible roots and calls, or only those that a single function flows to.
-    fn spread_along(&mut self, db: &dyn Db, possible: &PossibleCalls, only: bool) {
+    fn follow_calls(&mut self, db: &dyn Db, possible: &PossibleCalls, only: bool) {
         let mut lambdas: BTreeMap<Callable, Staged> = BTreeMap::new();
         let mut queue: Vec<(Callable, Staged)> = Vec::new();
         for (scope, staged) in &self.staged {
-            if only && staged.possible && !staged.only {
+            if only && staged.possible && !staged.sole_callees {
                 continue;
             }
             let owner = Owner::Code(scope.code);
             queue.push((Callable { document: scope.document, owner }, staged.clone()));
         }
-        for root in possible.roots.iter().filter(|root| root.is_only || !only) {
+        for root in possible.roots.iter().filter(|root| root.is_sole_function || !only) {
             let Some(staged) = self.possible_root(db, root) else { continue };
             if self.add_possible(db, root.function, &staged, &mut lambdas) {
                 queue.push((root.function, staged));
@@ -121,13 +121,16 @@ impl Fixpoint {
                     }
                 }
             }
-            let is_only_caller = !staged.possible || staged.only;
+            let is_only_caller = !staged.possible || staged.sole_callees;
             for call in possible.calls.get(&caller).into_iter().flatten() {
-                if only && !call.is_only {
+                if only && !call.is_sole_callee {
                     continue;
                 }
-                let caller_staged =
-                    Staged { possible: true, only: is_only_caller && call.is_only, ..staged.clone() };
+                let caller_staged = Staged {
+                    possible: true,
+                    sole_callees: is_only_caller && call.is_sole_callee,
+                    ..staged.clone()
+                };
                 if caller_staged.mode == RootKind::TorchScript
                     && !(self.is_method(db, caller) && self.is_forward(db, call.callee))
                 {
@@ -177,7 +180,7 @@ impl Fixpoint {
     fn is_staged(&self, callable: Callable, only: bool) -> bool {
         callable.function().is_some_and(|code| {
             let staged = self.staged.get(&Scope { document: callable.document, code });
-            staged.is_some_and(|staged| !only || !staged.possible || staged.only)
+            staged.is_some_and(|staged| !only || !staged.possible || staged.sole_callees)
         })
     }
 
@@ -194,7 +197,7 @@ impl Fixpoint {
             Owner::Code(Code::Module) => false,
             Owner::Code(code) => {
                 let scope = Scope { document: callable.document, code };
-                !self.is_staged(callable, staged.only) && self.stage(db, scope, staged.clone())
+                !self.is_staged(callable, staged.sole_callees) && self.stage(db, scope, staged.clone())
             }
         }
     }
@@ -218,8 +221,13 @@ impl Fixpoint {
                 }
                 let site = self.with_library(file_index(db, self.documents[root.document]), site);
                 let around = site.in_staged_code.then(|| self.staged.get(&declared)).flatten();
-                let only = root.is_only && around.is_none_or(|around| !around.possible || around.only);
-                Staged { possible: true, only, ..Staged::at(&site, signature, usize::from(bound), cause) }
+                let sole_callees = root.is_sole_function
+                    && around.is_none_or(|around| !around.possible || around.sole_callees);
+                Staged {
+                    possible: true,
+                    sole_callees,
+                    ..Staged::at(&site, signature, usize::from(bound), cause)
+                }
             }
             StagingFunction::Value(dialect, kind) => Staged {
                 depth: 0,
@@ -229,7 +237,7 @@ impl Fixpoint {
                 converts: dialect.converts(),
                 uncertain: false,
                 possible: true,
-                only: root.is_only,
+                sole_callees: root.is_sole_function,
                 unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                 cause,
                 static_parameters: StaticParameters { more: true, ..StaticParameters::default() },

@@ -47,7 +47,7 @@ impl Staged {
             converts: site.converts && !declines,
             uncertain: false,
             possible: false,
-            only: false,
+            sole_callees: false,
             unconverted,
             cause,
             static_parameters: signature
@@ -267,7 +267,7 @@ impl Fixpoint {
                     converts: dialect.converts(),
                     uncertain: false,
                     possible: false,
-                    only: false,
+                    sole_callees: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
                     cause: Cause {
                         scope: Scope { document, code: Code::Module },
@@ -312,11 +312,11 @@ impl Fixpoint {
         let index = self.index(db, scope);
         let given = usize::from(bound && takes_receiver(index, scope));
         let around = self.staged.get(&cause.scope).filter(|around| site.in_staged_code && around.possible);
-        let (possible, only) = (around.is_some(), around.is_some_and(|around| around.only));
+        let (possible, sole_callees) = (around.is_some(), around.is_some_and(|around| around.sole_callees));
         let staged = Staged::at(site, index.signature(scope.code), given, cause);
         let uncertain = site.kind == RootKind::KerasMethod
             && scope.code.function().is_some_and(|function| self.is_only_called_eagerly(db, index, function));
-        self.stage(db, scope, Staged { possible, only, uncertain, ..staged })
+        self.stage(db, scope, Staged { possible, sole_callees, uncertain, ..staged })
     }
 
     /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
@@ -339,7 +339,7 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            Some(known) if known.possible && !known.only && staged.only => {
+            Some(known) if known.possible && !known.sole_callees && staged.sole_callees => {
                 *known = staged;
                 true
             }

@@ -8,7 +8,7 @@ use ag_index::value_flow::{Call, Node, Operation, Owner, Part, SiteIndex};
 use ruff_python_ast::name::Name;
 
 use super::solve::Solver;
-use super::values::{Cell, Field, Keeps, Origin, Use, Value};
+use super::values::{Cell, Field, HeldArguments, Origin, Use, Value};
 use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
@@ -377,7 +377,7 @@ impl Solver<'_> {
                     let from = self.cell(document, *argument);
                     self.add_use(
                         from,
-                        Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
+                        Use::Passed { document, call: position, holds: HeldArguments::Nothing, within: true },
                     );
                 }
             }

@@ -74,7 +74,7 @@ impl PossibleCalls {
                 Some(PossibleCall {
                     callee: callable(call.callee)?,
                     site: site(caller.document, call.site)?,
-                    is_only: call.is_only,
+                    is_sole_callee: call.is_sole_callee,
                     bound: call.bound,
                 })
             });

@@ -10,7 +10,7 @@ use ruff_python_ast::name::Name;
 
 use super::loads::DEFINE_DERIVATIVE;
 use super::solve::Solver;
-use super::values::{Cell, Field, Keeps, Origin, Use, Value};
+use super::values::{Cell, Field, HeldArguments, Origin, Use, Value};
 use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
@@ -261,7 +261,7 @@ impl Solver<'_> {
                 }
                 None => self.add_use(
                     function,
-                    Use::Passed { document, call: position, keeps: Keeps::Nothing, within: true },
+                    Use::Passed { document, call: position, holds: HeldArguments::Nothing, within: true },
                 ),
             }
             return;
@@ -272,24 +272,24 @@ impl Solver<'_> {
         let starred = call.starred.map(|(_, node)| node);
         let carries = HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix))
             || last.starts_with(|first: char| first.is_uppercase());
-        let keeps = match () {
+        let holds = match () {
             () if HOLD_NOTHING.iter().any(|prefix| name.starts_with(prefix))
                 || CALL_WITH_ELEMENTS.contains(&last) =>
             {
-                Keeps::Nothing
+                HeldArguments::Nothing
             }
-            () if carries => Keeps::All,
-            () if call.positional.len() == 1 => Keeps::Functions,
-            () => Keeps::Nothing,
+            () if carries => HeldArguments::All,
+            () if call.positional.len() == 1 => HeldArguments::Functions,
+            () => HeldArguments::Nothing,
         };
         let is_object =
-            keeps != Keeps::Nothing && !HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix));
+            holds != HeldArguments::Nothing && !HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix));
         for node in all.chain(starred) {
             let from = self.cell(document, node);
             if is_object {
                 self.add_use(from, Use::Held);
             }
-            self.add_use(from, Use::Passed { document, call: position, keeps, within: false });
+            self.add_use(from, Use::Passed { document, call: position, holds, within: false });
         }
         if CALL_WITH_ELEMENTS.contains(&last)
             && let Some(function) = argument(self, 0)
@@ -423,7 +423,7 @@ impl Solver<'_> {
         value: Value,
         document: DocumentIndex,
         position: u32,
-        keeps: Keeps,
+        holds: HeldArguments,
         within: bool,
     ) {
         let Some(call) = self.call_at(document, position) else { return };
@@ -442,27 +442,27 @@ impl Solver<'_> {
                 )
             }
             Value::Container(object) if !within => {
-                if keeps == Keeps::All {
+                if holds == HeldArguments::All {
                     self.add(result, value);
                 }
                 let elements = self.field(object, Field::All);
-                return self.add_use(elements, Use::Passed { document, call: position, keeps, within: true });
+                return self.add_use(elements, Use::Passed { document, call: position, holds, within: true });
             }
             Value::Instance(_) => {
-                if !within && keeps == Keeps::All {
+                if !within && holds == HeldArguments::All {
                     self.add(result, value);
                 }
                 let to = self.new_cell();
                 return self.operate(value, Operation::Library, to, site);
             }
-            Value::Class(_) if !within && keeps == Keeps::All => {
+            Value::Class(_) if !within && holds == HeldArguments::All => {
                 return self.add(result, value);
             }
             _ => return,
         };
         self.note_call(site, callee);
         if !within {
-            if keeps != Keeps::Nothing {
+            if holds != HeldArguments::Nothing {
                 self.add(result, value);
             }
             self.edge(returned, result);

@@ -14,7 +14,7 @@ use ruff_python_ast::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::libraries::{CALL_WITH_ELEMENTS, LOOPS, RECORD};
-use super::values::{Cell, Distinct, Field, Missing, Object, Origin, Use, Value, Values};
+use super::values::{Cell, Field, Missing, Object, OrderedSet, Origin, Use, Value, Values};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, StagingFunction};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
@@ -28,8 +28,8 @@ pub(super) struct Solver<'a> {
     pub(super) hierarchy: &'a Hierarchy,
     pub(super) first_cells: IndexVec<DocumentIndex, Cell>,
     pub(super) values: Vec<Values>,
-    pub(super) successors: Vec<Distinct<Cell>>,
-    pub(super) uses: Vec<Distinct<Use>>,
+    pub(super) successors: Vec<OrderedSet<Cell>>,
+    pub(super) uses: Vec<OrderedSet<Use>>,
     /// The uses that still have to be applied to a value.
     pending: VecDeque<(Use, Value)>,
     /// Uses that may belong to many cells, with the values that they have been applied to or are pending for. So no use
@@ -121,8 +121,8 @@ pub(super) fn solve(
 impl<'a> Solver<'a> {
     fn grow(&mut self, cells: usize) {
         self.values.resize_with(cells, Values::default);
-        self.successors.resize_with(cells, Distinct::default);
-        self.uses.resize_with(cells, Distinct::default);
+        self.successors.resize_with(cells, OrderedSet::default);
+        self.uses.resize_with(cells, OrderedSet::default);
     }
 
     pub(super) fn new_cell(&mut self) -> Cell {
@@ -266,7 +266,7 @@ impl<'a> Solver<'a> {
             || CALL_WITH_ELEMENTS.contains(&last)
             || LOOPS.contains(&last)
             || roots::wrapper_of_any(name).is_some()
-            || callbacks::caller(name).is_some();
+            || callbacks::higher_order_function(name).is_some();
         self.passed_on.insert(name_id, is_passed_on);
         is_passed_on
     }
@@ -295,8 +295,8 @@ impl<'a> Solver<'a> {
             Use::Get { receiver, to, site } => self.get(value, receiver, to, site),
             Use::Registered { document, call } => self.registered(value, document, call),
             Use::Partial { document, call } => self.partial(value, document, call),
-            Use::Passed { document, call, keeps, within } => {
-                self.passed(value, document, call, keeps, within);
+            Use::Passed { document, call, holds, within } => {
+                self.passed(value, document, call, holds, within);
             }
             Use::Applied { position, from } => self.applied(value, position, from),
             Use::Root { document, site, staged_by, is_first } => {
@@ -386,7 +386,7 @@ impl<'a> Solver<'a> {
                 possible.calls.entry(caller).or_default().push(PossibleCall {
                     callee,
                     site,
-                    is_only: bound.is_some(),
+                    is_sole_callee: bound.is_some(),
                     bound: bound.unwrap_or_default(),
                 });
             }
@@ -401,7 +401,7 @@ impl<'a> Solver<'a> {
                 site,
                 staged_by,
                 function,
-                is_only: is_only_root((document, site, staged_by), function),
+                is_sole_function: is_only_root((document, site, staged_by), function),
             })
             .collect();
         possible.roots.sort_unstable_by_key(|root| (root.document, root.site, root.staged_by, root.function));

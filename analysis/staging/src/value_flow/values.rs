@@ -71,7 +71,7 @@ pub(super) struct Missing {
 
 /// The kinds of arguments that the result of a library function holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Keeps {
+pub(super) enum HeldArguments {
     Nothing,
     Functions,
     All,
@@ -173,11 +173,11 @@ pub(super) enum Use {
         document: DocumentIndex,
         call: u32,
     },
-    /// An argument of a library function, which may call it. `keeps` determines whether the result holds the argument.
+    /// An argument of a library function, which may call it. `holds` determines whether the result holds the argument.
     Passed {
         document: DocumentIndex,
         call: u32,
-        keeps: Keeps,
+        holds: HeldArguments,
         within: bool,
     },
     /// A library function calls the value, and passes the values of `from` at this position.
@@ -223,7 +223,7 @@ impl Use {
     pub(super) fn has_effect_on(self, value: Value) -> bool {
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
-            Self::Passed { keeps: Keeps::All, within: false, .. } => true,
+            Self::Passed { holds: HeldArguments::All, within: false, .. } => true,
             Self::Passed { within: true, .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Passed { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
             Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } | Self::Held => is_function,
@@ -241,21 +241,21 @@ impl Use {
     }
 }
 
-/// A list without duplicates, in the order in which they were added.
+/// A set in insertion order.
 #[derive(Debug)]
-pub(super) struct Distinct<T> {
+pub(super) struct OrderedSet<T> {
     list: Vec<T>,
     /// The items of `list` as a set, if there are many.
     known: Option<Box<FxHashSet<T>>>,
 }
 
-impl<T> Default for Distinct<T> {
+impl<T> Default for OrderedSet<T> {
     fn default() -> Self {
         Self { list: Vec::new(), known: None }
     }
 }
 
-impl<T> Deref for Distinct<T> {
+impl<T> Deref for OrderedSet<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -263,7 +263,7 @@ impl<T> Deref for Distinct<T> {
     }
 }
 
-impl<T: Copy + Eq + Hash> Distinct<T> {
+impl<T: Copy + Eq + Hash> OrderedSet<T> {
     pub(super) fn has(&self, item: &T) -> bool {
         match &self.known {
             Some(known) => known.contains(item),
@@ -290,7 +290,7 @@ impl<T: Copy + Eq + Hash> Distinct<T> {
 /// The values of a cell.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    pub(super) list: Distinct<Value>,
+    pub(super) list: OrderedSet<Value>,
     /// The number of values that are propagated: the first ones of `list`.
     pub(super) done: usize,
 }

@@ -9,7 +9,7 @@ use super::{Inference, locate, resolve};
 use ag_index::answers::{ArgumentSlot, CallSite, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::callbacks;
-use ag_index::callbacks::{Caller, PassedArgument};
+use ag_index::callbacks::{HigherOrderFunction, PassedArgument};
 use ag_index::dialect::Dialect;
 use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::{FileIndex, last_name};
@@ -28,7 +28,9 @@ impl Inference<'_> {
         lambda: &dyn Fn(&Expr) -> Option<ExprId>,
         calls: &mut Vec<CallSite>,
     ) {
-        if let Some(caller) = index.imports.resolve(&call.func).and_then(|name| callbacks::caller(&name)) {
+        if let Some(caller) =
+            index.imports.resolve(&call.func).and_then(|name| callbacks::higher_order_function(&name))
+        {
             let passed = self.passed_arguments(caller, call);
             for function in caller.functions_of(call) {
                 let targets = self.targets(function);
@@ -96,7 +98,7 @@ impl Inference<'_> {
         }
         let (mut bound, mut skip) = (0, 0);
         if applies || targets.iter().any(|target| !is_named(&call.func, target)) {
-            (bound, skip) = self.shift(&call.func);
+            (bound, skip) = self.argument_offsets(&call.func);
         }
         let mut open = applies || bound > 0;
         let mut partial = false;
@@ -111,7 +113,7 @@ impl Inference<'_> {
             }
             if call.func.is_call_expr() {
                 // `jax.jit(partial(f, a))(x)`: `x` is the second argument of `f`.
-                (bound, _) = self.shift(&call.func);
+                (bound, _) = self.argument_offsets(&call.func);
                 open |= bound > 0;
             }
         }
@@ -243,7 +245,7 @@ impl Inference<'_> {
             return;
         }
         let passed = match called.by {
-            CalledBy::Caller(caller) => self.passed_arguments(caller, call),
+            CalledBy::Function(caller) => self.passed_arguments(caller, call),
             CalledBy::Dataset(receiver) => match self.type_of(receiver) {
                 Some(receiver) => self.dataset_elements(receiver, call),
                 None => return,
@@ -300,7 +302,11 @@ impl Inference<'_> {
         }
     }
 
-    fn passed_arguments(&self, caller: &Caller, call: &ast::ExprCall) -> Vec<(ArgumentSlot, AssumedType)> {
+    fn passed_arguments(
+        &self,
+        caller: &HigherOrderFunction,
+        call: &ast::ExprCall,
+    ) -> Vec<(ArgumentSlot, AssumedType)> {
         let mut types = Vec::new();
         let (module, tensor) = caller.dialect.tensor_class();
         for argument in caller.arguments {
@@ -347,7 +353,7 @@ impl Inference<'_> {
     }
 
     /// Returns the type of an operand of staged control flow, where numbers become Tensors.
-    fn staged_operand(&self, caller: &Caller, expression: &Expr) -> AssumedType {
+    fn staged_operand(&self, caller: &HigherOrderFunction, expression: &Expr) -> AssumedType {
         if caller.dialect == Dialect::Torch {
             return self.assumed(expression);
         }

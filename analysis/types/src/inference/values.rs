@@ -63,7 +63,7 @@ impl Inference<'_> {
     /// Returns how the arguments of a call of `callee` differ from those of the function that the call finally runs:
     /// the number of arguments that were bound earlier (`partial(f, 3)`), and the number of leading arguments that are
     /// not passed on (`net.apply(params, key, x)`).
-    pub(super) fn shift(&self, callee: &Expr) -> (usize, usize) {
+    pub(super) fn argument_offsets(&self, callee: &Expr) -> (usize, usize) {
         let module = parsed_module(self.db, self.model.python_file()).load(self.db);
         let imports = &self.source.index.imports;
         let mut bound = 0;

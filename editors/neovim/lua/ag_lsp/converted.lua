@@ -11,13 +11,13 @@ local M = {}
 ---@field function? string
 ---@field map ag_lsp.Mapping[]
 
----@class ag_lsp.Open State of an open converted buffer
+---@class ag_lsp.OpenDocument State of an open converted buffer
 ---@field source integer the buffer of the source
 ---@field target { function?: string, view: string }
 ---@field map ag_lsp.Mapping[]
 ---@field last_request integer only the response to the last request is used
 
----@type table<integer, ag_lsp.Open>
+---@type table<integer, ag_lsp.OpenDocument>
 local open = {}
 
 local METHOD = 'ag-lsp/convertedDocument'

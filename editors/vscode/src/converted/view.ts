@@ -17,7 +17,7 @@ import { matchingLines, type Side } from './matching';
 import { otherView, parseQuery, SCHEME, sourcePath } from './uri';
 
 /** State of an open converted document. */
-interface Open {
+interface OpenDocument {
     source: vscode.Uri;
     map: Mapping[];
 }
@@ -27,7 +27,7 @@ export class ConvertedView implements vscode.Disposable {
         isWholeLine: true,
         backgroundColor: new vscode.ThemeColor('agLsp.matchingLineBackground'),
     });
-    private readonly open = new Map<string, Open>();
+    private readonly open = new Map<string, OpenDocument>();
     private readonly subscriptions: vscode.Disposable[];
 
     constructor(private readonly client: () => LanguageClient | undefined) {

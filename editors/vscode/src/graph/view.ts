@@ -10,7 +10,7 @@ import { graph, graphInputs, type Graph, type GraphTarget } from '../protocol';
 import { ensureSaved, mayRun } from '../running';
 import { page, type Shown, type SourceLocation } from './page';
 
-interface Open {
+interface OpenPanel {
     panel: vscode.WebviewPanel;
     target: GraphTarget & { inputs: string };
     /** Only the response to the last request is shown. */
@@ -19,7 +19,7 @@ interface Open {
 
 export class GraphView implements vscode.Disposable {
     /** The open panels, by document and function. */
-    private readonly open = new Map<string, Open>();
+    private readonly open = new Map<string, OpenPanel>();
     private readonly subscription = vscode.workspace.onDidSaveTextDocument(document => this.saved(document.uri));
 
     constructor(private readonly client: () => LanguageClient | undefined) {}
@@ -59,7 +59,7 @@ export class GraphView implements vscode.Disposable {
     }
 
     /** The panel of a function. Opens it if necessary. */
-    private panel(target: GraphTarget & { inputs: string }): Open {
+    private panel(target: GraphTarget & { inputs: string }): OpenPanel {
         const key = `${target.uri}::${target.function}`;
         const known = this.open.get(key);
         if (known !== undefined) {
@@ -83,7 +83,7 @@ export class GraphView implements vscode.Disposable {
         return open;
     }
 
-    private async draw(open: Open): Promise<void> {
+    private async draw(open: OpenPanel): Promise<void> {
         const request = ++open.lastRequest;
         const python = await activeInterpreter(vscode.Uri.parse(open.target.uri));
         let response: Graph | Shown | null | undefined;

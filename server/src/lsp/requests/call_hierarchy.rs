@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ag_ide::calls;
-use ag_ide::calls::{Caller, Calls};
+use ag_ide::calls::{Calls, HierarchyItem};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::lsp_types::{
     CallHierarchyIncomingCall, CallHierarchyIncomingCallsParams, CallHierarchyItem,
@@ -61,7 +61,7 @@ pub(crate) fn incoming(
 }
 
 /// Returns the function that an item refers to, in the current text.
-fn function_of(context: &DocumentContext, item: &CallHierarchyItem) -> Option<Caller> {
+fn function_of(context: &DocumentContext, item: &CallHierarchyItem) -> Option<HierarchyItem> {
     let offset = context.offset(item.selection_range.start)?;
     let function = calls::function_at(context.engine.db(), context.document, offset)?;
     (function.path.qualname == item.name.as_str()).then_some(function)
@@ -70,12 +70,16 @@ fn function_of(context: &DocumentContext, item: &CallHierarchyItem) -> Option<Ca
 fn source<'a>(
     snapshot: &'a Snapshot,
     context: &DocumentContext,
-    function: &Caller,
+    function: &HierarchyItem,
 ) -> Option<Cow<'a, Source>> {
     snapshot.source(context.engine, context.engine.file(function.document))
 }
 
-fn item(snapshot: &Snapshot, context: &DocumentContext, function: &Caller) -> Option<CallHierarchyItem> {
+fn item(
+    snapshot: &Snapshot,
+    context: &DocumentContext,
+    function: &HierarchyItem,
+) -> Option<CallHierarchyItem> {
     let source = source(snapshot, context, function)?;
     let encoding = snapshot.client.encoding;
     let name = documents::location(&source, function.name_range, encoding)?;
@@ -93,7 +97,12 @@ fn item(snapshot: &Snapshot, context: &DocumentContext, function: &Caller) -> Op
 }
 
 /// Returns the ranges of calls. They are in the caller's file.
-fn ranges(snapshot: &Snapshot, context: &DocumentContext, caller: &Caller, calls: &Calls) -> Vec<Range> {
+fn ranges(
+    snapshot: &Snapshot,
+    context: &DocumentContext,
+    caller: &HierarchyItem,
+    calls: &Calls,
+) -> Vec<Range> {
     let Some(source) = source(snapshot, context, caller) else { return Vec::new() };
     let range = |range: &ruff_text_size::TextRange| {
         Some(documents::location(&source, *range, snapshot.client.encoding)?.range)

@@ -7,19 +7,19 @@ use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::lsp_types::TextDocumentIdentifier;
 
 use super::graph_inputs;
-use super::run::{OnDisk, on_disk};
+use super::run::{SavedFile, saved_file};
 use crate::lsp::commands::GraphParams;
 use crate::lsp::snapshot::Snapshot;
 
-/// The function to trace, and its inputs.
-pub(crate) struct Plan {
-    pub(crate) file: OnDisk,
+/// The resolved request: the function to trace, and its inputs.
+pub(crate) struct GraphRequest {
+    pub(crate) file: SavedFile,
     pub(crate) function: String,
     pub(crate) inputs: String,
     pub(crate) python: Option<PathBuf>,
 }
 
-pub(crate) fn answer(snapshot: &Snapshot, of: &GraphParams) -> Result<Plan> {
+pub(crate) fn answer(snapshot: &Snapshot, of: &GraphParams) -> Result<GraphRequest> {
     let params = graph_inputs::Params {
         text_document: TextDocumentIdentifier::new(of.uri.clone()),
         function: Some(of.function.clone()),
@@ -28,8 +28,8 @@ pub(crate) fn answer(snapshot: &Snapshot, of: &GraphParams) -> Result<Plan> {
     let unknown =
         || Error::invalid_params(format!("`{}` is not a root such as an `@ag.function`", of.function));
     let proposed = graph_inputs::answer(snapshot, &params)?.ok_or_else(unknown)?;
-    Ok(Plan {
-        file: on_disk(snapshot, &of.uri)?,
+    Ok(GraphRequest {
+        file: saved_file(snapshot, &of.uri)?,
         function: proposed.function,
         inputs: of.inputs.clone().unwrap_or(proposed.inputs),
         python: of.python.clone(),

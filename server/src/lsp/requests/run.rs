@@ -10,18 +10,18 @@ use crate::lsp::process::failed;
 use crate::lsp::snapshot::Snapshot;
 
 /// A file to execute, and the working directory.
-pub(crate) struct OnDisk {
+pub(crate) struct SavedFile {
     pub(crate) path: PathBuf,
     pub(crate) folder: PathBuf,
 }
 
-pub(crate) fn answer(snapshot: &Snapshot, params: &FunctionParams) -> Result<OnDisk> {
-    on_disk(snapshot, &params.uri)
+pub(crate) fn answer(snapshot: &Snapshot, params: &FunctionParams) -> Result<SavedFile> {
+    saved_file(snapshot, &params.uri)
 }
 
-pub(super) fn on_disk(snapshot: &Snapshot, uri: &Url) -> Result<OnDisk> {
+pub(super) fn saved_file(snapshot: &Snapshot, uri: &Url) -> Result<SavedFile> {
     if !snapshot.client.trusted {
-        return Err(failed("the workspace is not trusted, so its code is not run".to_owned()));
+        return Err(failed("cannot run code in an untrusted workspace".to_owned()));
     }
     let context = snapshot
         .document(uri)
@@ -41,5 +41,5 @@ pub(super) fn on_disk(snapshot: &Snapshot, uri: &Url) -> Result<OnDisk> {
     let folder =
         folders.filter(|folder| path.starts_with(folder)).max_by_key(|folder| folder.as_os_str().len());
     let folder = folder.or(path.parent()).unwrap_or(&path).to_path_buf();
-    Ok(OnDisk { path, folder })
+    Ok(SavedFile { path, folder })
 }

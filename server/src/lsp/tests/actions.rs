@@ -50,7 +50,7 @@ fn edits_are_computed_on_resolve() {
     assert_eq!(apply(IGNORED, &resolved["edit"]["changes"][&uri]), "x = 1\ny = 2  # ag: ignore[AG102]\n");
     // After an edit, an unresolved action is stale.
     client.edit(&uri, 2, [0, 0, 0, 0], "\n");
-    let id = client.ask("codeAction/resolve", first);
+    let id = client.send_request("codeAction/resolve", first);
     assert_eq!(client.answer(id).unwrap_err()["code"], -32801);
     client.finish();
 }
@@ -70,7 +70,7 @@ fn fix_all_applies_all_safe_fixes() {
 
 /// Neovim sends the diagnostics of the whole line, also if the cursor is before the finding.
 #[test]
-fn the_diagnostics_of_the_request_are_answered() {
+fn actions_are_offered_for_the_diagnostics_of_the_request() {
     let workspace = Workspace::new(&[]);
     let uri = workspace.uri("m.py");
     let mut client = workspace.start(pulls());

@@ -48,7 +48,7 @@ fn edits_keep_their_order_under_load() {
         let column = 5 + number as u32;
         client.edit(&uri, 2 + number as i64, [0, column, 0, column], &letter.to_string());
         if number % 500 == 0 {
-            pending.push(client.ask("textDocument/diagnostic", document(&uri)));
+            pending.push(client.send_request("textDocument/diagnostic", document(&uri)));
         }
     }
     for id in pending {

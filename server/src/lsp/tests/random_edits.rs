@@ -78,11 +78,11 @@ fn requests_during_the_analysis_have_answers() {
             let actions =
                 json!({ "textDocument": { "uri": uri }, "range": everything(), "context": context });
             let asked = [
-                client.ask("textDocument/diagnostic", document(&uri)),
-                client.ask("textDocument/hover", at),
-                client.ask("textDocument/inlayHint", whole),
-                client.ask("textDocument/codeAction", actions),
-                client.ask("textDocument/codeLens", document(&uri)),
+                client.send_request("textDocument/diagnostic", document(&uri)),
+                client.send_request("textDocument/hover", at),
+                client.send_request("textDocument/inlayHint", whole),
+                client.send_request("textDocument/codeAction", actions),
+                client.send_request("textDocument/codeLens", document(&uri)),
             ];
             for id in asked {
                 if let Err(error) = client.answer(id) {

@@ -36,7 +36,7 @@ fn unknown_methods_and_invalid_parameters_are_errors() {
         ("workspace/executeCommand", json!({ "command": "rm" }), -32602),
         ("workspace/textDocumentContent", json!({ "uri": "ag-rule:/NOPE.md" }), -32602),
     ] {
-        let id = client.ask(method, params);
+        let id = client.send_request(method, params);
         assert_eq!(client.answer(id).unwrap_err()["code"], code, "{method}");
     }
     client.notify("textDocument/unknownNotification", json!({}));
@@ -48,7 +48,7 @@ fn unknown_methods_and_invalid_parameters_are_errors() {
 fn a_request_before_initialize_is_an_error() {
     let workspace = Workspace::new(&[]);
     let mut client = workspace.client();
-    let id = client.ask("textDocument/hover", at("file:///m.py", "▮"));
+    let id = client.send_request("textDocument/hover", at("file:///m.py", "▮"));
     assert_eq!(client.answer(id).unwrap_err()["code"], -32002);
     client.initialize(json!({}), &[], json!({}));
     client.finish();
@@ -118,7 +118,7 @@ fn a_cancelled_request_gets_exactly_one_response() {
     client.open(&uri, MODEL);
     // Indexing the workspace takes longer than this exchange, so the requests are still pending.
     let pending: Vec<i64> =
-        (0..40).map(|_| client.ask("textDocument/hover", at(&uri, "\n\n\n    ▮"))).collect();
+        (0..40).map(|_| client.send_request("textDocument/hover", at(&uri, "\n\n\n    ▮"))).collect();
     for id in &pending {
         client.notify("$/cancelRequest", json!({ "id": id }));
     }

@@ -1,6 +1,6 @@
 """Names that are bound only by some evaluations of an expression, or unbound by an exception handler."""
 
-from world import *
+from environment import *
 
 
 def bound_behind_and(flag):

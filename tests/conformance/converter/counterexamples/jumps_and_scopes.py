@@ -1,6 +1,6 @@
 """Jumps that a context manager or a handler affects, and the scopes of names in unreachable or nested code."""
 
-from world import *
+from environment import *
 
 
 def return_replaced_by_an_error():

@@ -1,6 +1,6 @@
 """Arithmetic and well-known algorithms."""
 
-from world import *
+from environment import *
 
 
 def gcd(a, b):

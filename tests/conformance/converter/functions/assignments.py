@@ -1,6 +1,6 @@
 """Assignment, rebinding and deletion of names, attributes, items, and several targets."""
 
-from world import *
+from environment import *
 
 
 def chained(value):

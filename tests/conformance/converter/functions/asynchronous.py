@@ -1,6 +1,6 @@
 """Coroutines, run by a minimal event loop."""
 
-from world import *
+from environment import *
 
 
 async def waits(n):

@@ -3,7 +3,7 @@
 import functools
 import operator
 
-from world import *
+from environment import *
 
 
 def positional_only(a, b=2, /, c=3):

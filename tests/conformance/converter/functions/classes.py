@@ -2,7 +2,7 @@
 
 import functools
 
-from world import *
+from environment import *
 
 
 class Account:

@@ -1,6 +1,6 @@
 """Closures, and names of enclosing scopes."""
 
-from world import *
+from environment import *
 
 level = 0
 history = []

@@ -1,6 +1,6 @@
 """Comprehensions and generator expressions: their scopes, conditions and order."""
 
-from world import *
+from environment import *
 
 
 def squares(n):

@@ -1,6 +1,6 @@
 """Branches: which one is taken, which names are bound afterwards, how often the test is evaluated."""
 
-from world import *
+from environment import *
 
 
 def sign(x):

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from world import *
+from environment import *
 
 
 def enters_and_leaves(name):

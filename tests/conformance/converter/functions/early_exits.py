@@ -1,6 +1,6 @@
 """`return` in all kinds of statements."""
 
-from world import *
+from environment import *
 
 
 def guard_clauses(x):

@@ -1,6 +1,6 @@
 """Exceptions: where they are raised, which handler catches them, their causes and contexts."""
 
-from world import *
+from environment import *
 
 
 def safe_divide(a, b):

@@ -1,6 +1,6 @@
 """Expressions: order of evaluation, short-circuiting, how often operands are evaluated."""
 
-from world import *
+from environment import *
 
 
 def and_is_lazy(a, b):

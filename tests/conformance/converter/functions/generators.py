@@ -1,6 +1,6 @@
 """Generators, which are not converted, even inside converted functions."""
 
-from world import *
+from environment import *
 
 
 def count_to(n):

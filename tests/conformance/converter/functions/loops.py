@@ -1,6 +1,6 @@
 """`for` and `while`: else clauses, targets, and the names bound after the loop."""
 
-from world import *
+from environment import *
 
 
 def sum_up_to(n):

@@ -1,6 +1,6 @@
 """`match`: patterns, guards, captures."""
 
-from world import *
+from environment import *
 
 
 class Point:

@@ -1,6 +1,6 @@
 """Strings: f-strings, all forms of literals, small algorithms on words."""
 
-from world import *
+from environment import *
 
 
 def formats(n, text):

@@ -1,6 +1,6 @@
 """Data structures, parsers, simulations."""
 
-from world import *
+from environment import *
 
 
 class Stack:

@@ -28,7 +28,7 @@ import tf_dropin  # noqa: E402
 from outcomes import Outcome, Warnings  # noqa: E402
 
 MACHINERY = ("cases", "compare", "examples", "outcomes")
-AGREES, RIGHT, DIFFERS = "agree", "like Python", "differ"
+AGREES, LIKE_PYTHON, DIFFERS = "agree", "like Python", "differ"
 
 
 def main():
@@ -42,7 +42,7 @@ def main():
     topics = options.topics or sorted(path.stem for path in HERE.glob("*.py") if path.stem not in MACHINERY)
     warnings = Warnings.record()
     table = collections.Counter()
-    print(f"{'topic':<20}{'functions':>10}{AGREES:>8}{RIGHT:>12}{DIFFERS:>8}")
+    print(f"{'topic':<20}{'functions':>10}{AGREES:>8}{LIKE_PYTHON:>12}{DIFFERS:>8}")
     for topic in topics:
         first = len(cases.CASES)
         importlib.import_module(topic)
@@ -50,17 +50,17 @@ def main():
         for case in cases.CASES[first:]:
             worst = verdicts.setdefault(case.function, AGREES)
             verdict = judge(case, options, warnings)
-            verdicts[case.function] = max(worst, verdict, key=[AGREES, RIGHT, DIFFERS].index)
+            verdicts[case.function] = max(worst, verdict, key=[AGREES, LIKE_PYTHON, DIFFERS].index)
         row = collections.Counter(verdicts.values())
         for function in verdicts:
             if function in cases.DEVIATIONS and verdicts[function] == AGREES:
                 row[AGREES] -= 1
                 row[DIFFERS] += 1
                 print(f"{topic}.{function.__name__}: TensorFlow behaves like Python, so this is not a deviation")
-        print(f"{topic:<20}{len(verdicts):>10}{row[AGREES]:>8}{row[RIGHT]:>12}{row[DIFFERS]:>8}")
+        print(f"{topic:<20}{len(verdicts):>10}{row[AGREES]:>8}{row[LIKE_PYTHON]:>12}{row[DIFFERS]:>8}")
         table += row
-    print(f"{table[AGREES]} agree, {table[RIGHT]} agree with Python where TensorFlow does not, {table[DIFFERS]} differ")
-    print(f"test result: functions. {table[AGREES] + table[RIGHT]} passed; {table[DIFFERS]} failed;")
+    print(f"{table[AGREES]} agree, {table[LIKE_PYTHON]} agree with Python where TensorFlow does not, {table[DIFFERS]} differ")
+    print(f"test result: functions. {table[AGREES] + table[LIKE_PYTHON]} passed; {table[DIFFERS]} failed;")
     return 1 if table[DIFFERS] else 0
 
 
@@ -79,7 +79,7 @@ def judge(case, options, warnings):
     elif converted.agrees(reference):
         verdict = AGREES
     elif case.function in cases.DEVIATIONS and converted.means(plain) and not reference.means(plain):
-        verdict = RIGHT
+        verdict = LIKE_PYTHON
     else:
         verdict = DIFFERS
     if options.verbose or verdict == DIFFERS:

@@ -60,7 +60,7 @@ def main():
             if converted[key].agrees(reference[key]):
                 row["agree"] += 1
                 continue
-            verdict = "right" if is_better(converted[key], reference[key], plain[key]) else "differ"
+            verdict = "like Python" if is_better(converted[key], reference[key], plain[key]) else "differ"
             if verdict == "differ" and key[0] in EXPECTED:
                 row["expected"] += 1
                 continue
@@ -68,13 +68,13 @@ def main():
             print(f"{path.stem}: {key[0]}, example {key[1] + 1}: {verdict}")
             for name, outcome in (("TensorFlow", reference), ("ag-lsp", converted), ("plain", plain)):
                 print(f"    {name:<12}{outcome[key]}")
-        print(f"{path.stem:<28}{row['agree']:>8} agree{row['right']:>5} like Python{row['differ']:>5} differ", flush=True)
+        print(f"{path.stem:<28}{row['agree']:>8} agree{row['like Python']:>5} like Python{row['differ']:>5} differ", flush=True)
         table += row
     print(
-        f"{table['agree']} agree, {table['right']} like Python where TensorFlow is not, "
+        f"{table['agree']} agree, {table['like Python']} like Python where TensorFlow is not, "
         f"{table['expected']} differ as expected, {table['differ']} differ"
     )
-    print(f"test result: examples. {table['agree'] + table['right']} passed; {table['differ']} failed;")
+    print(f"test result: examples. {table['agree'] + table['like Python']} passed; {table['differ']} failed;")
     return 1 if table["differ"] else 0
 
 

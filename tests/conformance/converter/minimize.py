@@ -73,7 +73,7 @@ def variants(tree):
                     setattr(node, field, value)
 
 
-def minimise(program, differs, attempts=1500):
+def minimize(program, differs, attempts=1500):
     """Returns the smallest program found with `differs(program)`. Removes comments and layout first if they are irrelevant."""
 
     def made(text, calls=None):

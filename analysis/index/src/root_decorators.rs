@@ -10,39 +10,40 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::dialect::{Dialect, RootKind};
 use ag_syntax::imports::Imports;
 
-/// A public function or decorator that makes its argument a root.
-pub(crate) struct RootMaker {
+/// A public function that makes its argument a root, mostly as a decorator: `jax.jit`.
+pub(crate) struct RootDecorator {
     pub(crate) name: &'static str,
     pub(crate) dialect: Dialect,
     pub(crate) kind: RootKind,
 }
 
-const fn maker(name: &'static str, dialect: Dialect, kind: RootKind) -> RootMaker {
-    RootMaker { name, dialect, kind }
+const fn decorator(name: &'static str, dialect: Dialect, kind: RootKind) -> RootDecorator {
+    RootDecorator { name, dialect, kind }
 }
 
-pub(crate) fn named(name: &str) -> Option<&'static RootMaker> {
+pub(crate) fn named(name: &str) -> Option<&'static RootDecorator> {
     // A map, because a file has thousands of names to look up.
-    static BY_NAME: LazyLock<FxHashMap<&str, &RootMaker>> =
-        LazyLock::new(|| MAKERS.iter().map(|maker| (maker.name, maker)).collect());
+    static BY_NAME: LazyLock<FxHashMap<&str, &RootDecorator>> =
+        LazyLock::new(|| ROOT_DECORATORS.iter().map(|decorator| (decorator.name, decorator)).collect());
     BY_NAME.get(name).copied()
 }
 
-/// Returns whether a file imports a package that has a [`RootMaker`].
+/// Returns whether a file imports a package that has a [`RootDecorator`].
 pub(crate) fn are_imported(imports: &Imports) -> bool {
-    static PACKAGES: LazyLock<FxHashSet<&str>> =
-        LazyLock::new(|| MAKERS.iter().filter_map(|maker| maker.name.split('.').next()).collect());
+    static PACKAGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+        ROOT_DECORATORS.iter().filter_map(|decorator| decorator.name.split('.').next()).collect()
+    });
     imports
         .dotted_names()
         .any(|name| name.split('.').next().is_some_and(|package| PACKAGES.contains(package)))
 }
 
-/// Resolves an expression to a [`RootMaker`].
-pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootMaker> {
+/// Resolves an expression to a [`RootDecorator`].
+pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootDecorator> {
     named(&imports.resolve(expression)?)
 }
 
-/// Returns whether a maker takes only options, and returns the decorator: `torch._dynamo.optimize(backend)(f)`. The
+/// Returns whether a function takes only options, and returns the decorator: `torch._dynamo.optimize(backend)(f)`. The
 /// backend is a function that compiles graphs, and is not compiled itself.
 pub(crate) fn takes_options(name: &str) -> bool {
     matches!(name, "torch._dynamo.optimize" | "torch._dynamo.optimize_assert")
@@ -81,25 +82,25 @@ pub(crate) fn given_by_partial(imports: &Imports, function: &Expr) -> usize {
 const TFF_COMPUTATION: &str =
     "tensorflow_federated.python.core.environments.tensorflow_frontend.tensorflow_computation.tf_computation";
 
-const fn tensorflow(name: &'static str, kind: RootKind) -> RootMaker {
-    maker(name, Dialect::Tensorflow, kind)
+const fn tensorflow(name: &'static str, kind: RootKind) -> RootDecorator {
+    decorator(name, Dialect::Tensorflow, kind)
 }
 
-const fn torch(name: &'static str, kind: RootKind) -> RootMaker {
-    maker(name, Dialect::Torch, kind)
+const fn torch(name: &'static str, kind: RootKind) -> RootDecorator {
+    decorator(name, Dialect::Torch, kind)
 }
 
-const fn jax(name: &'static str, kind: RootKind) -> RootMaker {
-    maker(name, Dialect::Jax, kind)
+const fn jax(name: &'static str, kind: RootKind) -> RootDecorator {
+    decorator(name, Dialect::Jax, kind)
 }
 
-const fn pennylane(name: &'static str, kind: RootKind) -> RootMaker {
-    maker(name, Dialect::Pennylane, kind)
+const fn pennylane(name: &'static str, kind: RootKind) -> RootDecorator {
+    decorator(name, Dialect::Pennylane, kind)
 }
 
 /// The functions that make their argument a root. Each is used as a decorator, or is called with the function as its
-/// first argument; a maker that [`takes_options`] is called with its options first.
-pub(crate) static MAKERS: &[RootMaker] = &[
+/// first argument; a decorator that [`takes_options`] is called with its options first.
+pub(crate) static ROOT_DECORATORS: &[RootDecorator] = &[
     tensorflow("tensorflow.function", RootKind::Function),
     tensorflow("tensorflow.autograph.to_graph", RootKind::Convert),
     tensorflow("tensorflow.autograph.tf_convert", RootKind::Convert),
@@ -109,9 +110,9 @@ pub(crate) static MAKERS: &[RootMaker] = &[
     tensorflow("tf_agents.utils.common.function_in_tf1", RootKind::Function),
     tensorflow("tensorflow_federated.tensorflow.computation", RootKind::Function),
     tensorflow(TFF_COMPUTATION, RootKind::Function),
-    maker("autograph.convert", Dialect::Autograph, RootKind::Convert),
-    maker("autograph.function", Dialect::Autograph, RootKind::Function),
-    maker("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
+    decorator("autograph.convert", Dialect::Autograph, RootKind::Convert),
+    decorator("autograph.function", Dialect::Autograph, RootKind::Function),
+    decorator("autograph.to_graph", Dialect::Autograph, RootKind::Convert),
     torch("torch.compile", RootKind::TorchCompile),
     torch("torch._dynamo.optimize", RootKind::TorchCompile),
     torch("torch._dynamo.optimize_assert", RootKind::TorchCompile),
@@ -268,8 +269,8 @@ pub(crate) static TRANSPARENT: &[&str] = &[
     "numpyro.handlers.uncondition",
 ];
 
-/// Returns whether a maker traces the function, but replaces only some arguments of the function by tracers. Pallas
-/// passes references, NumPyro passes the data of a model unchanged, and Equinox replaces only arrays. `checkify` passes
+/// Returns whether a decorator traces the function, but replaces only some of its arguments by tracers. Pallas passes
+/// references, NumPyro passes the data of a model unchanged, and Equinox replaces only arrays. `checkify` passes
 /// all arguments unchanged and traces operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
@@ -283,8 +284,8 @@ pub(crate) fn traces_some_arguments(name: &str) -> bool {
     .any(|start| name.starts_with(start))
 }
 
-/// Returns whether a maker replaces all non-static arguments of the function by tracers, even Python numbers. An
-/// example of a maker that does not is `flax.linen.scan`: a flag that it broadcasts stays a flag.
+/// Returns whether a decorator replaces all non-static arguments of the function by tracers, even Python numbers. An
+/// example of a decorator that does not is `flax.linen.scan`: a flag that it broadcasts stays a flag.
 pub(crate) fn traces_all_arguments(name: &str) -> bool {
     matches!(
         name,
