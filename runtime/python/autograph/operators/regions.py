@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.rows import Row, StandIn, refuse, stand_ins_in
-from ..capture.places import MAPPINGS, MISSING, SEQUENCES, Attribute, Contents, Items
+from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
@@ -63,6 +63,7 @@ def _traced(staging, body, get_state, set_state, values, install, is_selection=F
             if install is not None:
                 values = install(region, values)
             set_state(values)
+            del values  # a list in them that the body replaces does not exist any more (`sharing.py`)
             try:
                 body()
                 block.values = get_state()
@@ -297,19 +298,6 @@ def may_decide(staging):
     return not staging.depth and spans.current() not in staging.decisions and staging.may_decide()
 
 
-def is_shared(staging, value, init, clock):
-    """Returns whether a value is a container that is held in several places, or becomes so because a branch or loop assigns
-    it. These hold the same object only if a graph does not merge it with another one. Of the containers that the function has
-    made, this applies to the dictionaries that are older than `clock`; `merged` in `List` is for the lists."""
-    if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
-        return False
-    if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
-        holders = staging.objects.holders(value)
-        return holders is None or len(holders) > (1 if value is init else 0)
-    entry = staging.objects.entries.get((id(value), None))
-    return isinstance(value, MAPPINGS) and value is not init and entry is not None and entry.born <= clock
-
-
 def check_not_caught(staging):
     """Called before an exception of the graph is recorded. A `try` of the user around it cannot catch such an exception: a
     run that raises it ends, and Python runs the call. A trace first tries to avoid this by decisions: while
@@ -363,7 +351,7 @@ def cell_spec(staging, cell, state, kept=frozenset()):
     spec = spec_of(staging, cell_value(cell, state))
     if not kept or not isinstance(spec, specs.Tree):
         return spec
-    items = _items(cell, state)
+    items = items_in(cell, state)
     keys = spec.keys if isinstance(items, dict) else range(len(items))
     children = [specs.Constant(items[key]) if key in kept else child for key, child in zip(keys, spec.children)]
     return specs.Tree(spec.kind, spec.keys, tuple(children))
@@ -373,8 +361,8 @@ def kept_items(cell, before, states):
     """Returns the keys or indexes of the items of a container that are the same object before and after a region: in
     `group["lr"] = rate`, those of all other items. They stay these objects, so the program does not get copies of the lists
     and tensors among them."""
-    items = _items(cell, before)
-    found = [_items(cell, state) for state in states]
+    items = items_in(cell, before)
+    found = [items_in(cell, state) for state in states]
     if items is None or any(other is None or len(other) != len(items) for other in found):
         return frozenset()
     if not isinstance(items, dict):
@@ -384,7 +372,7 @@ def kept_items(cell, before, states):
     return frozenset(key for key, item in items.items() if all(other[key] is item for other in found))
 
 
-def _items(cell, state):
+def items_in(cell, state):
     """Returns the items in the state of a container; None for other cells, and for a list of the graph."""
     if isinstance(cell, List):
         value, _, items = state

@@ -13,7 +13,7 @@ from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import LIFTED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
-from ..errors import Decide, StagingError
+from ..errors import StagingError
 from ..record.ops import (
     LIST_APPEND,
     LIST_CONCAT,
@@ -58,8 +58,7 @@ class List(list):
         self.value = None
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
-        #: If this list is that of two variables on some paths only: the span of the `if`, and whether it can be decided.
-        self.merged = None
+        self.merged = ()  # if this list is that of two variables on some paths only: marks (`sharing.py`)
         self.number = next(List.numbers)
         staging = current()
         self.depth = staging.depth if staging is not None else 0
@@ -85,20 +84,12 @@ class List(list):
     def _changing(self):
         staging = current()
         if staging is not None:
-            if self.merged is not None:
-                self._refuse_change()
+            for mark in self.merged:
+                mark.refuse_change(self)
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
         return staging if self.value is None else _active(staging)
-
-    def _refuse_change(self):
-        """Restarts the trace with the `if` decided; if that is not possible, raises an error."""
-        span, may_decide = self.merged
-        if may_decide:
-            raise Decide(span)
-        message = "this changes a list that is the list of another variable on some paths only"
-        raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
 
     # Reading.
 

@@ -1,0 +1,220 @@
+"""Containers that are the same object in two places on some paths only.
+
+After a staged condition or loop, each variable and attribute that it assigns holds a new list or dictionary, which the graph
+has merged. So two places that hold the same object on some paths hold two objects afterwards, and a change of one of them
+would not change the other:
+
+    if x.sum() > 0:
+        a = b          # on some paths, `a` and `b` are the same list
+    a.append(x)        # also changes `b` on these paths
+
+Where such a place remains after the call, such as an attribute, the condition or loop is decided for the arguments of the call,
+or refused. Where both are local variables, this happens only if one of the containers is changed while the other one exists.
+"""
+
+import sys
+import weakref
+from typing import Any, NamedTuple
+
+from ..capture.aliases import Base, cell_state
+from ..capture.places import MAPPINGS, SEQUENCES, Items, items_of, same_items
+from ..capture.staging import current
+from ..capture.unbound import Maybe
+from ..conversion import spans
+from ..errors import Decide, StagingError
+from . import regions
+from .values import List
+
+
+class Slot(NamedTuple):
+    """A variable or place that the branches or the loop assign: its value before them, and its value at the end of each branch
+    or iteration. `remains` is whether code outside of the function can read it. For the items of a container (`is_inner`), the
+    container itself stays the same object."""
+
+    name: str
+    remains: bool
+    before: Any
+    afters: list
+    is_inner: bool = False
+
+
+class Group(NamedTuple):
+    """Places that hold the same container on some path: `positions` are pairs of the index of a slot and a path in its value, and
+    `older` is the container if it existed before the branches or the loop."""
+
+    positions: tuple
+    older: Any
+
+    @property
+    def key(self):
+        return self.positions, id(self.older)
+
+
+def containers_in(value, path=()):
+    """Yields the lists and dictionaries in a value, each with its path."""
+    if isinstance(value, (*SEQUENCES, *MAPPINGS)):
+        yield path, value
+        if isinstance(value, List) and value.value is not None:
+            return
+        items = items_of(value)
+    elif isinstance(value, tuple):
+        items = list(value)
+    else:
+        return
+    for key, item in items.items() if isinstance(items, dict) else enumerate(items):
+        if isinstance(item, (tuple, *SEQUENCES, *MAPPINGS)) and len(path) < _DEPTH:
+            yield from containers_in(item, (*path, key))
+
+
+def variable(name, before, afters):
+    """Returns the slot of a variable of converted code, which may be an attribute or an item: `a.b`, `a[i]`."""
+    return Slot(name, "." in name or name.endswith("]"), before, afters)
+
+
+def place(staging, cell, afters):
+    """Returns the slot of a cell, given its states at the end of each branch or iteration."""
+    before, name = cell_state(cell), regions.description(cell)
+    if not isinstance(cell, (List, Items)):
+        return Slot(name, not isinstance(cell, Base), before, afters)
+    kept = regions.kept_items(cell, before, afters)
+    is_outer = cell.is_outer if isinstance(cell, List) else id(cell.container) in staging.outside
+    before, *afters = ({k: v for k, v in _items(cell, state) if k not in kept} for state in (before, *afters))
+    return Slot(name, is_outer, before, afters, is_inner=True)
+
+
+def _items(cell, state):
+    """Returns the keys or indexes of a container with its items; none if they are in the graph."""
+    items = regions.items_in(cell, state)
+    return () if items is None else items.items() if isinstance(items, dict) else enumerate(items)
+
+
+def assigned(cell):
+    """Returns the value of the slot of a cell after the branches or the loop."""
+    return dict(_items(cell, cell_state(cell))) if isinstance(cell, (List, Items)) else cell_state(cell)
+
+
+#: Containers that are nested more deeply are not compared.
+_DEPTH = 4
+
+
+def groups(staging, slots, born, is_loop=False):
+    """Returns the groups of positions that hold one container on some path. If such a group remains after the call, restarts the
+    trace with the condition or loop decided, or raises an error. `born` is the clock of the heap and the number of a list before
+    the branches or the loop."""
+    found = {}
+    for path_index in range(max((len(slot.afters) for slot in slots), default=0)):
+        for container, positions in _occurrences(slots, path_index):
+            group = _group(staging, slots, born, container, positions, is_loop)
+            if group is not None:
+                found.setdefault(group.key, group)
+    return list(found.values())
+
+
+def _occurrences(slots, path_index):
+    """Returns the containers at the end of a branch or iteration, each with its positions."""
+    found = {}
+    for index, slot in enumerate(slots):
+        for path, container in containers_in(slot.afters[path_index]):
+            if path or not slot.is_inner:
+                found.setdefault(id(container), (container, []))[1].append((index, path))
+    return found.values()
+
+
+def _group(staging, slots, born, container, positions, is_loop):
+    remaining = [index for index, _ in positions if slots[index].remains]
+    if not _is_older(staging, container, born):
+        if len(positions) < 2:
+            return None
+        if len(remaining) > 1:
+            _decide(staging, slots[remaining[0]].name, container)
+        return Group(tuple(positions), None)
+    unchanged = sum(_at(slots[index].before, path) is container for index, path in positions)
+    is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
+    if remaining or is_outer and not is_loop:
+        if staging.objects.count_holders(container) > unchanged:
+            if remaining:
+                _decide(staging, slots[remaining[0]].name, container)
+            regions.decide(staging)
+    elif isinstance(container, dict) and not unchanged and not is_loop:
+        regions.decide(staging)
+    if unchanged == len(positions) == 1 and staging.depth:
+        return None
+    return Group(tuple(positions), container)
+
+
+def _decide(staging, name, container):
+    regions.decide(staging)
+    kind = "list" if isinstance(container, SEQUENCES) else "dictionary"
+    message = f"`{name}` is the {kind} of another variable or attribute on some paths only, which a graph cannot do here"
+    raise StagingError(f"{message}\nhelp: assign a copy: `copy.copy(...)`", spans.current())
+
+
+def _is_older(staging, container, born):
+    """Returns whether a container existed before the branches or the loop."""
+    clock, number = born
+    if isinstance(container, List):
+        return container.number < number
+    entry = staging.objects.entries.get((id(container), None))
+    return id(container) in staging.outside or entry is not None and entry.born <= clock
+
+
+def mark(staging, found, values):
+    """Marks the containers of each group in the `values` of the slots after the branches or the loop."""
+    for group in found:
+        containers = [_at(values[index], path) for index, path in group.positions]
+        if group.older is not None:
+            containers.append(group.older)
+        lists = [container for container in containers if isinstance(container, List)]
+        merged = Merged(spans.current(), regions.may_decide(staging), [weakref.ref(container) for container in lists])
+        for container in lists:
+            container.merged += (merged,)
+        if merged.may_decide:
+            others = [container for container in containers if type(container) is dict]
+            staging.merged_dictionaries += [(container, items_of(container), merged) for container in others]
+
+
+def _at(value, path):
+    """Returns the value at a path; None if there is none, or if it is in the graph."""
+    for key in path:
+        if isinstance(value, List):
+            value = items_of(value) if value.value is None else None
+        if value is None or (key not in value if isinstance(value, dict) else key >= len(value)):
+            return None
+        value = value[key]
+    return value.value if isinstance(value, Maybe) else value
+
+
+class Merged:
+    """Marks lists that are one list on some paths only: the span of the `if` or loop, whether it can be decided, and the lists."""
+
+    __slots__ = ("span", "may_decide", "lists")
+
+    def __init__(self, span, may_decide, lists):
+        self.span = span
+        self.may_decide = may_decide
+        self.lists = lists
+
+    def refuse_change(self, changed):
+        """If another one of the lists still exists, restarts the trace with the `if` decided, or raises an error."""
+        staging = current()
+        if not any(_is_held(staging, reference) for reference in self.lists if reference() is not changed):
+            return
+        if self.may_decide:
+            raise Decide(self.span)
+        message = "this changes a list that is the list of another variable on some paths only"
+        raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
+
+
+def _is_held(staging, reference):
+    """Returns whether something besides the trace itself holds the container of a weak reference."""
+    if reference() is None:
+        return False
+    staging.objects.heap.sync()
+    return sys.getrefcount(reference()) - 1 > staging.objects.count_copies(reference())
+
+
+def check_dictionaries(staging):
+    """Restarts the trace if a dictionary that is that of two variables on some paths only has been changed since."""
+    for container, items, merged in staging.merged_dictionaries:
+        if not same_items(items, container):
+            raise Decide(merged.span)
