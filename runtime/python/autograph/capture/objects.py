@@ -198,15 +198,16 @@ class Objects:
                     return None
         return found
 
-    def count_holders(self, container):
-        """Returns the number of variables, attributes and items of containers that hold a container."""
+    def count_holders(self, container, replaced):
+        """Returns the number of variables, attributes and items of containers that hold a container. `replaced` contains the ids
+        of the lists for which a `List` stands."""
         count = 1 if id(container) in self.pinned else 0
         for entry in self.entries.values():
             if isinstance(entry, heap.Variable):
                 count += entry.place.state() is container
             elif isinstance(entry, heap.Attributes):
                 count += sum(value is container for value in entry.current().values())
-            elif isinstance(entry, heap.Container) and not entry.is_data:
+            elif isinstance(entry, heap.Container) and not entry.is_data and id(entry.place.container) not in replaced:
                 items = entry.place.state()
                 count += sum(value is container for value in (items.values() if isinstance(items, dict) else items))
             elif isinstance(entry, heap.StagedList):

@@ -12,6 +12,7 @@ Where such a place remains after the call, such as an attribute, the condition o
 or refused. Where both are local variables, this happens only if one of the containers is changed while the other one exists.
 """
 
+import operator
 import sys
 import weakref
 from typing import Any, NamedTuple
@@ -28,14 +29,18 @@ from .values import List
 
 class Slot(NamedTuple):
     """A variable or place that the branches or the loop assign: its value before them, and its value at the end of each branch
-    or iteration. `remains` is whether code outside of the function can read it. For the items of a container (`is_inner`), the
-    container itself stays the same object."""
+    or iteration. `remains` is whether code outside of the function can read it. A place has a `cell`. If the cell is a container,
+    the values are its items, as a dictionary."""
 
     name: str
     remains: bool
     before: Any
     afters: list
-    is_inner: bool = False
+    cell: Any = None
+
+    @property
+    def is_inner(self):
+        return isinstance(self.cell, (List, Items))
 
 
 class Group(NamedTuple):
@@ -75,11 +80,11 @@ def place(staging, cell, afters):
     """Returns the slot of a cell, given its states at the end of each branch or iteration."""
     before, name = cell_state(cell), regions.description(cell)
     if not isinstance(cell, (List, Items)):
-        return Slot(name, not isinstance(cell, Base), before, afters)
+        return Slot(name, not isinstance(cell, Base), before, afters, cell)
     kept = regions.kept_items(cell, before, afters)
     is_outer = cell.is_outer if isinstance(cell, List) else id(cell.container) in staging.outside
     before, *afters = ({k: v for k, v in _items(cell, state) if k not in kept} for state in (before, *afters))
-    return Slot(name, is_outer, before, afters, is_inner=True)
+    return Slot(name, is_outer, before, afters, cell)
 
 
 def _items(cell, state):
@@ -116,8 +121,25 @@ def _occurrences(slots, path_index):
     for index, slot in enumerate(slots):
         for path, container in containers_in(slot.afters[path_index]):
             if path or not slot.is_inner:
-                found.setdefault(id(container), (container, []))[1].append((index, path))
+                positions = found.setdefault(id(container), (container, []))[1]
+                if not any(_is_same_place(slots[other], at, slot, path) for other, at in positions):
+                    positions.append((index, path))
     return found.values()
+
+
+def _is_same_place(variable, variable_path, slot, path):
+    """Returns whether a variable of converted code, such as `self.items`, is also the place of a cell."""
+    if slot.cell is None or variable.cell is not None:
+        return False
+    if slot.is_inner:
+        key, path = path[0], path[1:]
+        is_named = variable.name.endswith("]")
+        values = [_at(value, (key,)) for value in (slot.before, *slot.afters)]
+    else:
+        is_named = variable.name.endswith(f".{getattr(slot.cell, 'name', None)}")
+        values = [slot.before, *slot.afters]
+    before = [variable.before, *variable.afters]
+    return is_named and path == variable_path and all(map(operator.is_, before, values))
 
 
 def _group(staging, slots, born, container, positions, is_loop):
@@ -128,10 +150,11 @@ def _group(staging, slots, born, container, positions, is_loop):
         if len(remaining) > 1:
             _decide(staging, slots[remaining[0]].name, container)
         return Group(tuple(positions), None)
-    unchanged = sum(_at(slots[index].before, path) is container for index, path in positions)
+    indexes = {index for index, _ in positions}
+    unchanged = sum(any(found is container for _, found in containers_in(slots[index].before)) for index in indexes)
     is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
     if remaining or is_outer and not is_loop:
-        if staging.objects.count_holders(container) > unchanged:
+        if staging.objects.count_holders(container, staging.outer_lists.lists) > unchanged:
             if remaining:
                 _decide(staging, slots[remaining[0]].name, container)
             regions.decide(staging)

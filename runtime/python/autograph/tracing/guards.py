@@ -34,6 +34,7 @@ from ..capture.places import (
 )
 from ..capture.staging import is_staged
 from ..operators.values import List
+from ..record.types import is_differentiable
 from .absent import Absent
 from .signatures import history
 
@@ -63,6 +64,7 @@ class Guards:
         self.tensors = []  # (place, tensor, its properties)
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
+        self.leaves = []  # (tensor, whether it requires a gradient), of the tensors from outside that the graph uses
         self.whole_dicts = []  # state dictionaries of modules, guarded as a whole
         self.empty_dicts = []  # state dictionaries that must stay empty
         self.contents = ()  # all values of `whole_dicts`
@@ -241,11 +243,13 @@ class Guards:
             if capture.place is None and capture.path is None and id(capture.tensor) in self._unused:
                 capture.place, *others = self._unused[id(capture.tensor)]
                 self.same += [(capture.place, other) for other in others]
+        captures = [c for c in self.staging.captures.values() if c.path is None and isinstance(c.tensor, torch.Tensor)]
+        self.leaves = [(c.tensor, c.tensor.requires_grad) for c in captures if is_differentiable(c.tensor.dtype)]
         self.contents = self._contents()
         self.absent.done()
         values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
         self.has_places = any(values[1:])
-        self.is_empty = not any((*values, self.whole_dicts, self.empty_dicts, self.absent.scopes))
+        self.is_empty = not any((*values, self.leaves, self.whole_dicts, self.empty_dicts, self.absent.scopes))
         self.staging = self._taken = self._unused = self.named = None
 
     def _contents(self):
@@ -266,7 +270,7 @@ class Guards:
         contents = self._contents()
         if any(self.empty_dicts) or len(contents) != len(self.contents) or not all(map(is_, contents, self.contents)):
             return True, slots
-        if self.absent.appeared():
+        if self.absent.appeared() or not all(tensor.requires_grad is flag for tensor, flag in self.leaves):
             return True, slots
         if not self.has_places:
             return bool(slots), slots
