@@ -198,11 +198,13 @@ class Objects:
                     return None
         return found
 
-    def count_holders(self, container, replaced):
-        """Returns the number of variables, attributes and items of containers that hold a container. `replaced` contains the ids
-        of the lists for which a `List` stands."""
+    def count_holders(self, container, clock, replaced):
+        """Returns the number of variables, attributes and items of containers that hold a container, of those that were watched
+        before the mark with the number `clock`. `replaced` contains the ids of the lists for which a `List` stands."""
         count = 1 if id(container) in self.pinned else 0
         for entry in self.entries.values():
+            if entry.born > clock:
+                continue
             if isinstance(entry, heap.Variable):
                 count += entry.place.state() is container
             elif isinstance(entry, heap.Attributes):

@@ -75,7 +75,7 @@ def is_staged(value):
 
 def is_condition(value):
     """Whether the truth of a value is known only when the graph runs."""
-    return is_staged(value) or isinstance(value, StandIn)
+    return is_staged(value) or isinstance(value, StandIn) or isinstance(value, list) and getattr(value, "value", None) is not None
 
 
 #: The error for a tensor of an earlier trace, left in a cache or a global variable of a library, which traces do not

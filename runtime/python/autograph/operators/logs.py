@@ -3,12 +3,13 @@
 import logging
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..capture import permanent, texts
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError
-from . import python_calls
+from . import python_calls, regions
 from .overloads import OVERLOADS
 
 
@@ -41,6 +42,8 @@ def _key(logger, level, message, args):
 
 def _record(staging, write, values):
     """Calls `write(*values)` in each run."""
+    values, structure = pytree.tree_flatten(regions.with_plain_lists(values))
+    values = [_described(staging, value) for value in values]
     in_graph = [index for index, value in enumerate(values) if _is_in_graph(value)]
     operands = [
         texts.assembled(staging, values[index]) if isinstance(values[index], str) else staging.operand(values[index])
@@ -51,10 +54,18 @@ def _record(staging, write, values):
         actual = list(values)
         for index, value in zip(in_graph, found):
             actual[index] = value
-        write(*actual)
+        write(*pytree.tree_unflatten(actual, structure))
         return ()
 
     staging.call_python(callback, operands, [], prints=True)
+
+
+def _described(staging, value):
+    """Returns the text of an exception that contains values of the graph; any other value as it is."""
+    if not isinstance(value, BaseException):
+        return value
+    text = texts.as_text(staging, str(value))
+    return text if isinstance(text, texts.Text) else value
 
 
 def _is_in_graph(value):

@@ -227,7 +227,7 @@ class WithParts:
     def __init__(self, error):
         self.__name__ = type(error).__name__
         self.kind = type(error)
-        self.leaves, self.structure = pytree.tree_flatten(_with_plain_lists(error.args))
+        self.leaves, self.structure = pytree.tree_flatten(with_plain_lists(error.args))
         in_graph = [isinstance(leaf, (str, torch.Tensor)) or is_staged(leaf) for leaf in self.leaves]
         self.places = [place for place, found in enumerate(in_graph) if found]
         self.parts = [self.leaves[place] for place in self.places]
@@ -241,11 +241,11 @@ class WithParts:
         return error
 
 
-def _with_plain_lists(value):
+def with_plain_lists(value):
     """Returns the value with a `list` in place of each `List`."""
     if isinstance(value, List) and value.value is None:
-        return [_with_plain_lists(item) for item in value]
-    return tuple(map(_with_plain_lists, value)) if type(value) is tuple else value
+        return [with_plain_lists(item) for item in value]
+    return tuple(map(with_plain_lists, value)) if type(value) is tuple else value
 
 
 class WithAttributes:
@@ -314,6 +314,8 @@ def condition(staging, value, what):
     """The operand for a staged condition: `bool(value)`."""
     if isinstance(value, StandIn):
         value = value._ag_truth()
+    if isinstance(value, List):
+        value = value.length() > 0
     if isinstance(value, torch.Tensor):
         type = staging.value_of(value).type
         if any(n not in (1, None) for n in type.dims):

@@ -154,7 +154,7 @@ def _group(staging, slots, born, container, positions, is_loop):
     unchanged = sum(any(found is container for _, found in containers_in(slots[index].before)) for index in indexes)
     is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
     if remaining or is_outer and not is_loop:
-        if staging.objects.count_holders(container, staging.outer_lists.lists) > unchanged:
+        if staging.objects.count_holders(container, born[0], staging.outer_lists.lists) > unchanged:
             if remaining:
                 _decide(staging, slots[remaining[0]].name, container)
             regions.decide(staging)

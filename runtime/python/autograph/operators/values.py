@@ -5,6 +5,8 @@ They are in one module with `List`, because lists contain values and are values.
 """
 
 import itertools
+import operator
+from contextlib import contextmanager
 
 import torch
 
@@ -115,6 +117,21 @@ class List(list):
         if self.value is None and not is_staged(index):
             return super().__getitem__(index)
         return self.at(index)
+
+    @contextmanager
+    def changed_from_outside(self, f):
+        """In this block, code written in C may change the list without calling its methods: `heapq.heappush(self, x)`."""
+        if self.value is not None:
+            name = getattr(f, "__name__", "this function")
+            message = f"`{name}` needs the items of a list whose length is only known when the graph runs"
+            raise StagingError(f"{message}\nhelp: collect the items in a tensor, or keep the list out of staged loops", spans.current())
+        before = self.state()
+        yield
+        after = list(list.__iter__(self))
+        if len(after) != len(before[2]) or not all(map(operator.is_, before[2], after)):
+            self.restore(before)
+            self._changing()
+            self.restore((None, None, after))
 
     def length(self):
         """`len`, which may be a staged number."""
