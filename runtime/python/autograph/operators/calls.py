@@ -96,7 +96,10 @@ def call(f, args, keywords):
     if isinstance(f, types.FunctionType):
         return _enter(f, args, keywords)
     if isinstance(f, torch.nn.Module):
-        return module(f, args, keywords)
+        method = type(f).__call__
+        if method is torch.nn.Module.__call__ or not isinstance(method, types.FunctionType) or converter.is_of_torch(method):
+            return module(f, args, keywords)
+        return _enter(method, (f, *args), keywords)
     if isinstance(f, type):
         return texts.as_text(current(), _instance(f, args, keywords))
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):

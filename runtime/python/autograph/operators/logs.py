@@ -18,21 +18,30 @@ def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=Fal
     staging = current()
     if staging is None and python_calls.was_logged_before(_key(logger, level, message, args)):
         return None
+    location = spans.current()
+    if staging is None and location is not None and not (exc_info or stack_info or stacklevel > 1):
+        _write(logger, level, message, args, location, None, extra)
+        return None
     if staging is None or permanent.are_refused():
         options = {"exc_info": exc_info, "extra": extra, "stack_info": stack_info, "stacklevel": stacklevel + 2}
         return logger.log(level, message, *args, **options)
     if exc_info or stack_info:
         raise StagingError("a log with a traceback cannot be staged", spans.current())
-    file, line = (spans.current() or ("(unknown file)", 0))[:2]
+    location = location or ("(unknown file)", 0)
 
     def write(message, *args):
         python_calls.note_message(_key(logger, level, message, args))
-        if logger.isEnabledFor(level):
-            record = logger.makeRecord(logger.name, level, file, line, message, args, None, staging.name, extra)
-            logger.handle(record)
+        _write(logger, level, message, args, location, staging.name, extra)
 
     _record(staging, write, (message, *args))
     return None
+
+
+def _write(logger, level, message, args, location, function, extra):
+    """Writes a log of the user's code at a location."""
+    if logger.isEnabledFor(level):
+        file, line, *_ = location
+        logger.handle(logger.makeRecord(logger.name, level, file, line, message, args, None, function, extra))
 
 
 def _key(logger, level, message, args):

@@ -15,7 +15,7 @@ from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
-from ..errors import AutographError, Caught, Decide, StagingError, Unreachable
+from ..errors import AutographError, Caught, Decide, Eager, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
 from . import attributes, specs
@@ -44,8 +44,14 @@ def trace(staging, body, get_state, set_state, values, install=None, is_selectio
     found = [cell for cell in block.changed if isinstance(cell, Contents)]
     if found:
         span = line_of_change(found, lambda: _traced(staging, body, get_state, set_state, values, install))
-        raise StagingError(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
+        is_drawn = any(id(place.object) in staging.drawn for place in found)
+        error = Mixed if is_drawn else StagingError
+        raise error(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
     return block
+
+
+class Mixed(StagingError):
+    """Code in a region draws an object, such as `random.choice(names)`, from a generator from which the graph draws numbers."""
 
 
 REMEDY = ", which a graph cannot do; change it outside, or use a tensor, a number, a list or a dictionary"
@@ -278,11 +284,14 @@ def raise_unless(staging, flag, parts, kind):
 @contextmanager
 def decided_on_error(staging):
     """If the condition or loop in this block cannot be staged, restarts the trace, with the condition decided for the
-    arguments of the call. Raises the error where that is impossible: below a staged condition or in a loop of the graph."""
+    arguments of the call. Where that is impossible, below a staged condition or in a loop of the graph, raises the error, or lets
+    Python run the call if it draws both numbers and objects from a generator."""
     try:
         yield
-    except StagingError:
+    except StagingError as error:
         decide(staging)
+        if isinstance(error, Mixed) and not staging.depth:
+            raise Eager(error, lasts=True) from None
         raise
 
 

@@ -107,19 +107,20 @@ def groups(staging, slots, born, is_loop=False):
     trace with the condition or loop decided, or raises an error. `born` is the clock of the heap and the number of a list before
     the branches or the loop."""
     found = {}
-    for path_index in range(max((len(slot.afters) for slot in slots), default=0)):
-        for container, positions in _occurrences(slots, path_index):
-            group = _group(staging, slots, born, container, positions, is_loop)
+    before = {id(container): len(positions) for container, positions in _occurrences(slots, [slot.before for slot in slots])}
+    for number in range(len(slots[0].afters) if slots else 0):
+        for container, positions in _occurrences(slots, [slot.afters[number] for slot in slots]):
+            group = _group(staging, slots, born, container, positions, before.get(id(container), 0), is_loop)
             if group is not None:
                 found.setdefault(group.key, group)
     return list(found.values())
 
 
-def _occurrences(slots, path_index):
-    """Returns the containers at the end of a branch or iteration, each with its positions."""
+def _occurrences(slots, values):
+    """Returns the containers in these values of the slots, each with its positions."""
     found = {}
-    for index, slot in enumerate(slots):
-        for path, container in containers_in(slot.afters[path_index]):
+    for index, (slot, value) in enumerate(zip(slots, values)):
+        for path, container in containers_in(value):
             if path or not slot.is_inner:
                 positions = found.setdefault(id(container), (container, []))[1]
                 if not any(_is_same_place(slots[other], at, slot, path) for other, at in positions):
@@ -142,7 +143,9 @@ def _is_same_place(variable, variable_path, slot, path):
     return is_named and path == variable_path and all(map(operator.is_, before, values))
 
 
-def _group(staging, slots, born, container, positions, is_loop):
+def _group(staging, slots, born, container, positions, before, is_loop):
+    """Returns the group of these positions; None if nothing else holds the container. `before` is the number of positions that
+    held it before the branches or the loop."""
     remaining = [index for index, _ in positions if slots[index].remains]
     if not _is_older(staging, container, born):
         if len(positions) < 2:
@@ -150,11 +153,11 @@ def _group(staging, slots, born, container, positions, is_loop):
         if len(remaining) > 1:
             _decide(staging, slots[remaining[0]].name, container)
         return Group(tuple(positions), None)
-    indexes = {index for index, _ in positions}
-    unchanged = sum(any(found is container for _, found in containers_in(slots[index].before)) for index in indexes)
+    unchanged = sum(_at(slots[index].before, path) is container for index, path in positions)
     is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
     if remaining or is_outer and not is_loop:
-        if staging.objects.count_holders(container, born[0], staging.outer_lists.lists) > unchanged:
+        others = staging.objects.count_holders(container, born[0], staging.outer_lists.lists) - before
+        if others + len(positions) > 1:
             if remaining:
                 _decide(staging, slots[remaining[0]].name, container)
             regions.decide(staging)
