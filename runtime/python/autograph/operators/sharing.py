@@ -17,6 +17,8 @@ import sys
 import weakref
 from typing import Any, NamedTuple
 
+import torch
+
 from ..capture.aliases import Base, cell_state
 from ..capture.places import MAPPINGS, SEQUENCES, Items, items_of, same_items
 from ..capture.staging import current
@@ -113,7 +115,34 @@ def groups(staging, slots, born, is_loop=False):
             group = _group(staging, slots, born, container, positions, before.get(id(container), 0), is_loop)
             if group is not None:
                 found.setdefault(group.key, group)
+        for base, indexes in _tensors(staging, slots, number).items():
+            group = _tensor_group(staging, slots, base, indexes, number)
+            if group is not None:
+                found.setdefault(group.key, group)
     return list(found.values())
+
+
+def _tensors(staging, slots, number):
+    """Returns the memory of the tensors at the end of a branch or iteration: base -> the indexes of the slots."""
+    found = {}
+    for index, slot in enumerate(slots):
+        value = slot.afters[number]
+        if isinstance(value, torch.Tensor):
+            found.setdefault(staging.view_of(value).base, []).append(index)
+    return found
+
+
+def _tensor_group(staging, slots, base, indexes, number):
+    """Like `_group`, for the slots that hold a tensor with this memory."""
+    is_older = base.depth <= staging.depth
+    if not is_older and len(indexes) < 2:
+        return None
+    changed = [i for i in indexes if not regions.same_object(slots[i].afters[number], slots[i].before)]
+    if is_older and base.source is not None and any(slots[i].remains for i in changed):
+        regions.decide(staging)
+    if not changed and len(indexes) == 1 and staging.depth:
+        return None
+    return Group(tuple((index, ()) for index in indexes), base if is_older else None)
 
 
 def _occurrences(slots, values):
@@ -185,18 +214,24 @@ def _is_older(staging, container, born):
 
 
 def mark(staging, found, values):
-    """Marks the containers of each group in the `values` of the slots after the branches or the loop."""
+    """Marks the containers and tensors of each group in the `values` of the slots after the branches or the loop."""
+    span = spans.current()
+    may_decide = not staging.depth and staging.allows_decisions and span not in staging.decisions
     for group in found:
-        containers = [_at(values[index], path) for index, path in group.positions]
-        if group.older is not None:
-            containers.append(group.older)
-        lists = [container for container in containers if isinstance(container, List)]
-        merged = Merged(spans.current(), regions.may_decide(staging), [weakref.ref(container) for container in lists])
-        for container in lists:
-            container.merged += (merged,)
-        if merged.may_decide:
-            others = [container for container in containers if type(container) is dict]
-            staging.merged_dictionaries += [(container, items_of(container), merged) for container in others]
+        shared = [_markable(staging, _at(values[index], path)) for index, path in group.positions]
+        shared = [value for value in (*shared, group.older) if isinstance(value, (List, dict, Base))]
+        merged = Merged(span, may_decide, [weakref.ref(value) for value in shared if type(value) is not dict])
+        for value in shared:
+            if isinstance(value, List):
+                value.merged += (merged,)
+            elif isinstance(value, Base):
+                staging.aliases.merged.setdefault(value, []).append(merged)
+            elif may_decide:
+                staging.merged_dictionaries.append((value, items_of(value), merged))
+
+
+def _markable(staging, value):
+    return staging.view_of(value).base if isinstance(value, torch.Tensor) else value
 
 
 def _at(value, path):
@@ -211,30 +246,32 @@ def _at(value, path):
 
 
 class Merged:
-    """Marks lists that are one list on some paths only: the span of the `if` or loop, whether it can be decided, and the lists."""
+    """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and weak
+    references to the lists, or to the bases of the tensors."""
 
-    __slots__ = ("span", "may_decide", "lists")
+    __slots__ = ("span", "may_decide", "references")
 
-    def __init__(self, span, may_decide, lists):
+    def __init__(self, span, may_decide, references):
         self.span = span
         self.may_decide = may_decide
-        self.lists = lists
+        self.references = references
 
     def refuse_change(self, changed):
-        """If another one of the lists still exists, restarts the trace with the `if` decided, or raises an error."""
+        """If another one of them still exists, restarts the trace with the `if` decided, or raises an error."""
         staging = current()
-        if not any(_is_held(staging, reference) for reference in self.lists if reference() is not changed):
+        if not any(_is_held(staging, reference) for reference in self.references if reference() is not changed):
             return
-        if self.may_decide:
+        if self.may_decide and staging.is_replayable():
             raise Decide(self.span)
-        message = "this changes a list that is the list of another variable on some paths only"
-        raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
+        kind, copy = ("list", "list(b)") if isinstance(changed, List) else ("tensor", "b.clone()")
+        message = f"this changes a {kind} that is the {kind} of another variable on some paths only"
+        raise StagingError(f"{message}\nhelp: copy the {kind} where it is assigned: `a = {copy}`", spans.current())
 
 
 def _is_held(staging, reference):
-    """Returns whether something besides the trace itself holds the container of a weak reference."""
-    if reference() is None:
-        return False
+    """Returns whether something besides the trace itself holds the list of a weak reference, or a tensor with its memory."""
+    if not isinstance(reference(), List):
+        return reference() is not None
     staging.objects.heap.sync()
     return sys.getrefcount(reference()) - 1 > staging.objects.count_copies(reference())
 
