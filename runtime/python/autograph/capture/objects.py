@@ -217,7 +217,7 @@ class Objects:
         return count
 
     def count_copies(self, container):
-        """Returns the number of references to a container from the records of the trace. Called after `heap.sync`."""
+        """Returns the number of references to a container or tensor from the records of the trace. Called after `heap.sync`."""
         count = 1 if id(container) in self.kept else 0
         for entry in self.entries.values():
             count += isinstance(entry, heap.StagedList) and entry.list is container

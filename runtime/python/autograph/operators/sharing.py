@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..capture.aliases import Base, cell_state
-from ..capture.places import MAPPINGS, SEQUENCES, Items, items_of, same_items
+from ..capture.places import MAPPINGS, SEQUENCES, Attribute, Items, items_of, same_items
 from ..capture.staging import current
 from ..capture.unbound import Maybe
 from ..conversion import spans
@@ -138,11 +138,12 @@ def _tensor_group(staging, slots, base, indexes, number):
     if not is_older and len(indexes) < 2:
         return None
     changed = [i for i in indexes if not regions.same_object(slots[i].afters[number], slots[i].before)]
-    if is_older and base.source is not None and any(slots[i].remains for i in changed):
+    remaining = [i for i in changed if slots[i].remains]
+    if len(remaining) > 1 or remaining and is_older and _remains(staging, base, slots[remaining[0]].afters[number]):
         regions.decide(staging)
     if not changed and len(indexes) == 1 and staging.depth:
         return None
-    return Group(tuple((index, ()) for index in indexes), base if is_older else None)
+    return Group(tuple((index, ()) for index in indexes), slots[indexes[0]].afters[number] if is_older else None)
 
 
 def _occurrences(slots, values):
@@ -170,6 +171,14 @@ def _is_same_place(variable, variable_path, slot, path):
         values = [slot.before, *slot.afters]
     before = [variable.before, *variable.afters]
     return is_named and path == variable_path and all(map(operator.is_, before, values))
+
+
+def _remains(staging, base, tensor):
+    """Returns whether code outside of the function can read a tensor after the call."""
+    if base.source is not None:
+        return True
+    holders = staging.objects.holders(tensor)
+    return holders is None or any(isinstance(place, Attribute) for place in holders)
 
 
 def _group(staging, slots, born, container, positions, before, is_loop):
@@ -218,20 +227,16 @@ def mark(staging, found, values):
     span = spans.current()
     may_decide = not staging.depth and staging.allows_decisions and span not in staging.decisions
     for group in found:
-        shared = [_markable(staging, _at(values[index], path)) for index, path in group.positions]
-        shared = [value for value in (*shared, group.older) if isinstance(value, (List, dict, Base))]
+        shared = [*(_at(values[index], path) for index, path in group.positions), group.older]
+        shared = [value for value in shared if isinstance(value, (List, dict, torch.Tensor))]
         merged = Merged(span, may_decide, [weakref.ref(value) for value in shared if type(value) is not dict])
         for value in shared:
             if isinstance(value, List):
                 value.merged += (merged,)
-            elif isinstance(value, Base):
-                staging.aliases.merged.setdefault(value, []).append(merged)
+            elif isinstance(value, torch.Tensor):
+                staging.aliases.merged.setdefault(staging.view_of(value).base, []).append(merged)
             elif may_decide:
                 staging.merged_dictionaries.append((value, items_of(value), merged))
-
-
-def _markable(staging, value):
-    return staging.view_of(value).base if isinstance(value, torch.Tensor) else value
 
 
 def _at(value, path):
@@ -247,7 +252,7 @@ def _at(value, path):
 
 class Merged:
     """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and weak
-    references to the lists, or to the bases of the tensors."""
+    references to them."""
 
     __slots__ = ("span", "may_decide", "references")
 
@@ -259,7 +264,7 @@ class Merged:
     def refuse_change(self, changed):
         """If another one of them still exists, restarts the trace with the `if` decided, or raises an error."""
         staging = current()
-        if not any(_is_held(staging, reference) for reference in self.references if reference() is not changed):
+        if not any(_is_held(staging, reference, changed) for reference in self.references):
             return
         if self.may_decide and staging.is_replayable():
             raise Decide(self.span)
@@ -268,10 +273,17 @@ class Merged:
         raise StagingError(f"{message}\nhelp: copy the {kind} where it is assigned: `a = {copy}`", spans.current())
 
 
-def _is_held(staging, reference):
-    """Returns whether something besides the trace itself holds the list of a weak reference, or a tensor with its memory."""
-    if not isinstance(reference(), List):
-        return reference() is not None
+def _is_held(staging, reference, changed):
+    """Returns whether something besides the trace itself holds the list or tensor of a weak reference, or another tensor with its
+    memory. Not if it is the one that is changed."""
+    if reference() is None or reference() is changed:
+        return False
+    if isinstance(reference(), torch.Tensor):
+        view = staging.view_of(reference())
+        if view.base is changed:
+            return False
+        if view.base.source is not None or any(other is not view for other in view.base.views or ()):
+            return True
     staging.objects.heap.sync()
     return sys.getrefcount(reference()) - 1 > staging.objects.count_copies(reference())
 
