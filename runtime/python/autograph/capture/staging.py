@@ -96,7 +96,7 @@ DISTRIBUTED = (
 )
 
 #: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
-MAX_PROBES = 100
+MAX_PROBES = 300
 
 
 class Capture:

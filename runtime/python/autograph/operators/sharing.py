@@ -228,7 +228,7 @@ def mark(staging, found, values):
     may_decide = not staging.depth and staging.allows_decisions and span not in staging.decisions
     for group in found:
         shared = [*(_at(values[index], path) for index, path in group.positions), group.older]
-        shared = [value for value in shared if isinstance(value, (List, dict, torch.Tensor))]
+        shared = [_whole(staging, value) for value in shared if isinstance(value, (List, dict, torch.Tensor))]
         merged = Merged(span, may_decide, [weakref.ref(value) for value in shared if type(value) is not dict])
         for value in shared:
             if isinstance(value, List):
@@ -237,6 +237,14 @@ def mark(staging, found, values):
                 staging.aliases.merged.setdefault(staging.view_of(value).base, []).append(merged)
             elif may_decide:
                 staging.merged_dictionaries.append((value, items_of(value), merged))
+
+
+def _whole(staging, value):
+    """Returns the tensor that owns the memory of a view; any other value as it is."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    view = staging.view_of(value)
+    return view.base.fake if view.chain else value
 
 
 def _at(value, path):
@@ -278,14 +286,16 @@ def _is_held(staging, reference, changed):
     memory. Not if it is the one that is changed."""
     if reference() is None or reference() is changed:
         return False
+    copies = 0
     if isinstance(reference(), torch.Tensor):
         view = staging.view_of(reference())
         if view.base is changed:
             return False
         if view.base.source is not None or any(other is not view for other in view.base.views or ()):
             return True
+        copies = 1 if view.base.fake is reference() else 0
     staging.objects.heap.sync()
-    return sys.getrefcount(reference()) - 1 > staging.objects.count_copies(reference())
+    return sys.getrefcount(reference()) - 1 > copies + staging.objects.count_copies(reference())
 
 
 def check_dictionaries(staging):
