@@ -190,3 +190,31 @@ def test_lists_that_two_attributes_share():
 
     expected, found = histories(step, between, lambda: SimpleNamespace(items=[1.0], kept=[0.0], copy=None, same=None))
     assert found == expected
+
+
+def test_two_places_hold_the_same_container_later():
+    """The places held different containers when the function was traced."""
+
+    def program(wrap):
+        state = SimpleNamespace(a={"k": torch.ones(1)}, b={"k": torch.ones(1) * 2}, l=[torch.ones(1)], m=[torch.ones(1) * 4])
+
+        @wrap
+        def f(x):
+            a, m = state.a, state.m
+            state.b["k"] = state.b["k"] + x
+            state.l.append(x * 3)
+            state.l.pop(0)
+            return a["k"] * x, m[0] + 0
+
+        found = []
+        for call in range(6):
+            if call == 2:
+                state.a = state.b
+            if call == 3:
+                state.m = state.l
+            if call == 4:
+                state.a = {"k": torch.ones(1) * 7}
+            found.append(f(torch.ones(1)))
+        return found, state.a, state.b, state.l, state.m
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))

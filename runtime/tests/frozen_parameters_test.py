@@ -74,3 +74,31 @@ def test_a_gradient_through_uses_before_and_after_freezing_is_refused():
 
     with pytest.raises(ag.StagingError, match="help: compute the gradient before the change"):
         f(torch.ones(3))
+
+
+@pytest.mark.parametrize("in_list", [False, True])
+def test_parameters_that_are_frozen_between_calls(in_list):
+    """The gradients are None before each call, so only `requires_grad` shows that a parameter is frozen."""
+
+    def program(stage):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+        parameters = list(model.parameters()) if in_list else None
+
+        @stage
+        def step(x):
+            model(x).sum().backward()
+            with torch.no_grad():
+                for p in parameters if in_list else model.parameters():
+                    if p.grad is not None:
+                        p -= 0.1 * p.grad
+                    p.grad = None
+
+        found = []
+        for call in range(8):
+            model[0].requires_grad_(not 2 <= call < 5)
+            step(torch.ones(1, 2))
+            found += [p.detach().clone() for p in model.parameters()]
+        return found
+
+    torch.testing.assert_close(program(ag.function), program(lambda f: f))

@@ -1,5 +1,8 @@
 """Lists whose lengths or elements are staged have the same contents as in eager torch."""
 
+import bisect
+import heapq
+
 import pytest
 import torch
 
@@ -251,3 +254,44 @@ def test_tensor_of_an_empty_list_of_the_graph():
     for function in (f, with_dtype):
         for first in range(len(calls)):
             assert_same(function, *calls[first:], *calls[:first])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda h: heapq.heappush(h, 0), heapq.heapify, lambda h: bisect.insort(h, 4), lambda h: list.append(h, 2), heapq.heappop],
+)
+def test_lists_that_code_in_c_changes_below_a_staged_condition(change):
+    def f(x):
+        items = [5, 3, 4]
+        if x.sum() > 3:
+            change(items)
+        return items
+
+    assert_same(f, (t(1, 1),), (t(2, 2),), (t(1, 1),))
+
+
+def test_code_in_c_does_not_get_a_list_of_the_graph():
+    def f(x):
+        items, n = [], 0
+        while n < x.sum():
+            items.append(x.sum() * n)
+            n += 1
+        heapq.heappush(items, x.sum())
+        return items
+
+    assert "`heappush` needs the items of a list" in refusal(f, t(1, 1))
+
+
+def test_truth_of_lists_of_the_graph():
+    def f(x):
+        items, n, k = [], 0, 0
+        while n < x.sum():
+            items.append(x * n)
+            n += 1
+        is_empty = not items
+        while items and k < 2:
+            x = x + items.pop()
+            k += 1
+        return x, is_empty, 1 if items else 2
+
+    assert_same(f, (t(1, 1),), (t(0, 0),), (t(3, 3),))

@@ -60,3 +60,25 @@ def test_the_level_is_that_of_the_run(log):
 def test_a_traceback_is_refused(log):
     with pytest.raises(ag.StagingError, match="a log with a traceback"):
         ag.function(lambda x: log[0].error("%s", x, exc_info=True))(t(1))
+
+
+def test_values_in_containers_and_exceptions(log):
+    logger, records = log
+
+    def step(x):
+        logger.info("sums %s and %s", [x.sum()], {"mean": x.mean()})
+        logger.info("%(loss).2f", {"loss": x.sum().item()})
+        try:
+            if x.sum() > 3:
+                raise ValueError(f"sum {x.sum().item()}")
+        except ValueError as error:
+            logger.warning("skipped: %s", error)
+        return x
+
+    found = []
+    for function in (step, ag.function(step)):
+        for k in (1, 5, 2):
+            function(t(k, 1))
+        found.append(list(records))
+        records.clear()
+    assert found[1] == found[0] and len(found[0]) == 7

@@ -119,3 +119,22 @@ def test_old_hooks_are_refused():
     module.register_backward_hook(lambda *_: None)
     message = refusal(lambda x: module(x), t(1, 2))
     assert "register_backward_hook" in message and "use `register_full_backward_hook`" in message
+
+
+def test_a_class_with_its_own_call():
+    class Counted(nn.Linear):
+        calls = 0
+
+        def __call__(self, x):
+            self.calls += 1
+            return 2 * super().__call__(x)
+
+    def program(wrap):
+        torch.manual_seed(0)
+        inner, seen = Counted(2, 2), []
+        outer = nn.Sequential(inner, nn.Tanh())
+        inner.register_forward_hook(lambda *_: seen.append(1))
+        found = [wrap(f)(t(1, 2)).detach() for f in (lambda x: inner(x), lambda x: outer(x)) for _ in range(2)]
+        return found, inner.calls, seen
+
+    assert_equal(program(ag.function), program(lambda f: f))

@@ -89,7 +89,7 @@ def test_random_numbers_and_other_draws_from_one_generator():
             random.shuffle(numbers)
             return x * random.random() + numbers[0]
 
-        return f, lambda: random.random()
+        return f, random.random
 
     with pytest.warns(ag.FallbackWarning, match="from which the function also draws numbers"):
         assert_same_state(make, CALLS)
@@ -132,3 +132,20 @@ def modules_chosen_by_a_random_number():
 def test_choices_by_random_numbers_are_decided(make):
     """Random generators do not advance when a decision is computed, nor in a run that contradicts the decision."""
     assert_same_state(make, CALLS * 3)
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+def test_an_object_drawn_below_a_condition_on_a_drawn_number():
+    """As in an epsilon-greedy policy."""
+
+    def policy(x):
+        names = []
+        for _ in range(3):
+            names.append(random.choice(["left", "right"]) if random.random() < 0.5 else "up")
+        return names
+
+    found = []
+    for function in (policy, ag.function(policy)):
+        random.seed(3)
+        found.append([(function(t(1)), random.random()) for _ in range(8)])
+    assert found[0] == found[1]

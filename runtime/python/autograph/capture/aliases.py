@@ -108,6 +108,7 @@ class Aliases:
         self.staging = staging
         self.journals = []
         self.held = weakref.WeakSet()
+        self.merged = weakref.WeakKeyDictionary()  # base -> marks: its tensor is that of two variables on some paths only
         self.abandoned = weakref.WeakSet()  # bases for the memory that tensors from outside had before `.data` was assigned
         self.shared = {}  # base whose `.data` was assigned -> weak reference to the view that has the same memory
 
@@ -146,6 +147,8 @@ class Aliases:
             raise StagingError(HELD, spans.current())
         if view.base in self.abandoned:
             raise StagingError(ABANDONED, spans.current())
+        for mark in self.merged.get(view.base, ()):
+            mark.refuse_change(view.base)
         own = self._own_history(view, value)
         if view.chain:
             operands = self._along(view)[:-1]

@@ -198,6 +198,32 @@ class Objects:
                     return None
         return found
 
+    def count_holders(self, container, clock, replaced):
+        """Returns the number of variables, attributes and items of containers that hold a container, of those that were watched
+        before the mark with the number `clock`. `replaced` contains the ids of the lists for which a `List` stands."""
+        count = 1 if id(container) in self.pinned else 0
+        for entry in self.entries.values():
+            if entry.born > clock:
+                continue
+            if isinstance(entry, heap.Variable):
+                count += entry.place.state() is container
+            elif isinstance(entry, heap.Attributes):
+                count += sum(value is container for value in entry.current().values())
+            elif isinstance(entry, heap.Container) and not entry.is_data and id(entry.place.container) not in replaced:
+                items = entry.place.state()
+                count += sum(value is container for value in (items.values() if isinstance(items, dict) else items))
+            elif isinstance(entry, heap.StagedList):
+                count += sum(value is container for value in list.__iter__(entry.list))
+        return count
+
+    def count_copies(self, container):
+        """Returns the number of references to a container or tensor from the records of the trace. Called after `heap.sync`."""
+        count = 1 if id(container) in self.kept else 0
+        for entry in self.entries.values():
+            count += isinstance(entry, heap.StagedList) and entry.list is container
+            count += _occurrences(entry.state, container)
+        return count + sum(_occurrences(before, container) for _, before in self.heap.log)
+
     # The state that the code can read.
 
     def names_of(self, owner):
@@ -548,3 +574,12 @@ def _state_or_missing(place):
         return place.state()
     except (LookupError, TypeError):
         return MISSING
+
+
+def _occurrences(state, container):
+    """Returns how often a state of an entry of the heap refers to a container."""
+    if state is container:
+        return 1
+    if type(state) is dict:
+        return sum(value is container for value in state.values())
+    return sum(value is container for value in state) if type(state) is list else 0

@@ -75,7 +75,7 @@ def is_staged(value):
 
 def is_condition(value):
     """Whether the truth of a value is known only when the graph runs."""
-    return is_staged(value) or isinstance(value, StandIn)
+    return is_staged(value) or isinstance(value, StandIn) or isinstance(value, list) and getattr(value, "value", None) is not None
 
 
 #: The error for a tensor of an earlier trace, left in a cache or a global variable of a library, which traces do not
@@ -96,14 +96,15 @@ DISTRIBUTED = (
 )
 
 #: The maximum number of conditions that one trace decides for its arguments. Each decision runs the graph recorded so far.
-MAX_PROBES = 100
+MAX_PROBES = 300
 
 
 class Capture:
     """A parameter of the entry region, for a tensor or number from outside the graph.
 
     For an argument of the function, `path` is its name. Otherwise each run reads the value from `place`, a variable or
-    attribute (`places.py`). If `place` is None too, the value is always `tensor`."""
+    attribute (`places.py`). If `place` is None too, the value is always `tensor`. During the trace, `tensor` is the tensor or
+    number of the traced call: the traced code may have assigned the place."""
 
     __slots__ = ("tensor", "fake", "param", "path", "place", "is_parameter")
 
@@ -153,6 +154,7 @@ class Staging:
         self.recursive = dict(recursive)  # code of a recursive function -> whether numbers in its arguments are staged
         self.formatted = []  # (operand, format) of each value in a string; a placeholder in the string contains its index
         self.outside = frozenset()  # ids of objects that existed before the trace
+        self.merged_dictionaries = []  # (dictionary, its items, mark): those that are shared on some paths only (`sharing.py`)
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning of the trace
@@ -303,10 +305,10 @@ class Staging:
         self.captures[id(tensor)] = capture
         return capture
 
-    def number_in(self, place, kind):
-        """Returns a staged number that each run reads from a Python variable."""
-        param = self.record.entry.param(kind, str(place))
-        capture = Capture(None, None, param)
+    def number_in(self, place, number):
+        """Returns a staged number that each run reads from a Python variable. `number` is the one of this call."""
+        param = self.record.entry.param(scalars.kind_of(number), str(place))
+        capture = Capture(number, None, param)
         capture.place = place
         self.captures[("place", len(self.captures))] = capture
         return self.scalar(param)

@@ -5,6 +5,7 @@ import collections
 import functools
 import sys
 import types
+from contextlib import ExitStack
 
 import torch
 from torch.nn.modules.lazy import LazyModuleMixin
@@ -16,6 +17,7 @@ from ..conversion import converter, spans
 from ..errors import RunInPython, StagingError, Unconverted
 from . import draws, formats, lru_cache, outcomes, python_calls, recursion, sharded
 from .overloads import OVERLOADS
+from .values import List
 
 _SCOPE_FUNCTIONS = {getattr(builtins, name) for name in converter.SCOPE_FUNCTIONS}
 
@@ -94,7 +96,10 @@ def call(f, args, keywords):
     if isinstance(f, types.FunctionType):
         return _enter(f, args, keywords)
     if isinstance(f, torch.nn.Module):
-        return module(f, args, keywords)
+        method = type(f).__call__
+        if method is torch.nn.Module.__call__ or not isinstance(method, types.FunctionType) or converter.is_of_torch(method):
+            return module(f, args, keywords)
+        return _enter(method, (f, *args), keywords)
     if isinstance(f, type):
         return texts.as_text(current(), _instance(f, args, keywords))
     if isinstance(f, (types.BuiltinFunctionType, types.BuiltinMethodType)):
@@ -126,13 +131,22 @@ def _called(f, args, keywords):
     if _is_of_numpy(f):
         args, keywords = texts.plain(staging, (args, keywords), numbers=True)
         return f(*args, **keywords)
-    try:
+    with ExitStack() as stack:
+        if getattr(f, "__module__", None) in _ITEMS_IN_C or getattr(f, "__objclass__", None) is list:
+            for value in (*args, *keywords.values()):
+                if isinstance(value, List):
+                    stack.enter_context(value.changed_from_outside(f))
+        try:
+            return f(*args, **keywords)
+        except TypeError as error:
+            if error.__traceback__.tb_next is not None or not texts.holds_numbers((args, keywords)):
+                raise
+        args, keywords = texts.plain(staging, (args, keywords), numbers=True)
         return f(*args, **keywords)
-    except TypeError as error:
-        if error.__traceback__.tb_next is not None or not texts.holds_numbers((args, keywords)):
-            raise
-    args, keywords = texts.plain(staging, (args, keywords), numbers=True)
-    return f(*args, **keywords)
+
+
+#: The modules whose functions read and change the items of a list without calling its methods.
+_ITEMS_IN_C = ("_heapq", "_bisect")
 
 
 #: Overloads that test whether a value is None.

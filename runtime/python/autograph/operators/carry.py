@@ -15,8 +15,8 @@ from ..capture.staging import is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import StagingError
-from . import regions, specs
-from .values import build, lower, spec_of
+from . import regions, sharing, specs
+from .values import List, build, lower, spec_of
 
 #: Each correction widens a type. More corrections are an error.
 MAX_ATTEMPTS = 24
@@ -35,6 +35,7 @@ class Carry:
         self.fixed = set()  # indexes of booleans that are assumed to be constant because an earlier attempt failed
         self.cells = {}
         self.kept = {}  # cell -> the items that no iteration changes (`regions.kept_items`)
+        self.shared = []  # groups of containers that an iteration makes those of several places
         self.installed = {}  # the states of cells at the start of the condition
 
     def _initial_spec(self, name, value):
@@ -70,13 +71,16 @@ class Carry:
                 staging.sizes.like(start, earlier)
             elif scalars.is_staged(start) and type(earlier) is int:
                 staging.sizes.earlier[start.node.value] = earlier
-        return self.starts
+        starts = self.starts
+        self._mark(starts)
+        self.starts = tuple(None if isinstance(start, List) else start for start in starts)
+        return starts
 
     def trace(self, body, get_state, set_state, first=()):
         """Traces the body until the state has the same types at its start and its end. `first` contains the types of the
         parameters before the state."""
         self.staging.objects.block(body)
-        clock = self.staging.objects.heap.clock
+        born = self.staging.objects.heap.clock, next(List.numbers)
         for _ in range(MAX_ATTEMPTS):
             heads = []
 
@@ -98,18 +102,32 @@ class Carry:
             if block.is_dead:
                 self._pass_through(block, heads)
                 return block
-            if self._replaces_shared(block, clock):
-                regions.restart_decided(self.staging)
-            if self._widen(block):
+            if self._widen(block) and self._marks(block, born):
                 self._finish(block, heads)
                 self._hold(block)
                 return block
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
 
-    def _replaces_shared(self, block, clock):
-        """Returns whether an iteration assigns another container to a variable whose container is also held elsewhere."""
-        pairs = zip(self.init, block.values)
-        return any(before is not after and regions.is_shared(self.staging, before, before, clock) for before, after in pairs)
+    def _marks(self, block, born):
+        """Finds the containers that an iteration makes those of several places. Returns whether the recorded iteration has marked
+        them at its start."""
+        found = sharing.groups(self.staging, self._slots(block), born, is_loop=True)
+        known = {group.key for group in self.shared}
+        new = [group for group in found if group.key not in known]
+        self.shared += new
+        return not new
+
+    def _slots(self, block):
+        changing = [i for i, spec in enumerate(self.specs) if not isinstance(spec, specs.Constant)]
+        slots = [sharing.variable(self.names[i], self.init[i], [self.init[i], block.values[i]]) for i in changing]
+        places = [(cell, block.changed.get(cell, cell_state(cell))) for cell in self.cells]
+        return slots + [sharing.place(self.staging, cell, [cell_state(cell), state]) for cell, state in places]
+
+    def _mark(self, values):
+        """Marks these containers, given the values of the variables."""
+        if self.shared:
+            changing = [value for value, spec in zip(values, self.specs) if not isinstance(spec, specs.Constant)]
+            sharing.mark(self.staging, self.shared, [*changing, *map(sharing.assigned, self.cells)])
 
     def _fix_flags(self):
         """Assumes that Python booleans do not change (`is_first = False`). Returns whether this is a new assumption."""
@@ -269,9 +287,11 @@ class Carry:
     def leave(self, outputs, set_state):
         """Sets the state after the loop, given the outputs of its node."""
         values = iter(outputs)
-        set_state(tuple(build(self.staging, spec, values) for spec in self.specs))
+        built = tuple(build(self.staging, spec, values) for spec in self.specs)
+        set_state(built)
         for cell, spec in self.cells.items():
             regions.store_cell(self.staging, cell, spec, values)
+        self._mark(built)
 
 
 def require_first_iteration(staging, condition, unstable):

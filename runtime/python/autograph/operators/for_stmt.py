@@ -33,7 +33,7 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
             must_stage = _is_length_staged(source)
             if execution is not None and (must_stage or extra_test is not None):
                 iter_ = _assumed(staging, source, execution)
-            elif must_stage and spans.current() in staging.decisions:
+            elif spans.current() in staging.decisions:
                 iter_ = _decided(staging, source)
             else:
                 limit = opts.get("maximum_iterations") if must_stage else None

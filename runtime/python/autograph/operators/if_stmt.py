@@ -7,7 +7,7 @@ from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
 from ..record.ops import IF
-from . import outcomes, regions, specs
+from . import outcomes, regions, sharing, specs
 from .values import List, build, lower, spec_of
 
 
@@ -39,17 +39,19 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     read = set(names[:outputs])
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
-    clock, number = staging.objects.heap.clock, next(List.numbers)
+    born = staging.objects.heap.clock, next(List.numbers)
     branches = body, orelse
     blocks = [regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection) for branch in branches]
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)
     merged = [
-        _merge(staging, index, name, blocks, init[index], clock) if name in read else specs.Constant(init[index])
+        _merge(staging, index, name, blocks, init[index]) if name in read else specs.Constant(init[index])
         for index, name in enumerate(names)
     ]
     cells = _cells(staging, blocks)
+    slots = _slots(staging, names, init, merged, cells, blocks)
+    shared = sharing.groups(staging, slots, born)
     types = [type for spec in [*merged, *cells.values()] for type in spec.types]
     for block in blocks:
         with regions.at_end(staging, block):
@@ -63,16 +65,15 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     if all(block.is_dead for block in blocks):
         raise Unreachable
     built = tuple(build(staging, spec, values) for spec in merged)
-    for index, spec in enumerate(merged):
-        if not isinstance(spec, specs.Constant):
-            assigned = [block.values[index] for block in blocks if not block.is_dead]
-            _note_merged(staging, assigned, init[index], built[index], number)
     set_state(built)
     for cell, spec in cells.items():
         regions.store_cell(staging, cell, spec, values)
+    if shared:
+        assigned = [value for value, spec in zip(built, merged) if not isinstance(spec, specs.Constant)]
+        sharing.mark(staging, shared, [*assigned, *map(sharing.assigned, cells)])
 
 
-def _merge(staging, index, name, blocks, init, clock):
+def _merge(staging, index, name, blocks, init):
     """Returns the spec of a variable after the branches."""
     live = [block for block in blocks if not block.is_dead]
     if all(regions.same_object(block.values[index], init) for block in live):
@@ -86,24 +87,20 @@ def _merge(staging, index, name, blocks, init, clock):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found) or any(regions.is_shared(staging, block.values[index], init, clock) for block in live):
+    if specs.promotes(*found):
         regions.restart_decided(staging)
     return specs.checked_merge(name, *found, "in the branches")
 
 
-def _note_merged(staging, values, init, result, number):
-    """Notes the lists of other variables that a branch assigns to a variable, and the merged list: on some paths they are the
-    same list. `number` is that of a list created just before the branches.
-
-        if x.sum() > 0:
-            a = b
-        a.append(x)    # also changes `b` on these paths
-    """
-    others = [v for v in values if isinstance(v, List) and v is not init and v.number < number]
-    if others and isinstance(result, List):
-        merged = spans.current(), regions.may_restart_decided(staging)
-        for value in (*others, result):
-            value.merged = merged
+def _slots(staging, names, init, merged, cells, blocks):
+    """Returns the variables and places whose values the statement merges."""
+    live = [block for block in blocks if not block.is_dead]
+    slots = [
+        sharing.variable(name, init[index], [block.values[index] for block in live])
+        for index, (name, spec) in enumerate(zip(names, merged))
+        if not isinstance(spec, specs.Constant)
+    ]
+    return slots + [sharing.place(staging, cell, [_state(block, cell) for block in live]) for cell in cells]
 
 
 def _cells(staging, blocks):

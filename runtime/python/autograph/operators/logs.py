@@ -3,12 +3,13 @@
 import logging
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..capture import permanent, texts
 from ..capture.staging import current, is_staged
 from ..conversion import spans
 from ..errors import StagingError
-from . import python_calls
+from . import python_calls, regions
 from .overloads import OVERLOADS
 
 
@@ -17,21 +18,30 @@ def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=Fal
     staging = current()
     if staging is None and python_calls.was_logged_before(_key(logger, level, message, args)):
         return None
+    location = spans.current()
+    if staging is None and location is not None and not (exc_info or stack_info or stacklevel > 1):
+        _write(logger, level, message, args, location, None, extra)
+        return None
     if staging is None or permanent.are_refused():
         options = {"exc_info": exc_info, "extra": extra, "stack_info": stack_info, "stacklevel": stacklevel + 2}
         return logger.log(level, message, *args, **options)
     if exc_info or stack_info:
         raise StagingError("a log with a traceback cannot be staged", spans.current())
-    file, line = (spans.current() or ("(unknown file)", 0))[:2]
+    location = location or ("(unknown file)", 0)
 
     def write(message, *args):
         python_calls.note_message(_key(logger, level, message, args))
-        if logger.isEnabledFor(level):
-            record = logger.makeRecord(logger.name, level, file, line, message, args, None, staging.name, extra)
-            logger.handle(record)
+        _write(logger, level, message, args, location, staging.name, extra)
 
     _record(staging, write, (message, *args))
     return None
+
+
+def _write(logger, level, message, args, location, function, extra):
+    """Writes a log of the user's code at a location."""
+    if logger.isEnabledFor(level):
+        file, line, *_ = location
+        logger.handle(logger.makeRecord(logger.name, level, file, line, message, args, None, function, extra))
 
 
 def _key(logger, level, message, args):
@@ -41,6 +51,8 @@ def _key(logger, level, message, args):
 
 def _record(staging, write, values):
     """Calls `write(*values)` in each run."""
+    values, structure = pytree.tree_flatten(regions.with_plain_lists(values))
+    values = [_described(staging, value) for value in values]
     in_graph = [index for index, value in enumerate(values) if _is_in_graph(value)]
     operands = [
         texts.assembled(staging, values[index]) if isinstance(values[index], str) else staging.operand(values[index])
@@ -51,10 +63,18 @@ def _record(staging, write, values):
         actual = list(values)
         for index, value in zip(in_graph, found):
             actual[index] = value
-        write(*actual)
+        write(*pytree.tree_unflatten(actual, structure))
         return ()
 
     staging.call_python(callback, operands, [], prints=True)
+
+
+def _described(staging, value):
+    """Returns the text of an exception that contains values of the graph; any other value as it is."""
+    if not isinstance(value, BaseException):
+        return value
+    text = texts.as_text(staging, str(value))
+    return text if isinstance(text, texts.Text) else value
 
 
 def _is_in_graph(value):

@@ -11,11 +11,11 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.rows import Row, StandIn, refuse, stand_ins_in
-from ..capture.places import MAPPINGS, MISSING, SEQUENCES, Attribute, Contents, Items
+from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
-from ..errors import AutographError, Caught, Decide, StagingError, Unreachable
+from ..errors import AutographError, Caught, Decide, RunInPython, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
 from . import attributes, specs
@@ -44,8 +44,14 @@ def trace(staging, body, get_state, set_state, values, install=None, is_selectio
     found = [cell for cell in block.changed if isinstance(cell, Contents)]
     if found:
         span = line_of_change(found, lambda: _traced(staging, body, get_state, set_state, values, install))
-        raise StagingError(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
+        is_drawn = any(id(place.object) in staging.drawn for place in found)
+        error = Mixed if is_drawn else StagingError
+        raise error(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
     return block
+
+
+class Mixed(StagingError):
+    """Code in a region draws an object, such as `random.choice(names)`, from a generator from which the graph draws numbers."""
 
 
 REMEDY = ", which a graph cannot do; change it outside, or use a tensor, a number, a list or a dictionary"
@@ -63,6 +69,7 @@ def _traced(staging, body, get_state, set_state, values, install, is_selection=F
             if install is not None:
                 values = install(region, values)
             set_state(values)
+            del values  # a list in them that the body replaces does not exist any more (`sharing.py`)
             try:
                 body()
                 block.values = get_state()
@@ -226,7 +233,7 @@ class WithParts:
     def __init__(self, error):
         self.__name__ = type(error).__name__
         self.kind = type(error)
-        self.leaves, self.structure = pytree.tree_flatten(_with_plain_lists(error.args))
+        self.leaves, self.structure = pytree.tree_flatten(with_plain_lists(error.args))
         in_graph = [isinstance(leaf, (str, torch.Tensor)) or is_staged(leaf) for leaf in self.leaves]
         self.places = [place for place, found in enumerate(in_graph) if found]
         self.parts = [self.leaves[place] for place in self.places]
@@ -240,11 +247,11 @@ class WithParts:
         return error
 
 
-def _with_plain_lists(value):
+def with_plain_lists(value):
     """Returns the value with a `list` in place of each `List`."""
     if isinstance(value, List) and value.value is None:
-        return [_with_plain_lists(item) for item in value]
-    return tuple(map(_with_plain_lists, value)) if type(value) is tuple else value
+        return [with_plain_lists(item) for item in value]
+    return tuple(map(with_plain_lists, value)) if type(value) is tuple else value
 
 
 class WithAttributes:
@@ -277,11 +284,14 @@ def raise_unless(staging, flag, parts, kind):
 @contextmanager
 def decided_on_error(staging):
     """If the condition or loop in this block cannot be staged, restarts the trace, with the condition decided for the
-    arguments of the call. Raises the error where that is impossible: below a staged condition or in a loop of the graph."""
+    arguments of the call. Where that is impossible, below a staged condition or in a loop of the graph, raises the error, or lets
+    Python run the call if it draws both numbers and objects from a generator."""
     try:
         yield
-    except StagingError:
+    except StagingError as error:
         restart_decided(staging)
+        if isinstance(error, Mixed) and not staging.depth:
+            raise RunInPython(error, lasts=True) from None
         raise
 
 
@@ -295,19 +305,6 @@ def restart_decided(staging, growing=None):
 def may_restart_decided(staging):
     """Returns whether the trace can be restarted with the current condition or loop decided."""
     return not staging.depth and spans.current() not in staging.decisions and staging.may_decide()
-
-
-def is_shared(staging, value, init, clock):
-    """Returns whether a value is a container that several places hold after a branch or loop has assigned it to a variable.
-    If a graph merged it with another container, these places would no longer hold the same object. Of the containers that
-    the function has created, only dictionaries that are older than `clock` count; `List.merged` is for lists."""
-    if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
-        return False
-    if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
-        holders = staging.objects.holders(value)
-        return holders is None or len(holders) > (1 if value is init else 0)
-    entry = staging.objects.entries.get((id(value), None))
-    return isinstance(value, MAPPINGS) and value is not init and entry is not None and entry.born <= clock
 
 
 def check_not_caught(staging):
@@ -326,6 +323,8 @@ def condition(staging, value, what):
     """The operand for a staged condition: `bool(value)`."""
     if isinstance(value, StandIn):
         value = value._ag_truth()
+    if isinstance(value, List):
+        value = value.length() > 0
     if isinstance(value, torch.Tensor):
         type = staging.value_of(value).type
         if any(n not in (1, None) for n in type.dims):
@@ -363,7 +362,7 @@ def cell_spec(staging, cell, state, kept=frozenset()):
     spec = spec_of(staging, cell_value(cell, state))
     if not kept or not isinstance(spec, specs.Tree):
         return spec
-    items = _items(cell, state)
+    items = items_in(cell, state)
     keys = spec.keys if isinstance(items, dict) else range(len(items))
     children = [specs.Constant(items[key]) if key in kept else child for key, child in zip(keys, spec.children)]
     return specs.Tree(spec.kind, spec.keys, tuple(children))
@@ -373,8 +372,8 @@ def kept_items(cell, before, states):
     """Returns the keys or indexes of the items of a container that a region does not replace. If it executes
     `group["lr"] = rate`, these are all keys except `"lr"`. The items remain the same objects, so the program does not get
     copies of lists and tensors among them."""
-    items = _items(cell, before)
-    found = [_items(cell, state) for state in states]
+    items = items_in(cell, before)
+    found = [items_in(cell, state) for state in states]
     if items is None or any(other is None or len(other) != len(items) for other in found):
         return frozenset()
     if not isinstance(items, dict):
@@ -384,7 +383,7 @@ def kept_items(cell, before, states):
     return frozenset(key for key, item in items.items() if all(other[key] is item for other in found))
 
 
-def _items(cell, state):
+def items_in(cell, state):
     """Returns the items in the state of a container; None for other cells, and for a list of the graph."""
     if isinstance(cell, List):
         value, _, items = state

@@ -5,6 +5,8 @@ They are in one module with `List`, because lists contain values and are values.
 """
 
 import itertools
+import operator
+from contextlib import contextmanager
 
 import torch
 
@@ -13,7 +15,7 @@ from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import USED_WHILE_PAUSED, current, is_staged
 from ..capture.unbound import Maybe
 from ..conversion import spans
-from ..errors import Decide, StagingError
+from ..errors import StagingError
 from ..record.ops import (
     LIST_APPEND,
     LIST_CONCAT,
@@ -58,8 +60,7 @@ class List(list):
         self.value = None
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
-        #: If two variables hold this list on some paths only: the span of the `if`, and whether the `if` can be decided.
-        self.merged = None
+        self.merged = ()  # if this list is that of two variables on some paths only: marks (`sharing.py`)
         self.number = next(List.numbers)
         staging = current()
         self.depth = staging.depth if staging is not None else 0
@@ -85,20 +86,12 @@ class List(list):
     def _changing(self):
         staging = current()
         if staging is not None:
-            if self.merged is not None:
-                self._refuse_change()
+            for mark in self.merged:
+                mark.refuse_change(self)
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
         return staging if self.value is None else _active(staging)
-
-    def _refuse_change(self):
-        """Restarts the trace with the `if` decided; if that is not possible, raises an error."""
-        span, may_restart = self.merged
-        if may_restart:
-            raise Decide(span)
-        message = "this changes a list that another variable holds on some paths only"
-        raise StagingError(f"{message}\nhelp: copy the list where it is assigned: `a = list(b)`", spans.current())
 
     # Reading.
 
@@ -124,6 +117,21 @@ class List(list):
         if self.value is None and not is_staged(index):
             return super().__getitem__(index)
         return self.at(index)
+
+    @contextmanager
+    def changed_from_outside(self, f):
+        """In this block, code written in C may change the list without calling its methods: `heapq.heappush(self, x)`."""
+        if self.value is not None:
+            name = getattr(f, "__name__", "this function")
+            message = f"`{name}` needs the items of a list whose length is only known when the graph runs"
+            raise StagingError(f"{message}\nhelp: collect the items in a tensor, or keep the list out of staged loops", spans.current())
+        before = self.state()
+        yield
+        after = list(list.__iter__(self))
+        if len(after) != len(before[2]) or not all(map(operator.is_, before[2], after)):
+            self.restore(before)
+            self._changing()
+            self.restore((None, None, after))
 
     def length(self):
         """`len`, which may be a staged number."""

@@ -33,6 +33,7 @@ from ..capture.places import (
 )
 from ..capture.staging import is_staged
 from ..operators.values import List
+from ..record.types import is_differentiable
 from .absent import Absent
 from .signatures import history
 
@@ -62,6 +63,9 @@ class Guards:
         self.tensors = []  # (place, tensor, its properties)
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
+        self.changed = set()  # ids of the containers that the trace changes in place
+        self.others = []  # places of other containers, if the trace changes containers in place
+        self.leaves = []  # (tensor, whether it requires a gradient), of the tensors from outside that the graph uses
         self.dicts = []  # state dictionaries of modules, guarded as a whole
         self.dict_guards = DictGuards([])
         self.absent = Absent()
@@ -193,6 +197,7 @@ class Guards:
     def expect_items(self, container, items, changed=None):
         """Expects the items of a container that the trace changes in place. `changed` contains the indexes or keys of those
         that it changes; None if it changes all."""
+        self.changed.add(id(container))
         if changed is None or len(items) <= LARGEST:
             self._structure(Held(container), items, 0, type(container))
             return
@@ -239,11 +244,16 @@ class Guards:
             if capture.place is None and capture.path is None and id(capture.tensor) in self._unused:
                 capture.place, *others = self._unused[id(capture.tensor)]
                 self.same += [(capture.place, other) for other in others]
+        captures = [c for c in self.staging.captures.values() if c.path is None and isinstance(c.tensor, torch.Tensor)]
+        self.leaves = [(c.tensor, c.tensor.requires_grad) for c in captures if is_differentiable(c.tensor.dtype)]
+        if self.changed:
+            self.others = [place for place, _ in self.shapes if not isinstance(place, Held)]
+            self.others = [place for place in self.others if isinstance(place.state(), (*MAPPINGS, *SEQUENCES))]
         self.dict_guards = DictGuards(self.dicts)
         self.absent.done()
         values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
         self.has_places = any(values[1:])
-        self.is_empty = not any((*values, self.dicts, self.absent.scopes))
+        self.is_empty = not any((*values, self.leaves, self.dicts, self.absent.scopes))
         self.dicts = self.staging = self._taken = self._unused = self.named = None
 
     # Checking guards.
@@ -260,12 +270,15 @@ class Guards:
         ]
         if not self.dict_guards.hold() or self.absent.appeared():
             return True, slots
+        if not all(tensor.requires_grad is flag for tensor, flag in self.leaves):
+            return True, slots
         if not self.has_places:
             return bool(slots), slots
         try:
             values = [place for place, value in self.values if not _equal(place.state(), value)]
             holds = (
                 all(_form(place.state()) == form for place, form in self.shapes)
+                and all(id(place.state()) not in self.changed for place in self.others)
                 and all(same_items(items, container) for items, container in self.large)
                 and all(same_items_but(*guard) for guard in self.partly)
                 and all(_is_like(place.state(), tensor, kind) for place, tensor, kind in self.tensors)

@@ -1,6 +1,5 @@
 """Python numbers that are inputs of a graph because they change between calls, such as `self.step` or `group["lr"]`."""
 
-from ..capture import scalars
 from ..capture.places import ClassAttribute, ClosureVariable, Element, Global, Items, SlotAttribute
 
 
@@ -17,7 +16,7 @@ class NumberInputs:
             container, name = _variable(place)
             items = self._items.setdefault(id(container), {})
             if name not in items:
-                items[name] = staging.number_in(place, scalars.kind_of(number))
+                items[name] = staging.number_in(place, number)
                 place.restore(items[name])
             self._staged[place.key()] = items[name]
 

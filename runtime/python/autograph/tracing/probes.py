@@ -45,7 +45,7 @@ def computed(staging, flag):
 def _ran(staging, graph, exceptions):
     """Runs a graph for the arguments of this call. Returns its results."""
     plan = graph.compile(staging.callbacks, exceptions)
-    return plan.run([capture.current_value() for capture in staging.captures_in_order()])
+    return plan.run([capture.tensor for capture in staging.captures_in_order()])
 
 
 @contextmanager

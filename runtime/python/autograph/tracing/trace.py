@@ -30,7 +30,7 @@ from ..errors import (
     Unroll,
 )
 from ..interception.patches import recording, tracing
-from ..operators import attributes, calls
+from ..operators import attributes, calls, sharing
 from ..operators import python_calls as python_calls_
 from ..operators.changes import line_of_change
 from ..operators.optimizers import prepare
@@ -182,6 +182,7 @@ class Trace:
                     if staging.assumptions or staging.path.made or self._has_changes(staging, before, numbers):
                         raise RunInPython(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
+            sharing.check_dictionaries(staging)
             _check_draws(staging)
             _raise_caught(staging)
             _check_effects(staging)

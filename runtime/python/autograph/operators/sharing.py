@@ -1,0 +1,305 @@
+"""Containers that are the same object in two places on some paths only.
+
+After a staged condition or loop, each variable and attribute that it assigns holds a new list or dictionary, which the graph
+has merged. So two places that hold the same object on some paths hold two objects afterwards, and a change of one of them
+would not change the other:
+
+    if x.sum() > 0:
+        a = b          # on some paths, `a` and `b` are the same list
+    a.append(x)        # also changes `b` on these paths
+
+Where such a place remains after the call, such as an attribute, the condition or loop is decided for the arguments of the call,
+or refused. Where both are local variables, this happens only if one of the containers is changed while the other one exists.
+"""
+
+import operator
+import sys
+import weakref
+from typing import Any, NamedTuple
+
+import torch
+
+from ..capture.aliases import Base, cell_state
+from ..capture.places import MAPPINGS, SEQUENCES, Attribute, Items, items_of, same_items
+from ..capture.staging import current
+from ..capture.unbound import Maybe
+from ..conversion import spans
+from ..errors import Decide, StagingError
+from . import regions
+from .values import List
+
+
+class Slot(NamedTuple):
+    """A variable or place that the branches or the loop assign: its value before them, and its value at the end of each branch
+    or iteration. `remains` is whether code outside of the function can read it. A place has a `cell`. If the cell is a container,
+    the values are its items, as a dictionary."""
+
+    name: str
+    remains: bool
+    before: Any
+    afters: list
+    cell: Any = None
+
+    @property
+    def is_inner(self):
+        return isinstance(self.cell, (List, Items))
+
+
+class Group(NamedTuple):
+    """Places that hold the same container on some path: `positions` are pairs of the index of a slot and a path in its value, and
+    `older` is the container if it existed before the branches or the loop."""
+
+    positions: tuple
+    older: Any
+
+    @property
+    def key(self):
+        return self.positions, id(self.older)
+
+
+def containers_in(value, path=()):
+    """Yields the lists and dictionaries in a value, each with its path."""
+    if isinstance(value, (*SEQUENCES, *MAPPINGS)):
+        yield path, value
+        if isinstance(value, List) and value.value is not None:
+            return
+        items = items_of(value)
+    elif isinstance(value, tuple):
+        items = list(value)
+    else:
+        return
+    for key, item in items.items() if isinstance(items, dict) else enumerate(items):
+        if isinstance(item, (tuple, *SEQUENCES, *MAPPINGS)) and len(path) < _DEPTH:
+            yield from containers_in(item, (*path, key))
+
+
+def variable(name, before, afters):
+    """Returns the slot of a variable of converted code, which may be an attribute or an item: `a.b`, `a[i]`."""
+    return Slot(name, "." in name or name.endswith("]"), before, afters)
+
+
+def place(staging, cell, afters):
+    """Returns the slot of a cell, given its states at the end of each branch or iteration."""
+    before, name = cell_state(cell), regions.description(cell)
+    if not isinstance(cell, (List, Items)):
+        return Slot(name, not isinstance(cell, Base), before, afters, cell)
+    kept = regions.kept_items(cell, before, afters)
+    is_outer = cell.is_outer if isinstance(cell, List) else id(cell.container) in staging.outside
+    before, *afters = ({k: v for k, v in _items(cell, state) if k not in kept} for state in (before, *afters))
+    return Slot(name, is_outer, before, afters, cell)
+
+
+def _items(cell, state):
+    """Returns the keys or indexes of a container with its items; none if they are in the graph."""
+    items = regions.items_in(cell, state)
+    return () if items is None else items.items() if isinstance(items, dict) else enumerate(items)
+
+
+def assigned(cell):
+    """Returns the value of the slot of a cell after the branches or the loop."""
+    return dict(_items(cell, cell_state(cell))) if isinstance(cell, (List, Items)) else cell_state(cell)
+
+
+#: Containers that are nested more deeply are not compared.
+_DEPTH = 4
+
+
+def groups(staging, slots, born, is_loop=False):
+    """Returns the groups of positions that hold one container on some path. If such a group remains after the call, restarts the
+    trace with the condition or loop decided, or raises an error. `born` is the clock of the heap and the number of a list before
+    the branches or the loop."""
+    found = {}
+    before = {id(container): len(positions) for container, positions in _occurrences(slots, [slot.before for slot in slots])}
+    for number in range(len(slots[0].afters) if slots else 0):
+        for container, positions in _occurrences(slots, [slot.afters[number] for slot in slots]):
+            group = _group(staging, slots, born, container, positions, before.get(id(container), 0), is_loop)
+            if group is not None:
+                found.setdefault(group.key, group)
+        for base, indexes in _tensors(staging, slots, number).items():
+            group = _tensor_group(staging, slots, base, indexes, number)
+            if group is not None:
+                found.setdefault(group.key, group)
+    return list(found.values())
+
+
+def _tensors(staging, slots, number):
+    """Returns the memory of the tensors at the end of a branch or iteration: base -> the indexes of the slots."""
+    found = {}
+    for index, slot in enumerate(slots):
+        value = slot.afters[number]
+        if isinstance(value, torch.Tensor):
+            found.setdefault(staging.view_of(value).base, []).append(index)
+    return found
+
+
+def _tensor_group(staging, slots, base, indexes, number):
+    """Like `_group`, for the slots that hold a tensor with this memory."""
+    is_older = base.depth <= staging.depth
+    if not is_older and len(indexes) < 2:
+        return None
+    changed = [i for i in indexes if not regions.same_object(slots[i].afters[number], slots[i].before)]
+    remaining = [i for i in changed if slots[i].remains]
+    if len(remaining) > 1 or remaining and is_older and _remains(staging, base, slots[remaining[0]].afters[number]):
+        regions.restart_decided(staging)
+    if not changed and len(indexes) == 1 and staging.depth:
+        return None
+    return Group(tuple((index, ()) for index in indexes), slots[indexes[0]].afters[number] if is_older else None)
+
+
+def _occurrences(slots, values):
+    """Returns the containers in these values of the slots, each with its positions."""
+    found = {}
+    for index, (slot, value) in enumerate(zip(slots, values)):
+        for path, container in containers_in(value):
+            if path or not slot.is_inner:
+                positions = found.setdefault(id(container), (container, []))[1]
+                if not any(_is_same_place(slots[other], at, slot, path) for other, at in positions):
+                    positions.append((index, path))
+    return found.values()
+
+
+def _is_same_place(variable, variable_path, slot, path):
+    """Returns whether a variable of converted code, such as `self.items`, is also the place of a cell."""
+    if slot.cell is None or variable.cell is not None:
+        return False
+    if slot.is_inner:
+        key, path = path[0], path[1:]
+        is_named = variable.name.endswith("]")
+        values = [_at(value, (key,)) for value in (slot.before, *slot.afters)]
+    else:
+        is_named = variable.name.endswith(f".{getattr(slot.cell, 'name', None)}")
+        values = [slot.before, *slot.afters]
+    before = [variable.before, *variable.afters]
+    return is_named and path == variable_path and all(map(operator.is_, before, values))
+
+
+def _remains(staging, base, tensor):
+    """Returns whether code outside of the function can read a tensor after the call."""
+    if base.source is not None:
+        return True
+    holders = staging.objects.holders(tensor)
+    return holders is None or any(isinstance(place, Attribute) for place in holders)
+
+
+def _group(staging, slots, born, container, positions, before, is_loop):
+    """Returns the group of these positions; None if nothing else holds the container. `before` is the number of positions that
+    held it before the branches or the loop."""
+    remaining = [index for index, _ in positions if slots[index].remains]
+    if not _is_older(staging, container, born):
+        if len(positions) < 2:
+            return None
+        if len(remaining) > 1:
+            _decide(staging, slots[remaining[0]].name, container)
+        return Group(tuple(positions), None)
+    unchanged = sum(_at(slots[index].before, path) is container for index, path in positions)
+    is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
+    if remaining or is_outer and not is_loop:
+        others = staging.objects.count_holders(container, born[0], staging.outer_lists.lists) - before
+        if others + len(positions) > 1:
+            if remaining:
+                _decide(staging, slots[remaining[0]].name, container)
+            regions.restart_decided(staging)
+    elif isinstance(container, dict) and not unchanged and not is_loop:
+        regions.restart_decided(staging)
+    if unchanged == len(positions) == 1 and staging.depth:
+        return None
+    return Group(tuple(positions), container)
+
+
+def _decide(staging, name, container):
+    regions.restart_decided(staging)
+    kind = "list" if isinstance(container, SEQUENCES) else "dictionary"
+    message = f"`{name}` is the {kind} of another variable or attribute on some paths only, which a graph cannot do here"
+    raise StagingError(f"{message}\nhelp: assign a copy: `copy.copy(...)`", spans.current())
+
+
+def _is_older(staging, container, born):
+    """Returns whether a container existed before the branches or the loop."""
+    clock, number = born
+    if isinstance(container, List):
+        return container.number < number
+    entry = staging.objects.entries.get((id(container), None))
+    return id(container) in staging.outside or entry is not None and entry.born <= clock
+
+
+def mark(staging, found, values):
+    """Marks the containers and tensors of each group in the `values` of the slots after the branches or the loop."""
+    span = spans.current()
+    may_decide = not staging.depth and staging.allows_decisions and span not in staging.decisions
+    for group in found:
+        shared = [*(_at(values[index], path) for index, path in group.positions), group.older]
+        shared = [_whole(staging, value) for value in shared if isinstance(value, (List, dict, torch.Tensor))]
+        merged = Merged(span, may_decide, [weakref.ref(value) for value in shared if type(value) is not dict])
+        for value in shared:
+            if isinstance(value, List):
+                value.merged += (merged,)
+            elif isinstance(value, torch.Tensor):
+                staging.aliases.merged.setdefault(staging.view_of(value).base, []).append(merged)
+            elif may_decide:
+                staging.merged_dictionaries.append((value, items_of(value), merged))
+
+
+def _whole(staging, value):
+    """Returns the tensor that owns the memory of a view; any other value as it is."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    view = staging.view_of(value)
+    return view.base.fake if view.chain else value
+
+
+def _at(value, path):
+    """Returns the value at a path; None if there is none, or if it is in the graph."""
+    for key in path:
+        if isinstance(value, List):
+            value = items_of(value) if value.value is None else None
+        if value is None or (key not in value if isinstance(value, dict) else key >= len(value)):
+            return None
+        value = value[key]
+    return value.value if isinstance(value, Maybe) else value
+
+
+class Merged:
+    """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and weak
+    references to them."""
+
+    __slots__ = ("span", "may_decide", "references")
+
+    def __init__(self, span, may_decide, references):
+        self.span = span
+        self.may_decide = may_decide
+        self.references = references
+
+    def refuse_change(self, changed):
+        """If another one of them still exists, restarts the trace with the `if` decided, or raises an error."""
+        staging = current()
+        if not any(_is_held(staging, reference, changed) for reference in self.references):
+            return
+        if self.may_decide and staging.is_replayable():
+            raise Decide(self.span)
+        kind, copy = ("list", "list(b)") if isinstance(changed, List) else ("tensor", "b.clone()")
+        message = f"this changes a {kind} that is the {kind} of another variable on some paths only"
+        raise StagingError(f"{message}\nhelp: copy the {kind} where it is assigned: `a = {copy}`", spans.current())
+
+
+def _is_held(staging, reference, changed):
+    """Returns whether something besides the trace itself holds the list or tensor of a weak reference, or another tensor with its
+    memory. Not if it is the one that is changed."""
+    if reference() is None or reference() is changed:
+        return False
+    copies = 0
+    if isinstance(reference(), torch.Tensor):
+        view = staging.view_of(reference())
+        if view.base is changed:
+            return False
+        if view.base.source is not None or any(other is not view for other in view.base.views or ()):
+            return True
+        copies = 1 if view.base.fake is reference() else 0
+    staging.objects.heap.sync()
+    return sys.getrefcount(reference()) - 1 > copies + staging.objects.count_copies(reference())
+
+
+def check_dictionaries(staging):
+    """Restarts the trace if a dictionary that is that of two variables on some paths only has been changed since."""
+    for container, items, merged in staging.merged_dictionaries:
+        if not same_items(items, container):
+            raise Decide(merged.span)
