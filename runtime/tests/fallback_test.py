@@ -1,7 +1,7 @@
 """`@ag.function(fallback="eager")`: calls that cannot be staged run in Python, with the same effects as eager Python.
 
 The number of random programs is a quarter of the environment variable `PROGRAMS`; `FIRST` is the first seed. A failure names
-its seed. The other tests check each program that cannot be staged with `oracle.refusal`, which also calls it with a
+its seed. Other test files check programs that cannot be staged with `oracle.refusal`, which also calls them with a
 fallback.
 """
 

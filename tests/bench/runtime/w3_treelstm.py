@@ -52,7 +52,7 @@ def train(trees, labels, words, P0):
 
 
 def grow(rng):
-    """Joins two random neighbours until one is left; a leaf is a word."""
+    """Returns a random tree: joins two neighbours until one tree is left. Each leaf is a word."""
     forest = [Tree(int(word)) for word in rng.randint(0, WORDS, rng.randint(10, 41))]
     while len(forest) > 1:
         k = rng.randint(0, len(forest) - 1)
