@@ -541,7 +541,7 @@ def random_program(seed):
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("PROGRAMS", 40))))
 def test_lists_in_random_programs(seed, tmp_path, all_passes):
-    """The results equal those of eager torch. Without one of the passes, they are bit for bit the same."""
+    """The results equal those of eager torch. If one of the passes is disabled, they are bit for bit the same."""
     path = tmp_path / f"lists_{seed}.py"
     path.write_text(random_program(seed))
     specification = importlib.util.spec_from_file_location(path.stem, path)

@@ -126,7 +126,7 @@ class Transpiler(api.PyToTF):
         return json.loads(answer.stdout)
 
     def _operators_for(self, options):
-        """Returns the module `ag__`. The text is the same for all callers, so it uses the options of the current call."""
+        """Returns the module `ag__` for some options. All callers share the converted text, so it does not contain them."""
         if options not in self._operators:
             operators = types.ModuleType("autograph")
             operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)

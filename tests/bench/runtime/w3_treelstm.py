@@ -14,7 +14,7 @@ CONFIGURATIONS = [dict(H=150, E=300, trees=40)]
 
 @dataclass
 class Tree:
-    """A word, or two parts."""
+    """A leaf with a word, or a node with two subtrees."""
 
     word: int = 0
     left: "Tree | None" = None

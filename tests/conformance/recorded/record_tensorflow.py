@@ -146,8 +146,8 @@ def module_verdicts(results):
 
 
 def outcome(result, path, compare):
-    """Returns the first error of the runs, and why AutoGraph ran functions unconverted. With `compare`, also returns a run
-    whose results in eager Python and in the graph differ: not for correct modules, because their functions may keep state."""
+    """Returns the first error of the runs and the reasons why AutoGraph ran functions unconverted; with `compare`, also a
+    difference between eager and graph results. Modules without RULES are not compared: their functions may keep state."""
     kept = {}
     for run in result["runs"]:
         error = run.get("error")

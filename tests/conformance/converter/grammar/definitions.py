@@ -11,7 +11,7 @@ class Definitions:
         return Signature(**options)
 
     def own_names(self, taken=()):
-        """Returns name -> kind for the variables of a new function. Some names are those that a converter might generate."""
+        """Returns name -> kind for the variables of a new function. A converter might generate some of these names."""
         own = {}
         for name in self.random.sample(NAMES[INT], self.random.randint(2, 4)):
             own[name] = INT
@@ -23,7 +23,7 @@ class Definitions:
         return {name: kind for name, kind in own.items() if name not in taken}
 
     def parameters(self, scope, outer, method=False):
-        """Returns a parameter list and its signature. Binds the parameters in `scope`; defaults are evaluated in `outer`."""
+        """Returns a parameter list and its signature. Binds the parameters in `scope`; defaults use names of `outer`."""
         signature = Signature()
         parts, names = [], [f"p{i}" for i in range(self.random.randint(0, 3))]
         optional = self.random.randint(0, len(names)) if self.chance(0.5) else 0

@@ -115,7 +115,7 @@ class Statements:
         return [f"if len({name}) < 8: {name}.{method.format(self.integer(scope))}"]
 
     def keep_lambda(self, scope, depth):
-        """Returns a statement that keeps a closure, or calls the closures in `later` after their variables have changed."""
+        """Returns a statement that keeps a closure, or calls those in `later` after their variables have changed."""
         if "later" in scope.bound and self.chance(0.4):
             return [f"note({self.label()}, [g() for g in later])"]
         if "later" in scope.bound:
@@ -239,7 +239,7 @@ class Statements:
         return lines
 
     def loop(self, scope, depth, head, targets, first, before, may_else=True):
-        """Returns a loop with the header `head`. The names in `targets` are bound in the body, which begins with `first`."""
+        """Returns a loop with the header `head`. The body binds the names in `targets`, and begins with `first`."""
         ends = [before]
         was_in_loop, scope.in_loop = scope.in_loop, True
         scope.bound, scope.functions = dict(before[0]), dict(before[1])

@@ -26,13 +26,13 @@ class Outcome:
         self.unconverted = warnings.unconverted()
 
     def agrees(self, other):
-        """Returns whether the outcomes are equal, and this run converted every function that the other run converted."""
+        """Returns whether the outcomes are equal, and this run converted every function that the other one did."""
         same = (self.value, self.error, self.changed) == (other.value, other.error, other.changed)
         return same and set(self.unconverted) <= set(other.unconverted)
 
     def means(self, plain):
-        """Returns whether a graph has the same outcome as plain Python. The lines of errors are not compared, because plain
-        Python has no converted frames."""
+        """Returns whether a graph has the same outcome as plain Python. Ignores the lines of errors, because plain Python
+        has no converted frames."""
         same_error = (self.error and self.error[:2]) == (plain.error and plain.error[:2])
         return same_error and self.value == plain.value and self.changed == plain.changed
 
