@@ -283,7 +283,7 @@ def test_steps_of_optimizers_with_conditions_on_tensors(kind):
 
 
 def test_a_size_that_the_call_contradicts_is_assumed_anew():
-    """`bool(...)` in a key needs a Python value, so the trace runs the graph so far. This run contradicts the
+    """`bool(...)` in a key needs a Python value, so tracing runs the graph recorded so far. This run contradicts the
     assumption that `numel` is small."""
 
     def f(x):

@@ -12,7 +12,8 @@ import autograph as ag
 
 
 def histories(function, between, state):
-    """Returns, for each of six calls, the result and what `between(state, n)` returns after it. `state` returns new state."""
+    """Returns the histories of eager and staged calls: for each of six calls, its result, and `between(now, n)` after it.
+    `now` is new state from `state()`."""
     found = []
     for wrap in (lambda f: f, ag.function):
         now = state()

@@ -23,7 +23,7 @@ class Plain:
 
 
 def maker(cls):
-    """Returns the function that creates the nodes of a program. Its objects are instances of `cls`."""
+    """Returns a function that creates the values of nodes. Nodes of the kind `object` become instances of `cls`."""
     def make(kind, content):
         if kind == "variable":
             return torch.nn.Parameter(torch.tensor(float(content)))
@@ -47,8 +47,8 @@ def values(nodes, made):
 
 
 def restored(seed, cls, path):
-    """Saves one program of a pair and restores the other one. Returns the restored values, and the outcomes of the
-    checks."""
+    """Saves one program of a pair and restores the other one. Returns the restored values, whether there were conflicts,
+    and which assertions of the restore pass."""
     saved, changed, late = case(seed)
     make = maker(cls)
     ag.Checkpoint(**roots(saved, build(saved, make, 1000))).save(path)

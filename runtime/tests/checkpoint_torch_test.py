@@ -64,8 +64,8 @@ def step(checkpoint, x):
 
 
 def assert_resumes(make, step, path, before=3, after=4):
-    """Asserts that a restored program continues with the same results. `make(seed)` returns a checkpoint; `step` changes
-    and returns state."""
+    """Asserts that a restored program continues with the same results. `make(seed)` returns a checkpoint;
+    `step(checkpoint, x)` changes its objects, and returns values to compare."""
     inputs = [torch.randn(6, 3, generator=torch.Generator().manual_seed(i)) for i in range(before + after)]
     whole, other = make(0), make(1)
     for x in inputs[:before]:

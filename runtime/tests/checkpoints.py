@@ -26,5 +26,5 @@ class Box:
 
 
 def saved(path, **roots):
-    """Saves the roots at a path."""
+    """Saves a checkpoint of the roots at a path. Returns what `Checkpoint.save` returns."""
     return ag.Checkpoint(**roots).save(path)

@@ -545,7 +545,7 @@ def sum_up_to(limit, numbers):
 
 @pytest.mark.parametrize("numbers", [itertools.count, lambda: itertools.cycle([1, 2]), lambda: (k for k in itertools.count())])
 def test_an_iterator_without_end_is_refused_if_only_a_run_knows_when_to_leave(numbers):
-    """Tracing would not end."""
+    """Tracing would not end, because it would unroll the loop."""
     with pytest.raises(ag.StagingError, match=r"has not ended after \d+ iterations(?s:.*)help: write a `while` loop"):
         ag.function(sum_up_to)(torch.tensor(10), numbers)
     with pytest.warns(ag.FallbackWarning, match="has not ended"):

@@ -112,7 +112,7 @@ def _dispatched(x):
 
 
 def _after_a_decision(x):
-    """The code after the decision is staged."""
+    """The first condition is decided. The loop after it is staged."""
     text = "small"
     if x.sum() > 5:
         text = None
@@ -165,7 +165,7 @@ def test_loops_with_many_iterations_are_not_decided():
 
 
 def test_an_exception_below_an_assumption_is_that_of_python():
-    """The trace assumes a large size, so it reaches `raise`. The size in the first call is small."""
+    """Tracing assumes that an unknown size is large, so it reaches `raise`. In the first call, the size is small."""
 
     def f(x):
         y = x[x > 0]

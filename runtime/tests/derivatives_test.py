@@ -96,7 +96,7 @@ def test_inside_vmap(f):
 
 
 def test_gradients_of_samples():
-    """The gradients of the parameters of a module, for each sample; `backward` through steps of gradient descent."""
+    """The gradients of a module's parameters for each sample, and `backward` through steps of gradient descent."""
     network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
 
     def loss(parameters, x, y):

@@ -246,7 +246,7 @@ def gradient_inside():
 
 @check
 def gradients_that_torch_lacks():
-    """Torch has no derivative of `broadcast` and of the average. Staged code computes the adjoint."""
+    """Torch has no derivative of `broadcast`. Staged code adds the gradients of all processes at the source."""
     rank, n = dist.get_rank(), dist.get_world_size()
 
     @ag.function
@@ -362,8 +362,8 @@ def exact_training():
 
 @check
 def same_bits_as_ddp():
-    """In eager Python, `average_gradients` and `DistributedDataParallel` have bitwise equal results: for two processes
-    in each step, for more processes in the first step only, because later steps add in different orders."""
+    """In eager Python, `average_gradients` and `DistributedDataParallel` have bitwise equal results. With more than two
+    processes, this holds for the first step only, because the order of additions differs in later steps."""
     _, part = batches()
     steps = 5 if dist.get_world_size() == 2 else 1
     expected = trained(step, DistributedDataParallel(network()), part, steps)

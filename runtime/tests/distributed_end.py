@@ -9,7 +9,7 @@ import time
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before the group exists: its default arguments would keep the group alive
+import torch.distributed.nn  # before the group exists: default arguments in this module would keep the group alive
 
 import autograph as ag
 

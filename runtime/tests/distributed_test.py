@@ -74,7 +74,7 @@ def test_a_killed_process_ends_all(tmp_path):
 
 
 def test_a_collective_names_the_process_that_has_ended(tmp_path):
-    """`torchrun` does not report a process that has returned, but the other processes would wait for it."""
+    """`torchrun` does not report a process that has returned. The collective must raise, or it would wait forever."""
     text = ended("returns", tmp_path)
     assert "RuntimeError: rank 1 (process" in text, text
     assert "has ended, so that this collective cannot complete" in text

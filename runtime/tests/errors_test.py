@@ -283,7 +283,7 @@ def test_an_error_of_the_trace_that_the_users_code_catches_ends_it(f):
 
 
 def test_a_loop_that_is_tried_as_a_loop_of_the_graph_first():
-    """The runtime stages the loop first, and unrolls it if that raises. A `try` around the loop does not catch the first
+    """The runtime stages the loop first, and unrolls it if staging raises. A `try` around the loop does not catch this first
     error."""
 
     def f(x):

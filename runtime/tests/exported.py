@@ -66,7 +66,7 @@ def refusal(export, function, *args):
     raise AssertionError("the export has not refused the function")
 
 
-#: Format -> two functions: one writes a program to a folder for the other process, one returns its text for messages.
+#: Format -> a function that writes a program to a folder for the other process, and one that returns its text for messages.
 FORMATS = {
     "torchscript": (lambda program, folder: program.save_source(folder / "program.py"), lambda program: program.source),
     "exported_program": (lambda program, folder: torch.export.save(program, folder / "program.pt2"), str),
@@ -107,7 +107,7 @@ class Cases:
         self.expected[name] = expected
 
     def compared(self):
-        """Runs all programs in a process without this package."""
+        """Runs all programs in a process without this package, and compares the outcomes. Returns the table."""
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-W", "ignore", str(HERE / "torch_alone.py"), str(self.folder)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -269,7 +269,7 @@ def load_programs(folder, seeds, kind):
     return load(folder / f"programs_{seeds.start}.py", programs.module_text(seeds, *([] if kind is programs.Program else [kind])))
 
 
-#: Smaller configurations of programs of the benchmark.
+#: Program of the benchmark -> a small configuration.
 SMALL = {
     "w1_rnn": dict(cell="lstm", B=4, T=9),
     "w2_train": dict(B=20, steps=30),
@@ -348,7 +348,7 @@ def export_example(cases, name, function, arguments):
     """Adds a function to the cases. Its eager call starts from the same state as the exported program."""
 
     class Expected(list):
-        """The outcome of the eager call, which happens when the outcome is first read: after the export."""
+        """The outcome of the eager call. The call happens when the outcome is first read, which is after the export."""
 
         def __getitem__(self, index):
             if not self:

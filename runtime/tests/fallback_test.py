@@ -1,7 +1,7 @@
 """`@ag.function(fallback="eager")`: calls that cannot be staged run in Python, with the same effects as eager Python.
 
 The number of random programs is a quarter of the environment variable `PROGRAMS`; `FIRST` is the first seed. A failure names
-its seed. The other tests check each program that cannot be staged with `oracle.refusal`, which also calls it with a
+its seed. Other test files check programs that cannot be staged with `oracle.refusal`, which also calls them with a
 fallback.
 """
 
@@ -101,7 +101,7 @@ def compare_gradients(module, function, seed):
 
 @contextlib.contextmanager
 def default_dtype(seed):
-    """Sets the default dtype for a seed: float64 for odd seeds, float32 for even ones."""
+    """Sets the default dtype inside a `with` statement: float64 for odd seeds, float32 for even ones."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64 if seed % 2 else torch.float32)
     try:
@@ -111,7 +111,7 @@ def default_dtype(seed):
 
 
 def assert_gradients(found, expected):
-    """Asserts that gradients are equal. If a function has no path to a tensor, eager Python returns None instead of
+    """Asserts that gradients are equal. If the result does not depend on a tensor, eager Python may return None instead of
     zeros."""
     for one, other in zip(found, expected):
         if other is None and one is not None:

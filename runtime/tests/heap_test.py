@@ -50,7 +50,7 @@ def count_globally():
 
 
 def case(make):
-    """Registers a function that returns the program of a case."""
+    """Registers a case. `make` returns the program, which is a new function."""
     CASES.append(make)
     return make
 

@@ -1,5 +1,5 @@
-"""The layers of the package `autograph`: the package keeps the contracts in `runtime/pyproject.toml`, and these detect
-violations."""
+"""The layers of the package `autograph`: the package satisfies the import contracts in `runtime/pyproject.toml`, and a
+forbidden import violates them."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ PACKAGE = pathlib.Path(ag.__file__).parent
 
 
 def lint(parent):
-    """Checks the contracts for the package in a folder. Imports inside functions count, too."""
+    """Checks the contracts for the package in a folder, also for imports inside functions. Returns the finished process."""
     command = (
         "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(sys.argv[1], no_cache=True))"
     )
@@ -25,7 +25,8 @@ def lint(parent):
 
 
 def with_import(folder, module, statement):
-    """Copies the package to a folder, and adds a function with an import statement to a module of the copy."""
+    """Copies the package to a folder, and adds a function with an import statement to a module of the copy. Returns the
+    folder."""
     shutil.copytree(PACKAGE, folder / "autograph", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     with open(folder / "autograph" / module, "a", encoding="utf-8") as file:
         file.write(f"\n\ndef added():\n    {statement}\n")

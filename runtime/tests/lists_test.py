@@ -51,7 +51,7 @@ def test_nested_loops_with_list():
 
 
 def test_the_length_of_a_list_follows_from_its_loop():
-    """The result of `torch.cat` then has a known size."""
+    """Both branches append one tensor, so the result of `torch.cat` has a known size."""
 
     @ag.function
     def joined(x):

@@ -55,7 +55,7 @@ def forward_too(model, seen):
 
 
 def steps(wrap, register, requires_grad):
-    """Returns what the hooks have seen, and the gradients, of three calls. The last call has no hooks."""
+    """Makes three calls, the last without hooks. Returns what the hooks have recorded, and the results and gradients."""
     torch.manual_seed(0)
     model, seen, found = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), [], []
     register(model, seen)

@@ -194,8 +194,8 @@ def test_values_that_share_memory_still_share_it():
 
 @pytest.mark.parametrize("bounds", [(0.0, None), (-1.0, 1.0)])
 def test_a_mask_and_a_loop_do_not_share_memory(bounds):
-    """The backward pass of `clamp` reads a mask, and writes a tensor that the loop carries. The mask has smaller
-    elements."""
+    """The backward pass of `clamp` reads a mask, and writes a tensor that the loop carries. The elements of the mask
+    are smaller, so its memory is too small for the tensor."""
 
     def f(x, n):
         for _ in range(n):
@@ -252,7 +252,7 @@ def rows(*numbers):
     torch.randn(3, 20_000, generator=torch.Generator().manual_seed(0)),
     torch.arange(200).roll(77).view(2, 100),
     rows(3.0, 1.0, 2.0),
-    # Equal elements, whose order torch does not define. They are not selected in the first case, but in the others.
+    # Equal elements, whose order torch does not define. None of them are selected in the first tensor, some in the others.
     rows(1.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25), rows(4.0, 4.0, 1.0, 2.0, 3.0), rows(0.0, -0.0, 1.0, -0.0),
     rows(1.0, math.nan, 2.0, 3.0, 4.0), rows(math.nan, math.nan, 1.0, 0.0), rows(-math.inf, math.inf, 1.0, 2.0),
     torch.cat([torch.zeros(1, 70), torch.full((1, 1), math.nan), torch.arange(5.0).view(1, 5)], 1),
@@ -310,7 +310,7 @@ def test_a_scaled_sum_is_not_fused_with_a_product():
 
 
 def test_threads_decide_which_tensors_are_large():
-    """With one thread, libtorch is not faster for large tensors."""
+    """With one thread, native kernels also run large tensors, because libtorch is not faster."""
     x, w = torch.randn(40, 300) / 300, torch.randn(300, 500)
     before = torch.get_num_threads()
     try:
@@ -376,7 +376,7 @@ def sum_of_products(x, g, n):
 
 
 def test_a_sum_in_the_memory_of_the_product_that_it_adds():
-    """The last loop starts with a sum, which is computed in the memory that the product had."""
+    """In the second loop over `t`, the sum `h + ...` is computed in the memory of the product that it adds."""
 
     @ag.function
     def program(g, h, x, W):
@@ -487,7 +487,7 @@ def test_the_graph_of_an_optimizer_pass_that_is_off(all_passes):
     assert "mul" in graph.optimized().text()
 
 
-#: A program whose kernels have other code for each instruction set; sizes around those of vectors.
+#: Compares kernels that have their own code for each instruction set, for sizes around those of vectors.
 INSTRUCTIONS = """
 import torch, autograph as ag
 def program(a, b, c, w):
@@ -541,7 +541,7 @@ def random_program(seed):
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("PROGRAMS", 40))))
 def test_lists_in_random_programs(seed, tmp_path, all_passes):
-    """The results equal those of eager torch. Without one of the passes, they are bit for bit the same."""
+    """The results equal those of eager torch. If one of the passes is disabled, they are bit for bit the same."""
     path = tmp_path / f"lists_{seed}.py"
     path.write_text(random_program(seed))
     specification = importlib.util.spec_from_file_location(path.stem, path)

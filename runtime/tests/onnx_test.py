@@ -1,5 +1,5 @@
-"""Runs `onnx_checks.py` in an environment that has onnx, onnxscript and onnxruntime as well. Installs them from
-`onnx_requirements.txt` into target/onnx when these have changed."""
+"""Runs `onnx_checks.py` in an environment that also has onnx, onnxscript and onnxruntime. The environment is target/onnx;
+it is updated when `onnx_requirements.txt` changes."""
 
 import os
 import pathlib

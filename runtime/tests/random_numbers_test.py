@@ -81,7 +81,7 @@ def test_the_time():
 
 
 def test_random_numbers_and_other_draws_from_one_generator():
-    """The graph cannot draw the order of a list, so Python runs the calls."""
+    """A graph cannot shuffle a list of Python, so Python runs the calls."""
 
     def make():
         def f(x):
@@ -130,7 +130,7 @@ def modules_chosen_by_a_random_number():
 @pytest.mark.filterwarnings("ignore:a call of")
 @pytest.mark.parametrize("make", [functions_chosen_by_a_random_number, modules_chosen_by_a_random_number])
 def test_choices_by_random_numbers_are_decided(make):
-    """Random generators do not advance when a decision is computed, nor in a run that contradicts the decision."""
+    """Generators do not advance while the trace computes a decision, nor in a run that contradicts the decision."""
     assert_same_state(make, CALLS * 3)
 
 

@@ -160,8 +160,8 @@ def total(function, *args):
 
 
 def gradients(module, function, call, seed):
-    """Returns the gradients of a call. Outside of the function, they are those of leaves, because programs change `m` in
-    place."""
+    """Returns the gradients of a call: for odd seeds those that the function returns, for even seeds those of leaves. The
+    arguments are copies of the leaves, because programs change `m` in place, which torch refuses for a leaf."""
     reset(module, seed)
     leaves = [call[name].clone().requires_grad_() for name in "am"]
     args = *(leaf * 1 for leaf in leaves), *list(call.values())[2:]

@@ -1,5 +1,6 @@
 """Random programs over random trees of random classes have the same results and gradients staged and eager, with at most two
-traces for a class. For a class without annotations, the first tree has more than one node.
+traces for a class. For a class without annotations, the first tree has more than one node, which shows that the class refers
+to itself.
 
 `TREES=1000 FIRST=0` in the environment sets the number of trees and the first seed. A failure names its seed.
 """
@@ -35,6 +36,6 @@ def test_trees(seed, tmp_path):
         assert_equal(result, expected)
         found = torch.autograd.grad(result.sum(), tensors, allow_unused=True)
         right = torch.autograd.grad(expected.sum(), tensors, allow_unused=True)
-        for one, other, tensor in zip(found, right, tensors):  # an unused tensor of a node has zeros as its gradient
+        for one, other, tensor in zip(found, right, tensors):  # for an unused tensor of a node, None and zeros are the same
             assert_equal(torch.zeros_like(tensor) if one is None else one, torch.zeros_like(tensor) if other is None else other)
     assert len(staged.traces) <= 2, [str(trace.staging.name) for trace in staged.traces]

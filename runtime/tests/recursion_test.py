@@ -299,7 +299,7 @@ def test_recursive_graphs_are_optimized_and_drawn():
 
 
 def test_gradient_of_an_unchanged_argument_is_summed_through_the_calls():
-    """No level creates zeros for a weight that only other levels use, and no level adds the sums of its calls."""
+    """The backward function creates no zeros for a weight that only other levels of the recursion use."""
 
     def both(node, leaf, inner):
         if LEFT[node] < 0:

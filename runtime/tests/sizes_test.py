@@ -236,8 +236,8 @@ def test_the_gradient_of_a_slice_with_bounds_that_only_a_run_knows():
 
 
 def test_sizes_that_contradict_several_assumptions():
-    """Unknown sizes are assumed to be odd, but these are even. A single run of the graph so far finds the sizes of all
-    dimensions."""
+    """Tracing assumes that unknown sizes are odd, but these are even. A single run of the graph recorded so far finds the
+    sizes of all dimensions."""
 
     def halved(x, *sizes):
         x = torch.nn.functional.interpolate(x, size=[int(size) for size in sizes])

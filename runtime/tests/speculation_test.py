@@ -436,8 +436,8 @@ def test_with_a_fallback():
 
 @pytest.mark.parametrize("fallback", [None, "eager"])
 def test_a_tensor_of_another_dtype_on_one_path(fallback):
-    """The dtype of the state depends on data: on the branch or the iterations that a call runs. A graph has no such
-    dtypes."""
+    """The dtype of `kept[0]` depends on the branch that a call takes, or on whether its loop iterates. A graph cannot
+    represent that."""
     kept = [torch.zeros(2)]
 
     def below_a_condition(x):

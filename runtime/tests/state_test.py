@@ -1,4 +1,5 @@
-"""Python state, parameters and buffers change at the end of a run, and only if it succeeds."""
+"""Python state, parameters and buffers change at the end of a run. If a run fails and Python repeats the call, changes before
+the exception remain, as in eager Python. If Python cannot repeat the call, nothing changes."""
 
 import copy
 import types
@@ -126,7 +127,7 @@ def test_nothing_changes_when_staging_fails():
 
 
 def test_inputs_that_share_memory():
-    """An in-place write to one of two inputs that share memory changes the other one, too."""
+    """An in-place write to an input is an error if another input overlaps it in memory. Disjoint views are allowed."""
 
     @ag.function
     def f(x, y):
@@ -141,7 +142,7 @@ def test_inputs_that_share_memory():
 
 
 def test_each_call_reads_the_current_state():
-    """The state is numbers, containers and tensors in attributes, globals, closures and modules."""
+    """The state consists of numbers, containers and tensors in attributes, closures, classes and modules."""
 
     class Model(torch.nn.Module):
         rate = 2.0

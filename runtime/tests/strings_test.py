@@ -180,7 +180,7 @@ def test_a_format_that_cannot_be_staged():
 
 
 def test_method_of_a_text_is_decided():
-    """Python does not run the call."""
+    """The call runs as a graph. If Python ran it, there would be a warning."""
 
     def f(n):
         return f"{n.item()}".zfill(3), len(f"{n.item()}".rjust(4))

@@ -72,7 +72,7 @@ def graph(capsys, monkeypatch):
 
 
 def enable_interrupts():
-    """Enables interrupts. Background jobs of a shell ignore them, and so do their children."""
+    """Enables SIGINT in the new process. Background jobs of a shell ignore it, and new processes inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -247,7 +247,7 @@ PATIENCE = 600
 
 
 def on_a_terminal(script, until):
-    """Returns the output of `ag-lsp run` on a terminal. The program continues when `until` has been shown."""
+    """Returns the output of `ag-lsp run` on a terminal. Closes the input of the program when `until` has been shown."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     line = [BINARY, "run", "--python", sys.executable, script]
@@ -273,7 +273,7 @@ def test_progress_line_on_a_terminal(tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     shown = on_a_terminal(script, b"staging slow, ")
-    # On the last line, which is excluded from scrolling until the program continues.
+    # The last line shows the progress. It is excluded from scrolling until the program continues.
     progress = "\x1b7\x1b[24;1H\x1b[2Kstaging slow, "
     scrolling_restored = "\x1b7\x1b[r\x1b[24;1H\x1b[2K\x1b8"
     order = ["before\r\n", "\x1b[1;23r", progress, scrolling_restored, "after\r\n"]

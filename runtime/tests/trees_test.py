@@ -164,7 +164,7 @@ def test_named_tuple():
 
 
 def test_children_properties_and_methods():
-    """The class has no annotations: its first object that holds another one shows that it refers to itself."""
+    """The class has no annotations. A tree in which a node has a child shows that the class refers to itself."""
     scale = torch.tensor(1.5, requires_grad=True)
 
     def total(root, scale):
@@ -452,7 +452,7 @@ def test_tensors_of_different_shapes():
 
 
 def test_attributes_of_other_classes():
-    """`Page` and `Note` refer to each other. So `Page` cannot become columns if `Note` contains a string."""
+    """`Page` and `Note` refer to each other, so `Page` cannot become columns if `Note` contains a string."""
 
     def labels(page):
         return len(page.notes[0].text) * page.value

@@ -126,7 +126,7 @@ class Transpiler(api.PyToTF):
         return json.loads(answer.stdout)
 
     def _operators_for(self, options):
-        """Returns the module `ag__`. The text is the same for all callers, so it uses the options of the current call."""
+        """Returns the module `ag__` for some options. All callers share the converted text, so it does not contain them."""
         if options not in self._operators:
             operators = types.ModuleType("autograph")
             operators.__dict__.update(self.get_extra_locals()["ag__"].__dict__)
@@ -166,7 +166,7 @@ class Source:
         return min(named, key=lambda entry: entry["line"])
 
     def _lambda(self, function):
-        """Returns the lambda of a code object, found by its column."""
+        """Returns the entry of a lambda, found by the position of its code."""
         code = function.__code__
         # Instructions that do not belong to an expression have empty positions.
         places = [
@@ -240,7 +240,7 @@ def without_annotations(definition):
 
 
 def line_map(source, entry, filename):
-    """TensorFlow's source map: the origin of each generated line."""
+    """Returns the origin of each generated line, in the format of TensorFlow's source maps."""
     source_map = SourceMap(source.filename, source.text, entry)
     functions = [node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     result = {}

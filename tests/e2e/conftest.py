@@ -18,7 +18,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def tools() -> Path:
-    """A git-ignored folder for downloads and builds."""
+    """Returns a git-ignored folder for downloads and builds."""
     TOOLS.mkdir(parents=True, exist_ok=True)
     return TOOLS
 
@@ -32,13 +32,13 @@ def binary() -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of `project/` that a test may change."""
+    """Returns a copy of `project/` that a test may change."""
     return Path(shutil.copytree(REPOSITORY / "tests" / "e2e" / "project", tmp_path / "project"))
 
 
 @pytest.fixture(scope="session")
 def server(binary: Path) -> Path:
-    """The binary, if it has the subcommand `server`."""
+    """Returns the binary. Skips the test if the binary has no subcommand `server`."""
     if subprocess.run([binary, "server", "--help"], capture_output=True).returncode != 0:
         pytest.skip(f"{binary} has no `server`")
     return binary
@@ -46,7 +46,7 @@ def server(binary: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def runtime() -> dict[str, str]:
-    """Environment variables with which programs find the runtime."""
+    """Returns the environment variables with which programs find the runtime. Skips the test if it is not built."""
     package = REPOSITORY / "runtime" / "python"
     python = REPOSITORY / "target" / "torch"
     if not (python / "bin" / "python").exists() or not any((package / "autograph").glob("_runtime*")):
@@ -56,7 +56,7 @@ def runtime() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def build(tools: Path, request) -> Path:
-    """A target folder for cargo with links to the compiled dependencies, so that a test builds the product from scratch
+    """Returns a target folder for cargo with links to the compiled dependencies, so that a test builds the product from scratch
     without changing the existing build."""
     folder = tools / "build" / request.module.__name__
     shutil.rmtree(folder, ignore_errors=True)

@@ -50,7 +50,7 @@ def test_files_follow_their_schema(repository: Path, schema: str, files: str):
 
 @pytest.fixture
 def commit(project: Path):
-    """A git repository with the project added to the index, and a function that runs git in it."""
+    """Makes the project a git repository with all files in the index. Returns a function that runs git in it."""
 
     def git(*arguments: str):
         identity = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org"]

@@ -49,7 +49,7 @@ GITLAB_SCHEMA = {
 
 @pytest.fixture(scope="module")
 def sarif_schema(tools: Path) -> dict:
-    """The OASIS schema, from Microsoft's package on npm."""
+    """Returns the OASIS schema, from Microsoft's package on npm."""
     folder = tools / "sarif"
     if not (folder / SARIF_SCHEMA).is_file():
         folder.mkdir(exist_ok=True)

@@ -25,7 +25,7 @@ def length_penalty(length, alpha):
 
 
 def extend(model, tokens, scores, finished, position, width, temperature):
-    """One step for every beam: the best continuations of all beams together."""
+    """Extends all beams by one token. Keeps the best continuations over all beams."""
     log = model.step(tokens[:, position - 1], temperature)
     stay = tf.one_hot([STOP] * width, model.vocabulary, on_value=0.0, off_value=-1e9)
     log = tf.where(finished[:, None], stay, log)
@@ -54,7 +54,7 @@ def beam_search(model, width=3, limit=8, alpha=0.6, temperature=None):
 
 
 def strip(tokens):
-    """The tokens up to the first STOP, as a Python list."""
+    """Returns the tokens before the first STOP, as a Python list."""
     kept = []
     for token in tokens.numpy().tolist()[1:]:
         if token == STOP:

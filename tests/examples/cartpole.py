@@ -38,7 +38,7 @@ class Policy(tf.Module):
 
 @tf.function
 def play(policy, limit):
-    """One episode: the states, the actions, and how long the pole stood."""
+    """Plays one episode. Returns the states, the actions, and the number of steps."""
     state = reset()
     states = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[4])
     actions = []

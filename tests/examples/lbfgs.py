@@ -24,7 +24,7 @@ def value_and_gradient(f, x):
 
 
 def two_loop(gradient, steps, changes, count):
-    """The direction -H g from the last `count` pairs (the newest pair is in row 0)."""
+    """Returns the direction -H g from the last `count` pairs (the newest pair is in row 0)."""
     direction = gradient
     alphas = tf.TensorArray(tf.float32, size=HISTORY)
     for i in tf.range(count):

@@ -67,7 +67,7 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
 
 
 def strokes(count, size=16):
-    """Images of horizontal and vertical strokes."""
+    """Returns images of horizontal and vertical strokes, and their labels."""
     labels = tf.random.uniform((count,), 0, 2, tf.int32)
     place = tf.one_hot(tf.random.uniform((count,), 0, size, tf.int32), size)
     rows = tf.tile(place[:, :, None], [1, 1, size])

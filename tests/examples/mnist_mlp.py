@@ -84,7 +84,7 @@ def accuracy(model, dataset):
 
 
 def digits(count):
-    """Noisy prototypes in place of images of digits."""
+    """Returns noisy prototypes in place of images of digits, and their labels."""
     prototypes = tf.random.normal((10, 64))
     labels = tf.random.uniform((count,), 0, 10, tf.int32)
     return tf.gather(prototypes, labels) + 0.5 * tf.random.normal((count, 64)), labels

@@ -31,7 +31,7 @@ def field(params, state, time=None):
 
 
 def embedded_step(f, state, size):
-    """A third-order step and the estimate of its error."""
+    """Returns the state after a third-order step, and an estimate of its error."""
     rows, weights = BOGACKI
     slopes = [f(state)]
     for row in rows:

@@ -7,7 +7,7 @@ from torch import nn
 
 @torch.jit.script
 def viterbi(scores: torch.Tensor, transitions: torch.Tensor, stop: int = -1) -> Tuple[List[int], torch.Tensor]:
-    """The best path through `scores` (steps x tags), cut after `stop`."""
+    """Returns the best path through `scores` (steps x tags), cut after `stop`, and its score."""
     best = scores[0]
     back: List[torch.Tensor] = []
     for t in range(1, scores.size(0)):
@@ -30,7 +30,7 @@ def viterbi(scores: torch.Tensor, transitions: torch.Tensor, stop: int = -1) -> 
 
 @torch.jit.script
 def forward_score(scores: torch.Tensor, transitions: torch.Tensor, lengths: Optional[torch.Tensor] = None):
-    """The log-sum of all paths, for a batch of (batch x steps x tags)."""
+    """Returns the log-sum of the scores of all paths, for `scores` of (batch x steps x tags)."""
     total = scores[:, 0]
     for t in range(1, scores.size(1)):
         new = (total.unsqueeze(2) + transitions).logsumexp(1) + scores[:, t]

@@ -51,7 +51,7 @@ class TreeLSTM(tf.Module):
 
 
 def tree_from(nested):
-    """Numbers the nodes of nested pairs of tokens, children before their parents."""
+    """Returns nested pairs of tokens as a tree. Children have smaller indices than their parents."""
     left, right, token = [], [], []
 
     def visit(node):

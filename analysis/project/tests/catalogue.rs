@@ -2,8 +2,9 @@
 //! finds them.
 //!
 //! A kind with the verdict *found* has a finding of its rule in each of its programs: on the recorded line, or at the
-//! cause elsewhere in the function. A kind with the verdict *not yet* has no finding on the recorded line. Programs
-//! that the framework accepts have neither errors nor warnings. `AG_BLESS=1` updates the table.
+//! cause elsewhere in the function. If a kind with the verdict *not yet* or *not visible* has one program, there is no
+//! finding on its recorded line. Programs that the framework accepts have neither errors nor warnings. `AG_BLESS=1`
+//! updates the table.
 
 mod support;
 
@@ -137,7 +138,10 @@ fn disagreements(entries: &[Entry], modules: &[Module]) -> Vec<String> {
         if entry.verdict == Verdict::Found && entry.rule.is_none()
             || matches!(entry.verdict, Verdict::NotVisible | Verdict::NotProgramText) && entry.why.is_none()
         {
-            wrong.push(format!("{kind} ({}): the entry has neither a rule nor a reason", entry.source));
+            wrong.push(format!(
+                "{kind} ({}): the entry has no rule, or no reason for its verdict",
+                entry.source
+            ));
         }
         if matches!(entry.verdict, Verdict::Found | Verdict::NotYet) && of_kind.is_empty() {
             wrong.push(format!("{kind}: no program"));
@@ -151,13 +155,13 @@ fn disagreements(entries: &[Entry], modules: &[Module]) -> Vec<String> {
             let codes = codes(module, program);
             match entry.verdict {
                 Verdict::Found if !codes.iter().any(|(_, code)| entry.is_found_by(code)) => {
-                    wrong.push(format!("{name}: {kind} is not found by {:?}, but {codes:?}", entry.rule));
+                    wrong.push(format!("{name}: {kind} has no finding of {:?}, only {codes:?}", entry.rule));
                 }
                 Verdict::NotYet | Verdict::NotVisible
                     if of_kind.len() == 1 && codes.iter().any(|(line, _)| Some(*line) == program.line) =>
                 {
                     wrong.push(format!(
-                        "{name}: {kind} is found: {codes:?}, but the entry has {:?}",
+                        "{name}: {kind} has a finding on its recorded line: {codes:?}, but its verdict is {:?}",
                         entry.verdict
                     ));
                 }

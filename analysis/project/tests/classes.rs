@@ -52,7 +52,8 @@ class Plain:
     assert_eq!(staged(&files), [("Block.call".to_owned(), Some(RootKind::KerasMethod))]);
 }
 
-/// Tests import their neighbors without a package, also if the project's root is an import root because of `setup.py`.
+/// Test modules import modules of their own folder without a package (`from helpers import Base`), even if `setup.py`
+/// makes the root of the project an import root.
 #[test]
 fn a_module_has_a_name_for_every_import_root() {
     let helpers = "import tf_keras\n\nclass Base(tf_keras.layers.Layer):\n    pass\n";
@@ -69,7 +70,8 @@ fn a_module_has_a_name_for_every_import_root() {
     assert_eq!(staged(&files), expected);
 }
 
-/// TorchScript has no functions as values: a method of a Tensor is not a method of a class of the project.
+/// TorchScript code does not call functions that are values: `value.div_` is the method of Tensor, although a caller
+/// also passes a `Timer`.
 #[test]
 fn torchscript_does_not_call_functions_that_are_values() {
     let script = "\
@@ -181,8 +183,8 @@ def keep(x: torch.Tensor, name: str):
     assert_eq!(names, ["double", "keep"]);
 }
 
-/// In a project of this size, the analysis limits exclude functions such as `over`, which are not staged. `over` is
-/// analyzed nevertheless, because it binds an argument of the root with `partial`.
+/// In a project of this size, the analysis limits exclude functions that are not staged, such as `over`. But `over` is
+/// analyzed, because it binds an argument of the root with `partial`.
 #[test]
 fn arguments_of_partial_are_known_in_a_large_project() {
     let step = "\
@@ -216,7 +218,7 @@ step = jax.jit(step)
     assert_ne!(names.expect("it is a parameter").source, Source::Assumption);
 }
 
-/// `fit` traces a model, and so does a call in staged code. A call in eager code does not.
+/// `fit` and calls in staged code trace a model. A call in eager code does not.
 #[test]
 fn a_model_that_only_eager_code_calls_may_not_be_traced() {
     let model = "\

@@ -1,6 +1,6 @@
 //! Compares findings with recorded errors of TensorFlow.
 //!
-//! In the `errors_*` modules each function is a separate program, labelled with the rule that it violates, if any.
+//! The functions of the `errors_*` modules run separately. `RULES` names the rule that each violates, or `None`.
 //! If TensorFlow raised, the finding must be on the line that TensorFlow reports. A correct function must not have
 //! a finding of severity error.
 

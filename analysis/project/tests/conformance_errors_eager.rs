@@ -1,8 +1,8 @@
 //! Compares findings with recorded errors and graph breaks of PyTorch and JAX.
 //!
-//! In the `errors*` modules each function is a separate program. `RULES` names the rule that it violates, if any. If the
-//! library raised or broke its graph, the finding must be on the line that it reports; a warning may be on another line
-//! of the function, at the cause. A correct function must not have a finding of severity error.
+//! The functions of the `errors*` modules run separately. `RULES` names the rule that each violates, or `None`. If the
+//! library raised or broke its graph, the finding must be on the line that the library reports; a warning may be on
+//! another line of the function, at the cause. A correct function must not have a finding of severity error.
 
 use std::collections::BTreeMap;
 use std::path::Path;

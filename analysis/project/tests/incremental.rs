@@ -16,8 +16,8 @@ use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath, SystemPathBu
 use salsa::EventKind;
 use salsa::plumbing::FromId;
 
-/// The recorded queries; each takes one function. The queries for the text and the types of a function are not
-/// recorded: they may re-run, and if their value is the same, the queries that depend on them do not.
+/// The queries whose executions are recorded. Each takes one function. The queries for the text and the types of a
+/// function are not recorded: they may re-run, but if their value does not change, no dependent query re-runs.
 const QUERIES: [&str; 6] = ["function_ast", "stage", "flow", "facts", "constructs", "function_diagnostics"];
 
 const MODEL: &str = "\
@@ -65,7 +65,7 @@ def main():
     model.f(tf.constant(1.0), True)
 ";
 
-/// A file with functions that are staged because they flow to calls as values, also from another file.
+/// A file in which functions of this file and of `rules.py` are staged because they flow to calls as values.
 const VALUES: &str = "\
 import jax
 import jax.numpy as jnp
@@ -353,7 +353,7 @@ fn findings_do_not_depend_on_earlier_edits() {
             match rng.u8(..8) {
                 // Some edits arrive before the previous one is analyzed.
                 0 | 1 => continue,
-                // Others arrive before it is analyzed completely.
+                // Others arrive after a quick run, before the complete analysis.
                 2..5 => {
                     let outcome = edited.prepare_run().run(Completeness::Quick, &|_, _| {});
                     edited.publish(outcome);
@@ -376,7 +376,7 @@ fn findings_do_not_depend_on_earlier_edits() {
     assert!(partial > 0);
 }
 
-/// The edit cancels the run, or comes after its end. Either way none of its results are published.
+/// The edit cancels the run, or arrives after the run has ended. In both cases the results of the run are dropped.
 #[test]
 fn results_after_an_edit_during_a_run_are_those_of_the_new_text() {
     for number in 0..10 {

@@ -1,4 +1,4 @@
-//! Saved models: a saved model runs without Python; a damaged one is rejected with a message of one line.
+//! Saved models run without Python. `ag-run` rejects invalid arguments with a message of one line.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -75,7 +75,8 @@ fn errors_are_one_line() {
     }
 }
 
-/// Bytes are lost, duplicated or changed in both files: the model either runs or is rejected.
+/// Random bytes are changed, removed or inserted in one of the two files: the model is either loaded and compiled, or
+/// rejected with a message.
 #[test]
 fn damaged_models_run_or_are_rejected() {
     let folder = tempfile::tempdir().unwrap();

@@ -72,7 +72,7 @@ fn same_lines(found: &str, wanted: &str) {
     assert_eq!(found.lines().count(), wanted.lines().count());
 }
 
-/// Each line of the graph is replaced by an invalid one.
+/// Each row replaces one text of the graph, which makes the graph invalid.
 #[test]
 fn invalid_graphs_are_rejected() {
     let refused = [

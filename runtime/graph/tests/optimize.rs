@@ -1,4 +1,4 @@
-//! Each pass alone: the graph before and after it.
+//! Runs single passes, and compares the graphs with the expected ones.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -93,8 +93,8 @@ fn identity_operators_are_removed() {
     );
 }
 
-/// Gradients of slices that do not cover the tensor are not merged, and neither are those of tables with fewer rows than
-/// indices.
+/// Gradients of slices that together cover the tensor become one `cat`; if they leave gaps, they are added. The
+/// gradient of a table becomes an `index_add`, unless there are more indices than rows.
 #[test]
 fn gradients_of_slices_and_rows_are_accumulated() {
     let text = r#"graph 1

@@ -106,7 +106,8 @@ func @main(%x.0: f32[] = argument "x") -> (f32[]) {
     assert_eq!(found, [[3.0]]);
 }
 
-/// `torch.topk(x, 2).indices` of `(7 * i) % 5` is `[7, 2]`, although many elements are equal.
+/// For `x[i] = 7 * i % 5`, `torch.topk(x, 2).indices` is `[7, 2]`. The segment selects the same two of the many equal
+/// elements.
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn equal_elements_do_not_stop_a_selection_from_many() {
@@ -262,7 +263,7 @@ fn an_item_that_is_missing_stops_the_run() {
     assert!(run.is_err());
 }
 
-/// `q = q - a * x` in a loop over a list: one step, which reads the item in the list and writes over `q`.
+/// `q = q - a * x` in a loop over a list is one step. It reads the item from the list's memory and overwrites `q`.
 #[test]
 fn a_multiply_add_in_a_loop_is_one_step() {
     let function = r#"

@@ -1,9 +1,9 @@
 """Random pairs of programs for the matching of checkpoints: one that saves, and a changed one that restores.
 
-A program is a list of nodes; the first is the root. A node is a kind (`object`, `list`, `dict`, `variable`) and its
-edges, pairs of a name and a node. Edges in `late` are added after the restore: an object, a name, a node. A name always
-refers to the same kind of node, because TensorFlow also matches nodes of different kinds, and does not report the
-variables that get no value then."""
+A program is a list of nodes `[kind, edges]`; the first node is the root. The kinds are `object`, `list`, `dict` and
+`variable`. An edge is `[name, index of a node]`. The list `late` contains edges `[index of the owner, name, index of a
+node]`, which are added after the restore. A name always refers to nodes of the same kind: TensorFlow also matches nodes
+of different kinds, but does not report the variables that therefore get no value."""
 
 import random
 
@@ -19,7 +19,7 @@ def case(seed):
 
 
 def _program(rng):
-    """Draws the nodes of a program, each with its edges."""
+    """Returns the nodes of a random program."""
     nodes = [["object", []]]
     for _ in range(rng.randint(3, MAX_NODES)):
         kind = rng.choice(["object", "object", "variable", "variable", "variable", "list", "dict"])
@@ -33,7 +33,7 @@ def _program(rng):
 
 
 def _connect(rng, nodes, target, only_objects=False):
-    """Adds an edge to a node. Only objects are part of cycles."""
+    """Adds an edge to the node `target` from a random owner. Only objects are part of cycles."""
     owners = [i for i, (kind, _) in enumerate(nodes) if kind != "variable" and i != target]
     owners = [i for i in owners if nodes[i][0] == "object" or not only_objects and i < target]
     owners = [i for i in owners if nodes[i][0] == "object" or _fits(nodes[i], nodes[target][0])]
@@ -45,7 +45,7 @@ def _connect(rng, nodes, target, only_objects=False):
 
 
 def _fits(node, kind):
-    """Returns whether the next element of a container may be of a kind. Elements of lists alternate."""
+    """Returns whether a node of `kind` may be the next element of a container. In lists, the kinds alternate."""
     container, edges = node
     return kind in ("object", "variable") and (container == "dict" or kind == ("object", "variable")[len(edges) % 2])
 
@@ -55,7 +55,7 @@ def _name(rng, kind):
 
 
 def _changed(rng, saved):
-    """Draws changes of a program. Returns the changed nodes, and the edges that the program adds after the restore."""
+    """Makes random changes. Returns the nodes of the changed program, and the edges that it adds after the restore."""
     nodes = [[kind, [list(edge) for edge in edges]] for kind, edges in saved]
     late = []
     for _ in range(rng.randint(1, 3)):
@@ -88,8 +88,8 @@ def _changed(rng, saved):
 
 
 def build(nodes, make, initial):
-    """Returns the objects of a program, by the index of their node. `make(kind, content)` creates one: a variable from
-    its number, a list or dictionary from its elements. The attributes of objects are set at the end."""
+    """Returns the objects of a program, by the index of their node. `make(kind, content)` creates one; `content` is the
+    number of a variable, or the elements of a list or dictionary. Attributes of objects are set at the end."""
     made = {}
     for index, (kind, _) in enumerate(nodes):
         if kind == "variable":

@@ -14,7 +14,7 @@ class Cost:
 
 
 def cost(command, folder):
-    """Runs a command and measures it."""
+    """Runs a command. Returns its CPU time, peak memory and output."""
     process = subprocess.Popen([str(part) for part in command], cwd=folder, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, env=os.environ | {"NO_COLOR": "1"}, text=True)
     output = process.stdout.read()

@@ -1,16 +1,17 @@
 """The effect of speculation, as in Figure 7 of the JANUS paper. Prints how many times faster than eager torch each
 variant is:
 
-- base: staged without speculation: tensors have unknown sizes, and loops over them are in the graph;
-- +unroll: conditions, numbers of iterations and integers are assumed (`speculate=True`), sizes are unknown;
-- +specialize: types, shapes and numbers are assumed too (`speculate=True` alone);
-- +parallel: the same with a second thread. Libtorch splits large operators across the threads. A plan runs one operation
-  at a time, and a program of the native tier uses one thread.
+- base: staged for an input signature with unknown sizes, without speculation. Loops over tensors are in the graph.
+- +unroll: the same signature, with `speculate=True`. Conditions, numbers of iterations and integers are assumed.
+- +specialize: `speculate=True` without a signature. Types and shapes of arguments are assumed, too.
+- +parallel: +specialize with two threads. Unlike in JANUS, operations do not run in parallel: libtorch only splits large
+  operators across the threads, and native segments use one thread.
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/ablation.py [W1 W2 ...]
 
-The variants run in alternating calls, eager torch and all but the last one on one thread. Times are wall times. The results
-are compared with those of eager torch, and no call may contradict an assumption.
+The variants and eager torch run in alternating calls, all but +parallel on one thread. Times are wall times. The results are
+compared with those of eager torch, and no call may contradict an assumption. The last column is the number of conditions,
+loops and integers that +specialize assumes.
 """
 
 import importlib
@@ -74,8 +75,8 @@ def milliseconds(function, arguments):
 
 
 def staged(functions, arguments):
-    """Calls each function a few times. Returns the functions that can be staged, and an error message for each other
-    one."""
+    """Calls each function a few times. Returns the functions by name. For a function that cannot be staged or that Python
+    runs, the value is a message instead."""
     found, expected = {}, functions["eager"](*arguments)
     for name, function in functions.items():
         try:

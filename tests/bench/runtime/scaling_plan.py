@@ -1,14 +1,17 @@
-"""JANUS's Figure 8 for more processes than this machine has, computed and not measured: the scale factor of data-parallel
-training on GPUs.
+"""JANUS's Figure 8 for more processes than this machine has: computes the scale factor of data-parallel training on GPUs.
+Nothing is measured.
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/scaling_plan.py [GPUS...]    # default: 2 4 8 16 36 64
 
-A step of one GPU takes its floating-point operations (`torch.utils.flop_counter`) divided by a speed, a third of it in the
-forward pass. The exchange of a bucket takes the time that `torch._inductor.comm_analysis` estimates for NCCL: machines with
-8 GPUs of the kind A100, connected by NVLink and, between machines, by a network with the bandwidth of `inter_node_bw`.
-Buckets are exchanged one after another. With overlap, as in a graph and in `DistributedDataParallel`, the exchange of a bucket
-starts when the backward pass has computed its gradients; without overlap, when the whole backward pass has ended. The optimizer and the
-input of data are left out.
+The computation of a step takes its floating-point operations (`torch.utils.flop_counter`) divided by `SPEED`: a third of the
+time for the forward pass, the rest for the backward pass. The exchange of a bucket of gradients takes the time that
+`torch._inductor.comm_analysis` estimates for NCCL on machines with 8 A100 GPUs. NVLink connects the GPUs of a machine, and a
+network with the bandwidth `inter_node_bw` connects the machines. Buckets are exchanged one after another:
+
+- with overlap, as in a graph and in `DistributedDataParallel`, as soon as the backward pass has computed their gradients;
+- without overlap, after the whole backward pass.
+
+The optimizer and the input of data are left out.
 """
 
 import sys
@@ -25,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "staged"))
 from language_model import LanguageModel
 from resnet import ResNet
 
-#: Operations a second of one GPU: 40 % of the 19.5 TFLOP/s that an A100 reaches with float32.
+#: Floating-point operations per second of one GPU: 40 % of the 19.5 TFLOP/s that an A100 reaches with float32.
 SPEED = 0.4 * 19.5e12
 BUCKET = 25 * 2**20
 
@@ -46,8 +49,8 @@ def language_model():
 
 
 def operations(model, arguments):
-    """The floating-point operations of a forward pass, and the shares of the parameters: each parameter of a module has the
-    same share of the operations that the module executes itself."""
+    """Returns the floating-point operations of a forward pass, and the share of each parameter in them. The operations that
+    a module executes itself, without its submodules, are divided equally among its own parameters."""
     with FlopCounterMode(display=False) as counter:
         model(*arguments)
     counts, shares = counter.get_flop_counts(), {}
@@ -59,7 +62,7 @@ def operations(model, arguments):
 
 
 def scale_factor(processes, total, shares, overlaps):
-    """The time of a step of one process, divided by that of several."""
+    """Returns the time of a step in one process, divided by the time of a step in `processes` processes."""
     forward, backward = total / SPEED * 1e3, 2 * total / SPEED * 1e3
     computed = communicated = forward
     for bucket in reversed(_buckets(shares, BUCKET)):

@@ -13,14 +13,14 @@ CONFIGURATIONS = [dict(chains=chains, leapfrogs=10, steps=5) for chains in (10, 
 
 
 def energy(x):
-    """Minus the logarithm of the density of two Gaussians, and its gradient."""
+    """Returns minus the logarithm of the density of two Gaussians, and the gradient of this energy."""
     offsets = x.unsqueeze(1) - CENTERS
     logits = -offsets.square().sum(2)
     return -torch.logsumexp(logits, 1), 2 * (torch.softmax(logits, 1).unsqueeze(2) * offsets).sum(1)
 
 
 def update(P, a, b, angle):
-    """Scale, translation and transformation of one half of the state."""
+    """Returns the scale, translation and gate for one half of the state."""
     h = torch.relu(torch.addmm(P[1], torch.cat([a, b, angle.expand(len(a), 2)], 1), P[0]))
     scale, translation, gate = torch.addmm(P[3], h, P[2]).chunk(3, 1)
     return torch.tanh(scale) * P[4], translation, torch.tanh(gate) * P[5]
@@ -40,7 +40,7 @@ def drift(P, x, v, angle, mask):
 
 
 def propose(P, x, v, angles, mask):
-    """Proposals, and the probability of accepting each."""
+    """Returns proposals, and the probability of accepting each."""
     before = energy(x)[0] + v.square().sum(1) / 2
     volume = torch.zeros_like(before)
     for i in range(angles.shape[0]):

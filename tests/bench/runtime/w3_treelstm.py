@@ -14,7 +14,7 @@ CONFIGURATIONS = [dict(H=150, E=300, trees=40)]
 
 @dataclass
 class Tree:
-    """A word, or two parts."""
+    """A leaf with a word, or a node with two subtrees."""
 
     word: int = 0
     left: "Tree | None" = None
@@ -52,7 +52,7 @@ def train(trees, labels, words, P0):
 
 
 def grow(rng):
-    """Joins two random neighbours until one is left; a leaf is a word."""
+    """Returns a random tree: joins two neighbours until one tree is left. Each leaf is a word."""
     forest = [Tree(int(word)) for word in rng.randint(0, WORDS, rng.randint(10, 41))]
     while len(forest) > 1:
         k = rng.randint(0, len(forest) - 1)

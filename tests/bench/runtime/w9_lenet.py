@@ -29,7 +29,7 @@ def train(x, y, P0, steps):
 
 
 def workload(B, steps):
-    """Images with the channels last, as in other frameworks; the first dense layer has permuted rows."""
+    """The images and weights are drawn with the channels last, as in other frameworks, and then permuted for torch."""
     rng = np.random.RandomState(0)
     x, y = single(rng.rand(POOL, B, 28, 28, 1)), torch.from_numpy(rng.randint(0, 10, (POOL, B)))
     P = []

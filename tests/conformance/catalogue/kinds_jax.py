@@ -41,11 +41,11 @@ def kinds():
                 names = assigned(function, node.lineno)
                 maker = makers.get(ast.unparse(node.exc.func))
                 arguments = [pattern(argument, names) for argument in node.exc.args]
-                # `msg = "Output {}.".format`, `raise TypeError(msg(f"was {x}"))`
+                # As in `msg = "Output {}.".format` and `raise TypeError(msg(f"was {x}"))`.
                 for call in node.exc.args:
                     if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in names:
                         arguments = [names[call.func.id].replace("{}", pattern(call, names) or "{}", 1)]
-                # `raise escaped_tracer_error(x)`
+                # In `raise escaped_tracer_error(x)`, the function builds the message.
                 text = max(filter(None, arguments), key=len, default=None) or maker and longest(maker, {})
                 add(Path(file).stem, file, text)
     # The cache of jitted functions is implemented in a binary library.
@@ -54,7 +54,7 @@ def kinds():
         with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             if content.find(text[:60].encode()) >= 0:
                 add("jaxlib", library.name, text)
-    # `core.concrete_or_error(operator.index, n, "'n' argument of jnp.diff")`
+    # As in `core.concrete_or_error(operator.index, n, "'n' argument of jnp.diff")`.
     for path in sorted((SOURCE / "numpy").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("concrete_or_error") and len(node.args) == 3:

@@ -1,4 +1,4 @@
-"""Reference operators for converted code that never stage.
+"""Reference operators for converted code. They never stage.
 
 The calling convention and the order of dispatch follow TensorFlow 2's `ag__`. The semantics are exactly Python's:
 `if_stmt(c, …)` tests `c` once, like `if c:`, and reading an `Undefined` variable raises the same error as reading an
@@ -193,7 +193,7 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
 
 
 def _frame_of(scope, innermost=True):
-    """Returns the frame with `scope` in a variable: that of the function or of its innermost block."""
+    """Returns the frame in which a variable holds `scope`: that of the innermost block, or that of the function."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

@@ -22,8 +22,8 @@ BATCH = 200
 
 
 def same_fault(fault):
-    """Returns a function that checks whether a smaller program has a difference of the same kind. So minimizing does
-    not switch to another difference."""
+    """Returns a function that checks whether a smaller program has a difference of the same kind, so that minimizing
+    does not switch to another difference."""
 
     def check(candidate):
         for _, found, _ in compare([candidate], seconds=0.2):

@@ -1,4 +1,4 @@
-"""The environment of test programs, which records every use as an event.
+"""The objects and functions that test programs use. They record every use as an event.
 
 A program imports all names of `__all__`. `observed(call)` runs it and returns its observable behavior: the sequence of
 events, and the result or exception.

@@ -105,7 +105,7 @@ def difference(original, converted, lines, spread):
 
 
 def modules_of(text, filename):
-    """Returns the code between the markers, by number."""
+    """Returns number -> code of the modules in `text`, which are between numbered markers."""
     found, body = {}, None
     for statement in ast.parse(text, filename).body:
         if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "PROGRAM_STARTS":
@@ -163,7 +163,7 @@ def report(found):
 
 
 def read_case(path):
-    """Returns a file of functions as a program."""
+    """Returns the text and the calls of a file."""
     text = path.read_text()
     last = ast.parse(text).body[-1]
     if not (isinstance(last, ast.Assign) and last.targets[0].id == "CALLS"):

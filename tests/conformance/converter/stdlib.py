@@ -100,8 +100,8 @@ def converted_files(module):
 
 
 def run_tests(module, test_module, path, seconds):
-    """Runs a test module of CPython with this module path. Returns the file of the tested module, and how each test
-    ended."""
+    """Runs a test module of CPython with this module path. Returns the file of the tested module, and the result of
+    each test."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "ends.json")
         path = [*map(str, path), *filter(None, [os.environ.get("PYTHONPATH")])]

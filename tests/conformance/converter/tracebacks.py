@@ -98,8 +98,8 @@ class Scope:
     end: tuple
 
     def runs(self, start, end):
-        """Returns whether a span is in the body, unlike decorators and defaults. Synthesized code of the definition is in the
-        body."""
+        """Returns whether a span runs when the function is called. Decorators and defaults do not; synthesized code, which has
+        the span of the whole definition, does."""
         return self.body <= start < self.end or start == self.definition and end >= self.end
 
 
@@ -133,7 +133,7 @@ class _Call:
     scope: Scope = None
 
     def continues(self, outer):
-        """Returns whether this frame is a block of `outer` that the converter made a function, such as `if_body` in `tf__f`.
+        """Returns whether this frame runs a block of `outer` that the converter made a function: `if_body` in `tf__f`.
 
         Comprehensions are user code.
         """

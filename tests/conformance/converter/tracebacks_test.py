@@ -129,7 +129,7 @@ def rewritten(source):
 
 
 def shown(function, source, rewrite=lambda error: error):
-    """Python's traceback of the failure, without the frame of this file."""
+    """Returns Python's traceback of the failure, without the frame of this file."""
     linecache.cache["program.py"] = (len(source), None, source.splitlines(keepends=True), "program.py")
     try:
         function(1)

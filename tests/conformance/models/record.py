@@ -18,7 +18,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 MISSING = object()
 
-# Values of classes whose members exist only on instances or subclasses.
+# Class -> values of the class, because some members exist only on instances or in subclasses.
 VALUES = {
     "flax.linen.Module": lambda flax: [flax.linen.Dense(1)],
     "jax.Array": lambda jax: [jax.numpy.zeros(1)],
@@ -89,7 +89,7 @@ def version(package):
 
 
 def existed(owner, name):
-    """Returns whether an older version, installed under another name, has the name."""
+    """Returns whether the package with the names of Keras 2 has the name."""
     path = owner.removesuffix("()")
     while path and path not in OLDER:
         path = path.rpartition(".")[0]
@@ -119,7 +119,7 @@ def find(path):
 
 
 def function_at(path):
-    """Returns the function at a path, or the method of a value of the class there."""
+    """Returns the function at a path. If the path leads to a class in `VALUES`, returns the method of one of the values."""
     owner, _, name = path.rpartition(".")
     methods = (getattr(value, name) for value in values(owner) if hasattr(value, name))
     return next(methods, None) or find(path)

@@ -33,7 +33,7 @@ def explained(compile_function, dynamo):
     """Replaces torch.compile: a call raises at its first graph break."""
     def compiled(*given, fullgraph=False, **options):
         if dynamo.is_compiling():
-            # The function being traced calls torch.compile itself.
+            # torch.compile is called by a function that is being traced.
             return compile_function(*given, fullgraph=fullgraph, **options)
         if not given:
             return functools.partial(compiled, fullgraph=fullgraph)
@@ -81,13 +81,13 @@ def attempt(code, names, path):
 
 
 def mentioned(node, rules):
-    """Returns the functions of RULES that a statement of main() uses. A class includes its methods."""
+    """Returns the functions in `rules` that a statement of main() uses. A use of a class counts for all of its methods."""
     words = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     return [rule for rule in rules if rule.split(".")[0] in words]
 
 
 def record(path):
-    """Runs each function of a module, as its `main()` calls it. Returns what the framework does."""
+    """Runs each function of a module as its `main()` calls it. Returns the recorded entry of each function."""
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module

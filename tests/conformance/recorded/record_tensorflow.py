@@ -1,4 +1,4 @@
-"""Record which constructs TensorFlow stages in the modules of this folder.
+"""Records which constructs TensorFlow stages in the modules of this folder.
 
     python record_tensorflow.py --recorder RECORDER.py tensorflow/*.py
     python record_tensorflow.py --output RECORDED.json tensorflow/loops.py
@@ -135,7 +135,7 @@ def site(construct):
 
 
 def module_verdicts(results):
-    """Merges verdicts: a construct is mixed if examples disagree."""
+    """Returns the verdict of each construct by its position: mixed if the examples disagree."""
     verdicts = {}
     for result in results:
         for construct in result["constructs"]:
@@ -146,7 +146,8 @@ def module_verdicts(results):
 
 
 def outcome(result, path, compare):
-    """Returns the outcomes of the examples. Correct functions may keep state, so only faulty ones are compared."""
+    """Returns the first error of the runs and the reasons why AutoGraph ran functions unconverted; with `compare`, also a
+    difference between eager and graph results. Modules without RULES are not compared: their functions may keep state."""
     kept = {}
     for run in result["runs"]:
         error = run.get("error")
@@ -174,7 +175,7 @@ def message(error, path):
 
 
 def conversion_cause(warning):
-    """AutoGraph's reason for running a function unconverted."""
+    """Returns AutoGraph's reason for running a function unconverted; None if the warning is about something else."""
     found = re.search(r"will run it as-is.*?\nCause: (.*?)(\nTo silence|\nMatch |\Z)", warning, re.DOTALL)
     return found and found.group(1).strip()
 
@@ -204,7 +205,7 @@ def same(left, right):
 
 
 def disagreements(slimmed):
-    """Rules that TensorFlow does not confirm, and correct functions that it rejects."""
+    """Yields a message for each rule that TensorFlow does not confirm, and for each correct function that it rejects."""
     for result in slimmed["results"]:
         faults = {key: result[key] for key in ("error", "unconverted", "differs") if key in result}
         rule = result.get("rule")
@@ -220,7 +221,7 @@ def main():
     parser.add_argument("modules", nargs="+", type=Path)
     arguments = parser.parse_args()
 
-    # The folders next to this script have the names of the frameworks.
+    # The folders next to this script have the names of the frameworks, and would be imported instead of them.
     sys.path.remove(str(Path(__file__).resolve().parent))
     if arguments.recorder:
         recorder = import_file(arguments.recorder.resolve())

@@ -90,8 +90,8 @@ class Comparison:
                 self.note("not seen", file, line, self.cause(row, functions))
 
     def cause(self, row, functions, depth=0):
-        """Returns why a function is not seen: a call of the function or of one of its callers was not followed, or
-        their root is not known."""
+        """Returns why a function is not seen: the checker did not follow a call of the function or of one of its callers,
+        or does not know their root."""
         for file, line, _, _, between in row["callers"]:
             caller = self.enclosing(file, line)
             seen = caller and (file, caller.lineno) in self.stages.functions
@@ -107,7 +107,7 @@ class Comparison:
         return f"unknown cause: `{row['name']}`"
 
     def enclosing(self, file, line):
-        """Returns the innermost `def` around a line."""
+        """Returns the innermost `def` around a line; None if there is none."""
         found = None
         for node in ast.walk(parsed(file)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= node.end_lineno:

@@ -28,8 +28,9 @@ import tensorflow_environment  # noqa: E402
 
 CACHE = ROOT / "target/observe"
 SECONDS, QUICK_SECONDS = 120, 30
-# The limits on CPU time and wall time, as multiples of the option `--seconds`. The CPU time includes imports, and a
-# test that is still running after the limit. The wall time is longer, because other programs may use the machine.
+# The limits on CPU time and wall time, as multiples of the option `--seconds`. The CPU time includes imports, and the
+# rest of a test that is running when `--seconds` have passed. The wall time is longer, because other programs may use
+# the machine.
 WITH_IMPORTS, WAITING = 3, 20
 # Small packages, installed on top of the environments of other tests.
 QUICK = ("equinox", "dm-sonnet", "normflows")
@@ -149,8 +150,8 @@ def installed(folder, wanted, base):
             paths = [subprocess.run([path / "bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
                                     capture_output=True, text=True, check=True).stdout.strip() for path in (folder, base)]
             (Path(paths[0]) / "base.pth").write_text(paths[1] + "\n")
-        # The pins may contradict the declared requirements of a package: its latest release runs on the current
-        # framework.
+        # The pinned versions may contradict the declared requirements of a package, although its latest release runs on
+        # the current framework.
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", wanted], check=True)
         shutil.copy(wanted, mark)
     return python
@@ -214,13 +215,13 @@ def main():
         sys.exit(below_thresholds(rows))
 
 
-# The limits for the three packages. For all packages, the targets are 0.5 % contradictions and 2 % functions not seen.
+# The limits for the three packages of `--quick`. With all packages, the targets are 0.5 % contradictions and 2 % functions not seen.
 MAX_CONTRADICTIONS, MAX_NOT_SEEN = 0.005, 0.1
 MIN_DECISIONS = 20
 
 
 def below_thresholds(rows):
-    """Returns a message if the disagreement exceeds a limit."""
+    """Returns a message if the disagreement exceeds a limit, else None."""
     total = {key: sum(counts[key] for _, counts in rows) for key in COLUMNS}
     if len(rows) < len(QUICK) or any(counts["decisions"] < MIN_DECISIONS for _, counts in rows):
         return "a package was not observed"

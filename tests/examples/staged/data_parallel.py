@@ -8,7 +8,7 @@ Alone, or in two processes, with the same results apart from rounding:
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before the group exists, so that it keeps no reference to it
+import torch.distributed.nn  # before the group exists: default arguments in this module would keep a reference to it
 import torch.nn.functional as F
 from torch import nn
 
@@ -27,7 +27,7 @@ def spirals(count):
 
 @ag.function
 def train(model, optimizer, points, labels, batch, limit):
-    """An epoch in the order of `batch`, of which each row has the points of one step. Skips a step if any process has a
+    """Trains for an epoch. Each row of `batch` contains the indices of one step's points. Skips a step if any process has a
     damaged point, and ends when the mean loss of a step is below a limit. Returns the numbers of steps and skips, and the
     last loss."""
     rank, processes = dist.get_rank(), dist.get_world_size()

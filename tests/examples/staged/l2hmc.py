@@ -12,14 +12,14 @@ SIZE, WIDTH = 2, 10
 
 
 def energy(x):
-    """Minus the logarithm of the density of two Gaussians, and its gradient."""
+    """Returns minus the logarithm of the density of two Gaussians, and the gradient of this energy."""
     apart = x.unsqueeze(1) - CENTERS
     logits = -apart.pow(2).sum(2)
     return -torch.logsumexp(logits, 1), 2 * (torch.softmax(logits, 1).unsqueeze(2) * apart).sum(1)
 
 
 class Update(nn.Module):
-    """Scale, translation and transformation of one half of the state, from the other half and the time."""
+    """Computes the scale, translation and gate for one half of the state, from the other half and the time."""
 
     def __init__(self):
         super().__init__()
@@ -65,7 +65,7 @@ class Sampler(nn.Module):
         return x, v, volume
 
     def propose(self, x, steps):
-        """Proposals, and the probability of accepting each."""
+        """Returns proposals, and the probability of accepting each."""
         v = torch.randn_like(x)
         moved, kicked, volume = self.leapfrog(x, v, steps)
         before = energy(x)[0] + v.pow(2).sum(1) / 2

@@ -63,7 +63,7 @@ class Trainer:
 @ag.function
 @torch.no_grad()
 def sample(model, word, stop, limit=40, temperature=0.5):
-    """Letters until `stop`, sampled from the predictions of the model."""
+    """Returns letters until `stop`, sampled from the predictions of the model."""
     (h, c), text = model.initial(1), [word]
     while len(text) < limit and word != stop:
         logits, h, c = model.step(word[None], h, c)

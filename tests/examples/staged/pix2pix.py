@@ -35,7 +35,7 @@ class UNet(nn.Module):
 
 
 class Patches(nn.Module):
-    """A score for each patch of a pair of images."""
+    """Computes a score for each patch of a pair of images."""
 
     def __init__(self, width=8):
         super().__init__()

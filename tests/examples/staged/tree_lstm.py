@@ -13,7 +13,7 @@ GOOD, BAD, NOT = 0, 1, 2
 
 
 class Tree(NamedTuple):
-    """A word, or two parts."""
+    """A leaf with a word, or a node with two subtrees."""
 
     word: int
     left: "Tree | None" = None
@@ -29,7 +29,7 @@ class TreeLSTM(nn.Module):
         self.head = nn.Linear(width, classes)
 
     def embed(self, tree):
-        """State and memory of a tree."""
+        """Returns the state and the memory of a tree."""
         if tree.left is None:
             i, o, u = self.leaf(self.embedding.weight[tree.word]).chunk(3)
             c = torch.sigmoid(i) * torch.tanh(u)

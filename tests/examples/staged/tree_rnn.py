@@ -1,4 +1,4 @@
-"""A TreeRNN that reads the sentiment of sentences. Trees are objects of Python; the recursion over them is in the graph."""
+"""A TreeRNN that reads the sentiment of sentences. Trees are Python objects; the recursion over them is in the graph."""
 
 import random
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SENTIMENTS = {GOOD: 1, BAD: -1, FILM: 0, PLOT: 0, NOT: 0}
 
 @dataclass
 class Node:
-    """A word, or two parts."""
+    """A leaf with a word, or a node with two subtrees."""
 
     word: int | None = None
     left: "Node | None" = None

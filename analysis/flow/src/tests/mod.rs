@@ -32,7 +32,7 @@ fn function(parsed: &Parsed<ast::Mod>) -> &ast::StmtFunctionDef {
     }
 }
 
-/// The source may be indented as a whole; it must be valid Python.
+/// Builds the flow of the function in `source`, which must be valid Python. All lines may have a common indentation.
 fn snippet(source: &str) -> Snippet {
     let lines = source.lines().skip_while(|line| line.trim().is_empty());
     let margin = lines.clone().next().map_or(0, |line| line.len() - line.trim_start().len());
@@ -83,7 +83,7 @@ impl Snippet {
         QName::from_expr(parsed.expr()).expect("a name")
     }
 
-    /// Returns the definitions of `name` that reach `text`: `Assign 1` for the value `1`.
+    /// Returns the kind and value of each definition of `name` that reaches `text`: `Assign 1` for `x = 1`.
     fn definitions(&self, text: &str, name: &str) -> Vec<String> {
         let show = |def: &&Def| match def.value {
             Some(value) => format!("{:?} {}", def.kind, &self.source[value]),

@@ -189,7 +189,7 @@ enum Outcome {
     Stopped,
 }
 
-/// One run with the given decisions. Further decisions are `false`.
+/// One run, which takes the given decisions. If it needs more, they are `false` and are appended.
 struct Run<'a> {
     decisions: &'a mut Vec<bool>,
     next: usize,
@@ -361,7 +361,7 @@ impl Facts {
     }
 }
 
-/// Returns the facts of all traces, and whether the enumeration is complete.
+/// Returns the facts of all traces, and whether the enumeration stayed within `MAX_DECISIONS` and `MAX_PATHS`.
 fn enumerate(steps: &[Step]) -> (Facts, bool) {
     let mut facts = Facts::default();
     let mut decisions = Vec::new();
@@ -421,7 +421,7 @@ fn analyze(source: &str, flow: &Flow) -> Facts {
     facts
 }
 
-/// Compares the facts of one program. Returns whether the enumeration is complete.
+/// Asserts that the analyses agree with the enumeration for one program. Returns whether all paths were enumerated.
 fn compare(seed: u64, finally: bool) -> bool {
     let (source, steps) = program(seed, finally);
     let parsed = parse(&source);

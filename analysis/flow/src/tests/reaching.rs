@@ -166,7 +166,7 @@ fn an_exception_may_occur_before_or_after_a_binding() {
     );
     assert_eq!(snippet.defined("failed(x)", "x"), Definedness::Maybe);
     assert_eq!(snippet.defined("done(x)", "x"), Definedness::Always);
-    // The copy for normal completion.
+    // The `finally` block exists once for each kind of exit; this is the copy for normal completion.
     assert_eq!(snippet.defined("always(x)", "x"), Definedness::Always);
 }
 

@@ -50,7 +50,8 @@ pub(crate) fn modules() -> Vec<String> {
     stubs::files().iter().map(|(path, _)| module_of(path)).collect()
 }
 
-/// Returns the imports in stubs from a module without a model, if other modules of its package have models.
+/// Returns the modules that a stub imports from and that have no model, although their package has models. Each entry
+/// starts with the path of the importing stub.
 pub(crate) fn missing_sources() -> Vec<String> {
     let models = Models::parse();
     let packages: BTreeSet<_> = models.stubs.keys().filter_map(|module| module.split('.').next()).collect();
@@ -107,7 +108,7 @@ impl Models {
         names
     }
 
-    /// Returns the public names of a module: name, its location, and its definition.
+    /// Returns the name, location and definition of each public name of a module.
     fn exports(&self, module: &str) -> Vec<(String, (String, TextRange), Definition)> {
         let mut exports = Vec::new();
         for statement in &self.stubs[module].body {
@@ -178,7 +179,7 @@ impl Models {
         paths
     }
 
-    /// The members of a class, with those of its helper classes.
+    /// Adds the members of a class to `names`, including those that it inherits from helper classes.
     fn members(&self, (module, class): &Definition, path: &str, public: &Paths, names: &mut Vec<Name>) {
         let Some(definition) = self.class(module, class) else { return };
         for statement in &definition.body {
@@ -248,7 +249,7 @@ pub(crate) fn keywords(function: &StmtFunctionDef) -> impl Iterator<Item = &Para
         .filter(|parameter| !matches!(parameter.name.as_str(), "self" | "cls"))
 }
 
-/// Returns the names that a statement of a module or class defines. A type variable is not one of them.
+/// Returns the names that a statement of a module or class defines, except type variables.
 fn defined(statement: &Stmt) -> Vec<(String, TextRange)> {
     match statement {
         Stmt::ClassDef(class) => vec![(class.name.to_string(), class.name.range())],
@@ -284,7 +285,7 @@ fn is_public(name: &str) -> bool {
     !name.starts_with('_') || name == "__version__"
 }
 
-/// Returns whether a member of a class is part of its interface. Special methods are, with three exceptions.
+/// Returns whether the name is public or that of a special method, except `__init__`, `__new__` and `__getattr__`.
 fn is_member(name: &str) -> bool {
     is_public(name) || (name.starts_with("__") && !matches!(name, "__init__" | "__new__" | "__getattr__"))
 }
@@ -299,7 +300,7 @@ fn module_of(path: &str) -> String {
     path.trim_end_matches("/__init__").replace('/', ".")
 }
 
-/// The sort key of a public path: paths in the package of the definition come first, then short paths.
+/// Returns the sort key of a public path: paths in the package of the definition come first, then shorter paths.
 fn rank<'a>(path: &'a str, definition: &Definition) -> (bool, usize, &'a str) {
     let package = |name: &str| name.split('.').next().map(str::to_owned);
     (package(path) != package(&definition.0), path.split('.').count(), path)

@@ -152,8 +152,8 @@ fn dispatched_calls_match_tch() {
     }
 }
 
-/// A number passed as a tensor does not promote: `int64 * 2.5` is float, `float32 * float64 number` is
-/// float32.
+/// A number that is passed as a tensor promotes like a Python number: `int64 * 2.5` is float32, and `float16 * 2.5`
+/// remains float16.
 #[test]
 fn numbers_as_tensors_promote_as_numbers() {
     let ints = Tensor::from_slice(&[1_i64, 2]);

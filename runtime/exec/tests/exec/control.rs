@@ -193,7 +193,7 @@ func @down(%x.0: f32[1], %n.1: int) -> (f32[1], int) {
   return %3, %4
 }"#;
     assert_eq!(shown(program, vec![tensor(&[1.0]), Value::Int(4)]), "[5.0], 10");
-    // Far deeper than the stack of Python or of the system.
+    // Recursion in Python or on the stack of the thread could not be this deep.
     assert_eq!(shown(program, vec![tensor(&[1.0]), Value::Int(50_000)]), "[50001.0], 1250025000");
     let mut plan = plan(program);
     plan.recursion_limit = 1000;

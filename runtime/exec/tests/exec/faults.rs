@@ -77,7 +77,7 @@ fn uncompilable_graphs_are_rejected() {
     }
 }
 
-/// The type of a hole's value is checked when the call runs.
+/// The plan is compiled although `x` is not a list. The type is checked when the operator is called.
 #[test]
 fn wrong_type_is_rejected_at_run_time() {
     let program = r#"

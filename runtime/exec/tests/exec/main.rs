@@ -25,7 +25,7 @@ fn plan_for(functions: &str, tier: Tier) -> Plan {
         .unwrap_or_else(|error| panic!("{error}\n{functions}"))
 }
 
-/// Runs with and without the native tier, and compares the outcomes.
+/// Runs with and without the native tier, and asserts that the outcomes are equal. Returns the outcome.
 fn run(functions: &str, inputs: Vec<Value>) -> Result<Vec<Value>, Error> {
     let copies = inputs.iter().map(copy).collect();
     let native = plan(functions).run(inputs, &mut StandaloneHost::default());
@@ -49,14 +49,14 @@ fn copy(value: &Value) -> Value {
     }
 }
 
-/// Returns the single result, as Python would print it.
+/// Returns the results as Python would print them, separated by commas.
 fn shown(functions: &str, inputs: Vec<Value>) -> String {
     let results = run(functions, inputs).unwrap_or_else(|error| panic!("{error}\n{functions}"));
     let shown: Vec<String> = results.iter().map(numbers).collect();
     shown.join(", ")
 }
 
-/// Returns the elements of a tensor, regardless of its shape.
+/// Returns a value as text: of a tensor, the elements without its shape.
 fn numbers(value: &Value) -> String {
     match value {
         Value::Tensor(tensor) => {

@@ -12,11 +12,10 @@ use crate::squared_gradient;
 const STEP: f64 = 1e-5;
 const TOLERANCE: f64 = 2e-6;
 
-/// Compares gradients with finite differences. With `order` 2 the function is the sum of the squares of the
-/// gradient.
+/// Compares the gradient of a program with finite differences. With `order` 2, compares the gradient of the sum of the
+/// squares of the program's gradient. The error describes a difference.
 ///
-/// The program's first result must be one number; the gradient is with respect to all floating-point
-/// parameters.
+/// The program's first result must be one number. The gradient is with respect to all floating-point parameters.
 pub(crate) fn compare(text: &str, order: u32, arguments: &[Value]) -> Result<(), String> {
     set_threads(1);
     let parsed = parse(text).map_err(|error| format!("{error}\n{text}"))?;
@@ -92,7 +91,7 @@ fn number(results: &[Value]) -> Result<f64, String> {
         .ok_or("the graph has no result".into())
 }
 
-/// Passes preserve results, up to the order of summation.
+/// Checks that passes have preserved the results, up to rounding: passes may change the order of summation.
 fn same(plain: &[Value], optimized: &[Value]) -> Result<(), String> {
     for (plain, optimized) in plain.iter().zip(optimized) {
         let is_same = match (plain.tensor(), optimized.tensor()) {
@@ -107,7 +106,7 @@ fn same(plain: &[Value], optimized: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// Central differences, element by element.
+/// Returns the derivative for each element, computed by central differences.
 fn differences(
     base: &Tensor,
     mut function: impl FnMut(Tensor) -> Result<f64, String>,

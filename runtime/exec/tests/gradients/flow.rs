@@ -186,7 +186,8 @@ impl<'a> Writer<'a> {
         types.iter().map(|ty| (self.name(), *ty)).collect()
     }
 
-    /// Statements and a `yield` of these types; `first` is yielded before them.
+    /// Writes a region with random statements that yields values of these types, preceded by `count + 1` if `count` is
+    /// given.
     fn region(
         &mut self,
         label: &str,

@@ -1,4 +1,4 @@
-"""Layers, models and their training, a class or function for each kind of message."""
+"""Layers, models and training that Keras rejects: a class or function for each kind of error."""
 import keras
 import numpy as np
 import tensorflow as tf

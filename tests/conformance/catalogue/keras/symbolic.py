@@ -1,4 +1,4 @@
-"""Symbolic tensors and functional models, a function for each kind of message."""
+"""Symbolic tensors and functional models that Keras rejects: a function for each kind of error."""
 import keras
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Conditions and loops that TensorFlow cannot stage, a function for each kind of message."""
+"""Conditions and loops that TensorFlow cannot stage: a function for each kind of error."""
 import tensorflow as tf
 
 

@@ -1,4 +1,4 @@
-"""Python that AutoGraph does not convert, a function for each kind of message.
+"""Python that AutoGraph does not convert: a function for each kind of error.
 
 The programs are recorded with `AUTOGRAPH_STRICT_CONVERSION=1`: TensorFlow raises instead of logging a warning.
 """

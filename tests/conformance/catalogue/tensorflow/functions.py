@@ -1,4 +1,4 @@
-"""Arguments, results, variables and leaks of functions, a function for each kind of message."""
+"""Arguments, results, variables and leaks of functions: a function for each kind of error."""
 import numpy as np
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Tensors and TensorArrays as Python values, a function for each kind of message."""
+"""Tensors and TensorArrays that are used as Python values: a function for each kind of error."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Functions that `torch.compile(fullgraph=True)` rejects, each with a similar function that it accepts."""
+"""Functions that `torch.compile(fullgraph=True)` rejects, and similar functions that it accepts."""
 import contextlib
 import itertools
 import typing

@@ -1,4 +1,4 @@
-"""Calls of `torch.export.export` that raise, and uses of exported programs."""
+"""Calls of `torch.export.export` and uses of exported programs that raise."""
 import dataclasses
 
 import torch

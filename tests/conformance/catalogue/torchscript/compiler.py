@@ -1,4 +1,4 @@
-"""Programs that the compiler of TorchScript rejects, a function or class for each kind of message."""
+"""Programs that the compiler of TorchScript rejects: a function or class for each kind of error."""
 from typing import Dict, List, Optional, Tuple
 
 import torch

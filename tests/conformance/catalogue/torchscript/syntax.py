@@ -1,4 +1,4 @@
-"""Python syntax that TorchScript does not compile, a function for each kind."""
+"""Python syntax that TorchScript does not compile: a function for each kind of error."""
 from typing import Dict, List
 
 import torch

@@ -11,7 +11,7 @@ class Definitions:
         return Signature(**options)
 
     def own_names(self, taken=()):
-        """The variables of a new function: several of each kind, some with names that the converter generates."""
+        """Returns name -> kind for the variables of a new function. A converter might generate some of these names."""
         own = {}
         for name in self.random.sample(NAMES[INT], self.random.randint(2, 4)):
             own[name] = INT
@@ -23,7 +23,7 @@ class Definitions:
         return {name: kind for name, kind in own.items() if name not in taken}
 
     def parameters(self, scope, outer, method=False):
-        """A parameter list and its signature. Binds the parameters in `scope`; defaults are evaluated in `outer`."""
+        """Returns a parameter list and its signature. Binds the parameters in `scope`; defaults use names of `outer`."""
         signature = Signature()
         parts, names = [], [f"p{i}" for i in range(self.random.randint(0, 3))]
         optional = self.random.randint(0, len(names)) if self.chance(0.5) else 0
@@ -58,7 +58,7 @@ class Definitions:
         return ", ".join(parts), signature
 
     def function(self, outer, depth, name=None, method=None):
-        """A `def`: a function, generator or coroutine."""
+        """Returns the lines of a function, generator or coroutine."""
         name = name or f"f{self.label()}"
         kind = "plain" if method else self.weighted((8, "plain"), (2, "generator"), (2, "async"))
         scope = Scope("function", outer)

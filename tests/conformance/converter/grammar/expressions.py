@@ -17,7 +17,7 @@ class Expressions:
         }[kind](scope, depth)
 
     def name(self, kind, scope):
-        """A variable of a kind, occasionally one that may be unbound. None if there is no such variable."""
+        """Returns a variable of a kind, rarely one that may be unbound; None if no variable of this kind is visible."""
         if self.chance(0.015):
             risky = scope.risky(kind)
             if risky:
@@ -67,7 +67,7 @@ class Expressions:
         return f"({then} if {test} else {other})"
 
     def lazy_value(self, scope, depth):
-        """`a and b` or `a or b` whose value is used."""
+        """Returns `a and b` or `a or b`, of which the value is used and not only its truth."""
         operands = [self.integer(scope, depth)]
         for _ in range(self.random.randint(1, 2)):
             operands.append(self.lazily(scope, self.integer, scope, depth))
@@ -157,7 +157,7 @@ class Expressions:
         return call
 
     def arguments(self, signature, scope, depth):
-        """Valid arguments, except in one of twenty calls."""
+        """Returns arguments for a call. They are invalid in one of twenty calls."""
         given = signature.required + self.random.randint(0, signature.optional)
         if self.chance(0.05):
             given = max(0, given - 1)

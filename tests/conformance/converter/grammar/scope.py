@@ -56,7 +56,7 @@ class Scope:
         self.walrus = kind in ("function", "lambda")
 
     def visible(self, kind):
-        """The readable names of a kind, in a fixed order."""
+        """Returns the readable names of a kind, in a fixed order."""
         found = [name for name, k in self.bound.items() if k == kind]
         hidden = set(self.own) | set(self.bound) | set(self.maybe)
         scope = self.parent
@@ -68,7 +68,7 @@ class Scope:
         return found
 
     def risky(self, kind):
-        """Names that may be unbound."""
+        """Returns the names of a kind that may be unbound."""
         found = [n for n, k in {**self.own, **self.maybe}.items() if k == kind and n not in self.bound]
         scope = self.parent
         while scope is not None and scope.kind in ("function", "lambda"):

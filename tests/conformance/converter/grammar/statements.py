@@ -20,7 +20,7 @@ class Statements:
         return lines or [f"note({self.label()})"]
 
     def branch(self, scope, depth, before, ends, size=None):
-        """A block that starts in the state `before`. Appends its final state to `ends`."""
+        """Returns a block that starts in the state `before`. Appends its final state to `ends`."""
         scope.bound, scope.functions = dict(before[0]), dict(before[1])
         lines = indented(self.block(scope, depth, size))
         ends.append(scope.snapshot())
@@ -76,7 +76,7 @@ class Statements:
         return [" = ".join(targets + [value]) + ("  # set" if self.chance(0.05) else "")]
 
     def place(self, scope):
-        """An attribute or an item."""
+        """Returns an attribute or item that can be assigned."""
         if scope.instance and self.chance(0.6):
             return f"{scope.instance}.{self.random.choice(['x', 'y', '__z'])}"
         if self.chance(0.5):
@@ -115,7 +115,7 @@ class Statements:
         return [f"if len({name}) < 8: {name}.{method.format(self.integer(scope))}"]
 
     def keep_lambda(self, scope, depth):
-        """Closures that are called after their variables have changed."""
+        """Returns a statement that keeps a closure, or calls those in `later` after their variables have changed."""
         if "later" in scope.bound and self.chance(0.4):
             return [f"note({self.label()}, [g() for g in later])"]
         if "later" in scope.bound:
@@ -239,7 +239,7 @@ class Statements:
         return lines
 
     def loop(self, scope, depth, head, targets, first, before, may_else=True):
-        """The body and else of a loop. The names in `targets` are bound in the body."""
+        """Returns a loop with the header `head`. The body binds the names in `targets`, and begins with `first`."""
         ends = [before]
         was_in_loop, scope.in_loop = scope.in_loop, True
         scope.bound, scope.functions = dict(before[0]), dict(before[1])

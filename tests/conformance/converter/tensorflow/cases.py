@@ -13,7 +13,7 @@ class Case:
         self.arguments = arguments
 
     def fresh_arguments(self):
-        """New containers and objects for each run, because functions may modify them."""
+        """Returns new containers and objects for each run, because functions may modify them."""
         return [
             argument.make() if isinstance(argument, Fresh) else tf.nest.map_structure(lambda leaf: leaf, argument)
             for argument in self.arguments
@@ -34,7 +34,7 @@ FEATURES = {}
 
 
 def case(*arguments):
-    """`@case(T(1), 2)`: run the function below with these arguments. May be repeated."""
+    """`@case(T(1), 2)`: runs the function below with these arguments. A function may have several cases."""
 
     def register(function):
         CASES.append(Case(function, arguments))
@@ -64,7 +64,7 @@ def kept(reason):
 
 
 def features(*names):
-    """`@features("LISTS")`: convert with these optional features."""
+    """`@features("LISTS")`: converts the function with these optional features."""
 
     def register(function):
         FEATURES[function] = tuple(tf.autograph.experimental.Feature[name] for name in names)

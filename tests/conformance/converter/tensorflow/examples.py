@@ -79,7 +79,8 @@ def main():
 
 
 def is_better(converted, reference, plain):
-    """Whether only ag-lsp's outcome agrees with plain Python; for errors, at least in the line."""
+    """Returns whether ag-lsp's outcome agrees with plain Python, at least in type and line of an error, and TensorFlow's
+    does not."""
     if converted.means(plain) and not reference.means(plain):
         return True
     return converted.has_same_error_as(plain) and not reference.has_same_error_as(plain)

@@ -26,17 +26,18 @@ class Outcome:
         self.unconverted = warnings.unconverted()
 
     def agrees(self, other):
-        """Whether the outcomes are equal, and this run converted every function that the other run converted."""
+        """Returns whether the outcomes are equal, and this run converted every function that the other one did."""
         same = (self.value, self.error, self.changed) == (other.value, other.error, other.changed)
         return same and set(self.unconverted) <= set(other.unconverted)
 
     def means(self, plain):
-        """Whether a graph has the same outcome as plain Python, which has no converted frames."""
+        """Returns whether a graph has the same outcome as plain Python. Ignores the lines of errors, because plain Python
+        has no converted frames."""
         same_error = (self.error and self.error[:2]) == (plain.error and plain.error[:2])
         return same_error and self.value == plain.value and self.changed == plain.changed
 
     def has_same_error_as(self, plain):
-        """Whether an error and its line are the same as in plain Python."""
+        """Returns whether this run and plain Python raised the same type of error at the same line."""
         if self.error is None or plain.error is None:
             return False
         return self.error.type == plain.error.type and self.error.lines[:1] == plain.error.lines[:1]
@@ -94,7 +95,7 @@ class Warnings(logging.Handler):
         self.messages = []
 
     def unconverted(self):
-        """The functions' names, without addresses."""
+        """Returns the names of the functions that TensorFlow could not convert."""
         marker = "AutoGraph could not transform "
         return tuple(
             message.split(marker)[1].split(" at 0x")[0] for message in self.messages if marker in message
@@ -102,7 +103,7 @@ class Warnings(logging.Handler):
 
 
 def described(value):
-    """A comparable form of a value: container types, dtypes, numbers to five digits."""
+    """Returns a comparable form of a value, with container types and dtypes. Numbers are rounded to five digits."""
     if isinstance(value, dict):
         return "dict", {key: described(item) for key, item in value.items()}
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Branches under jax.jit: Python may test static arguments and configuration, but not values."""
+"""Branches under jax.jit: Python may test static arguments and configuration, but not traced values."""
 from functools import partial
 from typing import NamedTuple, Optional
 

@@ -1,4 +1,4 @@
-"""Control flow that jax.jit rejects, each error with a similar function that works."""
+"""Control flow that jax.jit rejects, and similar functions that work."""
 from functools import partial
 
 import jax

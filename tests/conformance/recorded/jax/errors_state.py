@@ -1,4 +1,4 @@
-"""State, arguments and bodies of lax loops that jax rejects, each error with a similar function that works."""
+"""State, arguments and bodies of lax loops that jax rejects, and similar functions that work."""
 from functools import partial
 
 import jax

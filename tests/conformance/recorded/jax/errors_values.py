@@ -1,4 +1,4 @@
-"""Tracers used as Python numbers, NumPy arrays, shapes and masks, each error with a similar function that works."""
+"""Tracers used as Python numbers, NumPy arrays, shapes and masks, and similar functions that work."""
 import jax
 import jax.numpy as jnp
 import numpy as np

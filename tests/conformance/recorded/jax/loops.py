@@ -1,4 +1,4 @@
-"""Loops: unrolled by Python, or staged by `jax.lax`, whose bodies receive tracers."""
+"""Loops that Python unrolls, and loops of `jax.lax`, which call their bodies with tracers."""
 from functools import partial
 
 import jax

@@ -1,4 +1,4 @@
-"""Shapes, ranks and dtypes are Python values, even of tracers."""
+"""Shapes, ranks and dtypes: they are Python values, even those of tracers."""
 from functools import partial
 
 import jax

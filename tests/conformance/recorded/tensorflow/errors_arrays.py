@@ -1,4 +1,4 @@
-"""Item assignment and TensorArrays in staged code. Every call in main() is a separate program."""
+"""Item assignment and TensorArrays in staged code. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Types that the branches of a staged `if` must share. Every call in main() is a separate program."""
+"""Types that the branches of a staged `if` must share. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

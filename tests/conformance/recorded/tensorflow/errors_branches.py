@@ -1,4 +1,4 @@
-"""Names that the branches of a staged `if` must both bind. Every call in main() is a separate program."""
+"""Names that the branches of a staged `if` must both bind. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Staged control flow that Keras 3, datasets and builtins call unconverted. Every call in main() is a separate program."""
+"""Staged control flow that Keras 3, datasets and builtins call unconverted. The recorder runs each call in main() separately, because most raise."""
 
 import keras
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Staged control flow in calls that AutoGraph does not convert. Every call in main() is a separate program."""
+"""Staged control flow in calls that AutoGraph does not convert. The recorder runs each call in main() separately, because most raise."""
 
 import functools
 

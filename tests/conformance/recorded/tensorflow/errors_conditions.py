@@ -1,4 +1,4 @@
-"""Values that a staged condition may have. Every call in main() is a separate program."""
+"""Values that a staged condition may have. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Loop else, generators, mangled names: not converted. Every call in main() is a separate program."""
+"""Loop else, generators and mangled names, which are not converted. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Python loops that were meant to be staged. Every call in main() is a separate program."""
+"""Python loops that were meant to be staged. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

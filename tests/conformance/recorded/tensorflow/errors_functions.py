@@ -1,4 +1,4 @@
-"""Variables, leaks and recursion in tf.function. Every call in main() is a separate program."""
+"""Variables, leaks and recursion in tf.function. The recorder runs each call in main() separately, because most raise."""
 
 import keras
 import tensorflow as tf

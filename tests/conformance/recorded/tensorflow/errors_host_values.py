@@ -1,4 +1,4 @@
-"""Tensors as arguments of NumPy and `math`, and as operands of `or`. Every call in main() is a separate program."""
+"""Tensors as arguments of NumPy and `math`, and as operands of `or`. The recorder runs each call in main() separately, because most raise."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Staged lists, with the optional feature LISTS. Every call in main() is a separate program."""
+"""Staged lists, with the optional feature LISTS. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Distributed loops, lists and keys mutated in staged loops. Every call in main() is a separate program."""
+"""Distributed loops, lists and keys mutated in staged loops. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

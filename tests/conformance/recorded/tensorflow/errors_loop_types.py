@@ -1,4 +1,4 @@
-"""Dtypes and shapes that a staged loop must keep. Every call in main() is a separate program."""
+"""Dtypes and shapes that a staged loop must keep. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

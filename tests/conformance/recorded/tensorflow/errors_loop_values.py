@@ -1,4 +1,4 @@
-"""Structures, objects and returns in staged loops. Every call in main() is a separate program."""
+"""Structures, objects and returns in staged loops. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Names that must be defined before a staged loop. Every call in main() is a separate program."""
+"""Names that must be defined before a staged loop. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Tensors where Python requires a bool or an iterable. Every call in main() is a separate program."""
+"""Tensors where Python requires a bool or an iterable. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

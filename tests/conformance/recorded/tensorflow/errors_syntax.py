@@ -1,4 +1,4 @@
-"""Walrus, match, async, lambdas, loop options: not converted. Every call in main() is a separate program."""
+"""Walrus, match, async, lambdas and loop options, which are not converted. The recorder runs each call in main() separately, because most raise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Control flow that breaks the graph of torch.compile, each with a similar function that does not."""
+"""Control flow that breaks the graph of torch.compile, and similar functions that do not."""
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""Values, shapes and effects that break the graph of torch.compile, each with a similar function that does not."""
+"""Values, shapes and effects that break the graph of torch.compile, and similar functions that do not."""
 import random
 import time
 

@@ -1,4 +1,4 @@
-"""Code that torch.export rejects, each error with a similar function that it exports."""
+"""Code that torch.export rejects, and similar functions that it exports."""
 import torch
 from torch import nn
 

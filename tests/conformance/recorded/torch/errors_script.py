@@ -1,4 +1,4 @@
-"""Code that the TorchScript compiler rejects, each error with a similar function that it compiles."""
+"""Code that the TorchScript compiler rejects, and similar functions that it compiles."""
 from typing import Dict, List, Optional, Tuple, Union
 
 import torch

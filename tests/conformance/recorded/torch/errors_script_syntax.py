@@ -1,4 +1,4 @@
-"""Python features that TorchScript does not support, each with a similar function that it compiles."""
+"""Python features that TorchScript does not support, and similar functions that it compiles."""
 import math
 from typing import Dict, List
 

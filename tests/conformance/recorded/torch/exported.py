@@ -98,7 +98,7 @@ class Tabular(nn.Module):
 
 
 class Branching(nn.Module):
-    """A staged choice, written with torch.cond."""
+    """A condition in the graph, written with torch.cond."""
 
     def __init__(self, width, threshold=0.0, invert=False):
         super().__init__()

@@ -1,4 +1,4 @@
-"""TorchScript: tests on tensors are staged by the script compiler."""
+"""TorchScript: the compiler puts conditions on tensors into the graph."""
 from typing import List, Optional, Tuple
 
 import torch

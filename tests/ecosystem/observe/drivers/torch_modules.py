@@ -55,7 +55,7 @@ def modules_of(names):
 
 
 def values(signature):
-    """Arguments for the parameters without a default, or None."""
+    """Returns arguments for the parameters without a default; None if the value of one is not known."""
     given = {}
     for parameter in itertools.islice(signature.parameters.values(), 20):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -36,7 +36,7 @@ class Facts:
             callers.append(caller)
 
     def decision(self, site, framework, verdict):
-        """`site`: file, line, column, construct, line of the function."""
+        """Counts a verdict about a condition or loop. `site` is (file, line, column, construct, line of the function)."""
         counts = self.decisions.get((site, framework))
         if counts is None:
             counts = self.decisions[site, framework] = collections.Counter()

@@ -9,13 +9,13 @@ import builtins
 import sys
 
 
-# Callers are recorded for this number of calls of a function.
+# The callers of a function are recorded for its first calls only: this is their number.
 CALLERS = 3
 
 
 def caller(frame, observed, translate=None):
-    """Returns the nearest function of the program on the stack, and the functions outside the program that it called: (file,
-    line of the call, first line of the caller, name of the caller, names of the functions between)."""
+    """Returns the innermost function of the program on the stack, or None: (file, line of the call, first line, name, names
+    of up to five functions outside the program that are called between this function and `frame`)."""
     between = []
     while frame is not None:
         code = frame.f_code
@@ -36,7 +36,7 @@ class Probe:
         self.observed = observed
         self.frameworks = []
         self.seen = []
-        # The site numbers of the recorded lines: each line is recorded once.
+        # The site numbers of the lines that have been recorded. No line is recorded twice.
         self.lines = set()
         # Maps a location in generated code to the location in the user's text.
         self.translate = None
@@ -87,8 +87,8 @@ class Probe:
             self.facts.caller(file, line, framework, caller(sys._getframe(3), self.observed, self.translate))
 
     def raised(self):
-        """Called when an exception leaves a function of the program. Records the exception once, at its innermost line
-        in the program."""
+        """Called when an exception leaves a function of the program. Records an exception of a framework once, at its
+        innermost line in the program."""
         error = sys.exc_info()[1]
         if not isinstance(error, Exception) or any(error is seen for seen in self.seen):
             return

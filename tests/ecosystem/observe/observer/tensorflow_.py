@@ -1,6 +1,6 @@
 """TensorFlow: a trace is active while a function graph is built. AutoGraph's converter reads the original text of a
-function, so the converter rewrites its tree too, before its first pass. Then the probe records the same values that
-AutoGraph's operators test."""
+function, so the observer also rewrites the tree of the converter, before the first pass. Thus the probe records the values
+that AutoGraph's operators test."""
 import ast
 from pathlib import Path
 
@@ -24,7 +24,8 @@ def tracing():
 
 
 def verdict(kind, value):
-    """Returns the verdict in code that is not converted, where a symbolic Tensor cannot be a condition."""
+    """Returns the verdict for code that is not converted. In such code, TensorFlow raises if a condition is a symbolic
+    Tensor."""
     symbolic = tensor_util.is_tf_type(value) and not isinstance(value, (ops.EagerTensor, tf.RaggedTensor))
     return "staged" if symbolic and getattr(value, "dtype", None) != tf.resource else "python"
 

@@ -36,7 +36,7 @@ def install(probe):
 
 
 class Module:
-    """The conditions of a file, keyed by the position of the expression that a jump tests, and the lines of its functions."""
+    """The conditions of a file, by the position of the expression that a jump tests, and the lines of the functions."""
 
     def __init__(self, path):
         self.tests = {}
@@ -68,7 +68,8 @@ class Module:
             self.visit(child, function)
 
     def leaves(self, test, sites, function):
-        """Maps each operand of `test` to the conditions that it decides: `sites`, and those within `test`."""
+        """Adds the operands of `test` to `tests`, each with the conditions that it decides: `sites`, and the `and`, `or` and
+        `not` around it in `test`."""
         if isinstance(test, ast.BoolOp):
             own = (*start(test), type(test.op).__name__.lower(), function)
             for value in test.values[:-1]:
@@ -105,8 +106,8 @@ def verdict(value):
 
 
 def sites(module, translator, instruction, kind):
-    """Returns the conditions of a jump. The jump has the position of its test or of the whole statement. In the second case,
-    the preceding instruction has the position of the test."""
+    """Returns the conditions that a jump decides. The jump has the position of its test or of the whole statement. If it is that of
+    the statement, the preceding instruction has the position of the test."""
     index = translator.instruction_pointer
     before = translator.instructions[index - 2] if index is not None and index > 1 else instruction
     for place in (instruction.positions, before.positions):
