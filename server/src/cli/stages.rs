@@ -1,4 +1,4 @@
-//! `ag-lsp stages`: for each staged function, which conditions and loops run in Python and which in the graph.
+//! `ag-lsp stages`: for each traced function, which conditions and loops run in Python and which in the graph.
 
 use std::fmt::Write;
 
@@ -86,7 +86,7 @@ struct ConstructItem {
 impl Stages {
     pub(crate) fn run(&self, verbosity: i8) -> anyhow::Result<ExitStatus> {
         let stdin = Stdin::of(&self.files, self.stdin_filename.as_deref())?;
-        // All staged functions are listed, also those that `check` does not look for in a large project.
+        // All traced functions are listed, also those that `check` does not find in a large project.
         let mut session = Session::open(
             &self.project,
             &Options::default(),

@@ -24,7 +24,7 @@ pub(super) fn write(
         let blanks = TextSize::try_from(blanks).unwrap_or_default();
         let line = converted_lines.line_index(span.generated.start() + blanks).to_zero_indexed();
         let from = lines.line_index(span.original.start() + blanks).to_zero_indexed();
-        // A span of several lines has the same number of them on both sides.
+        // A span of several lines has the same number of lines on both sides.
         let count = text[span.generated].trim_end_matches('\n').matches('\n').count();
         for offset in 0..=count {
             if let Some(slot) = origin.get_mut(line + offset) {

@@ -51,7 +51,7 @@ pub(crate) struct PositionParams {
     pub(crate) position: Position,
 }
 
-/// Returns the commands for a staged function.
+/// Returns the commands for a traced function.
 pub(crate) fn for_function(
     snapshot: &Snapshot,
     uri: &Url,

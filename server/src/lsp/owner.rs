@@ -65,7 +65,7 @@ pub(crate) struct Owner {
     pub(super) revision: u64,
     /// A copy of `revision` that other threads read.
     pub(super) latest_revision: Arc<AtomicU64>,
-    /// Diagnostics may have changed since they were last computed.
+    /// Whether diagnostics may have changed since they were last computed.
     pub(super) is_unpublished: bool,
     /// Counts the computations of diagnostics and the edits that outdate them. Only the result of the last computation
     /// is published.

@@ -25,7 +25,7 @@ pub(crate) enum Completion {
 
 pub(crate) struct Project {
     pub(crate) folder: SystemPathBuf,
-    /// All Python files in the folder are analyzed, not only the open ones.
+    /// Whether all Python files in the folder are analyzed, not only the open ones.
     pub(crate) is_workspace: bool,
     pub(crate) root: SystemPathBuf,
     pub(crate) engine: Engine,
@@ -37,7 +37,7 @@ pub(crate) struct Project {
     pub(crate) id: u64,
     /// Incremented by every change of the engine. A run that began at an earlier version was cancelled.
     pub(crate) version: u64,
-    /// Texts have changed since the last run of the analysis began.
+    /// Whether texts have changed since the last run of the analysis began.
     pub(crate) needs_run: bool,
     pub(crate) is_running: bool,
     pub(crate) has_run: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Project {
     /// The number of steps that solving the value flow took in the last run. It determines whether the project counts
     /// as small (`Timing::small_project_steps`).
     value_flow_steps: usize,
-    /// A request was answered before the analysis was complete.
+    /// Whether a request was answered before the analysis was complete.
     pub(crate) has_answered_early: bool,
     /// Duration of the last run.
     pub(crate) analysis_time: Duration,

@@ -22,7 +22,7 @@ impl Owner {
         self.waiting.push(Waiting { since: Instant::now(), revision: self.revision, job });
     }
 
-    /// When [`Self::proceed`] must be called even if no message arrives.
+    /// Returns the time at which [`Self::proceed`] must be called even if no message arrives; `None` if it need not be.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let requests = self.waiting.iter().filter(|_| self.has_results());
         let requests = requests.map(|waiting| waiting.since + self.timing.max_wait);

@@ -6,11 +6,11 @@ use ruff_text_size::{TextRange, TextSize};
 
 use super::{Fix, Location, Report, Violation};
 
-/// Lines shown around a finding.
+/// The number of lines shown before and after a finding and its labels.
 const CONTEXT: usize = 2;
-/// In a longer snippet, the lines between the annotations are folded.
+/// The number of lines from which on the lines between the annotations of a snippet are folded.
 const MAX_UNFOLDED: usize = 10;
-/// A label that is more lines away becomes a note instead of an annotation in the snippet.
+/// The maximum number of lines between a finding and a label in its snippet. Other labels become notes.
 const NEAR: usize = 30;
 
 pub(super) fn render(report: &Report) -> String {

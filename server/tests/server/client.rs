@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// A server that takes longer hangs.
+/// The time after which a server that does not answer is assumed to hang.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 pub struct Client {

@@ -1,4 +1,4 @@
-//! `textDocument/prepareCallHierarchy` and `callHierarchy/*`: the calls between staged functions.
+//! `textDocument/prepareCallHierarchy` and `callHierarchy/*`: the calls between traced functions.
 
 use std::borrow::Cow;
 

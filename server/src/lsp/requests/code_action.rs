@@ -1,4 +1,4 @@
-//! `textDocument/codeAction` and `codeAction/resolve`: fixes, suppressions, and commands on staged functions.
+//! `textDocument/codeAction` and `codeAction/resolve`: fixes, suppressions, and commands on traced functions.
 //! Edits are computed when an action is chosen, if the client supports that.
 
 use std::collections::HashMap;
@@ -139,7 +139,7 @@ fn is_of(given: &Diagnostic, finding: &Finding, mapper: &PartMapper<'_>) -> bool
         && given.range == mapper.range(finding.location.range)
 }
 
-/// Returns whether a kind is the other one or within it: `quickfix.a` is within `quickfix`.
+/// Returns whether `kind` is `wanted` or a kind within it: `quickfix.a` is within `quickfix`.
 fn is_within(kind: &CodeActionKind, wanted: &CodeActionKind) -> bool {
     let rest = kind.as_str().strip_prefix(wanted.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || wanted.as_str().is_empty())

@@ -1,4 +1,4 @@
-//! `textDocument/documentSymbol`: the staged functions of a source, or the definitions of a converted document.
+//! `textDocument/documentSymbol`: the traced functions of a source, or the definitions of a converted document.
 
 use ag_ide::{converted, symbols};
 use tower_lsp::jsonrpc::Result;

@@ -97,8 +97,8 @@ fn an_unconverted_function_has_a_reason() {
     client.finish();
 }
 
-/// JAX does not convert functions. The first line of the converted document says so, and the source map takes this line
-/// into account.
+/// JAX does not convert functions. The first line of the converted document is a comment about this, and the source map
+/// takes this line into account.
 #[test]
 fn code_that_is_only_traced_is_shown_with_a_note() {
     const TRACED: &str = "import jax\n\n\n@jax.jit\ndef f(x):\n    return x * 2\n";

@@ -81,8 +81,8 @@ fn lenses_are_above_programs_and_functions_of_the_runtime() {
     client.open(&uri, PROGRAM);
     let graph = |line| (line, "Show graph".to_owned());
     assert_eq!(lenses(&mut client, &uri), [graph(4), graph(8), graph(12), (15, "Run".to_owned())]);
-    // Scripts that import the runtime indirectly, with a main guard or only a function `main`; the rest are not
-    // programs of the runtime.
+    // The first two scripts import the runtime through `m`, and have a main guard or a function `main`. The others are
+    // not programs that use the runtime.
     for (text, expected) in [
         ("from m import step\nif '__main__' == __name__:\n    step(1)\n", Some(1)),
         ("import m\n\ndef main():\n    m.step(1)\n", Some(2)),
