@@ -1,4 +1,4 @@
-//! Each pass alone: the graph before and after it.
+//! Tests of single passes: the graph before and after a pass.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 

@@ -64,7 +64,7 @@ fn segments(
 }
 
 impl Segment {
-    /// Returns the strides of the tensors that leave it.
+    /// Returns the tensors that leave the segment, with their strides.
     pub fn strides(&self) -> impl Iterator<Item = (ag_graph::ir::Value, &[usize])> {
         self.outputs.iter().filter_map(|(value, output)| match output {
             Output::Tensor(index) => Some((*value, &self.tensors[*index].strides[..])),

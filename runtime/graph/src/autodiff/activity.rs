@@ -42,7 +42,7 @@ impl Activity {
     }
 }
 
-/// For each result of a function, whether it has a gradient with respect to these values.
+/// Returns for each result of a function whether it has a gradient with respect to these values.
 pub fn differentiable_results(function: &Function, inputs: &[Value]) -> Vec<bool> {
     let mut varied = vec![false; function.values.len()];
     inputs.iter().for_each(|input| varied[input.index()] = true);

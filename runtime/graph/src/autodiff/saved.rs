@@ -10,7 +10,7 @@ use crate::ir::operand::Operand;
 /// Returns the values of a forward region that the backward region needs and that must be saved, in definition order.
 /// Values that are recomputed instead are emitted at the start of the backward region.
 ///
-/// `index` is a parameter that the backward region already has.
+/// `index` is the index of a `for`. It is not saved, because the backward region computes it.
 pub(super) fn needed(
     emit: &mut Emit,
     forward: &Region,

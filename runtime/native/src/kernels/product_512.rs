@@ -184,7 +184,8 @@ unsafe fn panel<const VECTORS: usize>(
     }
 }
 
-/// Transposes at most `VECTORS * 16` columns of `b`, `stride` elements apart, of `count` elements each.
+/// Writes the transpose of `columns` columns of `b` to the buffer; at most `VECTORS * 16`. The columns have `count`
+/// elements each, and are `stride` elements apart.
 ///
 /// # Safety
 /// The columns must be valid, and the buffer must hold `count` rows of `VECTORS * 16` elements.
@@ -207,7 +208,8 @@ unsafe fn transpose<const VECTORS: usize>(
                 for (j, column) in block.iter_mut().enumerate().take(present) {
                     let start = first.add((v * LANES + j) * stride + p);
                     *column = _mm512_maskz_loadu_ps(mask, start);
-                    // The same elements of a column of the next block. Outside of the matrix, this has no effect.
+                    // Prefetches the same elements of a column of the next block. An address outside of the matrix has
+                    // no effect.
                     _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(LANES * stride).cast());
                 }
                 for (i, row) in transposed(block).into_iter().enumerate().take(count - p) {
@@ -218,7 +220,7 @@ unsafe fn transpose<const VECTORS: usize>(
     }
 }
 
-/// Returns the transposed matrix of 16 rows.
+/// Returns the transpose of a matrix of 16 rows.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn transposed(rows: [__m512; LANES]) -> [__m512; LANES] {

@@ -201,8 +201,8 @@ class Objects:
     # The state that the code can read.
 
     def names_of(self, owner):
-        """Returns the names of the attributes of an object that the code may read, or a method of the class that Python calls
-        implicitly."""
+        """Returns the names of attributes of `owner` that may be read: by the code, or by a method of its class that
+        Python calls implicitly."""
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}

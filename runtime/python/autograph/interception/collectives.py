@@ -1,4 +1,5 @@
-"""Operators of `torch.distributed` that reach torch's dispatcher while tracing, which `operators/collectives.py` records.
+"""Handles the operators of `torch.distributed` that reach torch's dispatcher while tracing. `operators/collectives.py`
+records them.
 
 Functions such as `torch.distributed.all_reduce` write to their arguments, and have no derivative in torch. The operators of
 `torch.distributed._functional_collectives` return new tensors, and have the adjoint as their derivative. The functions of
@@ -178,7 +179,7 @@ def _finish(work):
 
 
 def _has_history(staging, tensor):
-    """Whether a tensor may be computed from one that requires a gradient."""
+    """Returns whether a tensor may be computed from one that requires a gradient."""
     if not torch.is_grad_enabled() or gradients.is_leaf(staging, tensor):
         return False
     return staging.depth > 0 or gradients.has_history(staging, tensor)

@@ -45,8 +45,9 @@ class Group:
 
 
 def emit(staging, start, wait, operands, types):
-    """Records a collective. In a run, `start(*operands)` returns the resulting tensors, of these types, and an object on which
-    `wait(object)` is called later. Returns the values of the results."""
+    """Records a collective. In a run, `start(*operands)` starts the collective. It returns the tensors of the result,
+    which have these types, and an object with which `wait(object)` is called later. Returns the values of the
+    results."""
     types = list(types)
     processes.register()
 

@@ -2,7 +2,7 @@
 
 `DistributedDataParallel` averages gradients when a backward pass has accumulated them in `.grad`. If staged code calls
 `backward`, the graph averages them after it. Otherwise torch's own reducer averages them during the backward pass outside of
-the graph. Each run tells the reducer that a forward pass has begun."""
+the graph. Each run notifies the reducer that a forward pass has begun."""
 
 import torch
 from torch.nn.parallel import DistributedDataParallel

@@ -164,8 +164,8 @@ def _has_tensor_operations(region):
     )
 
 
-#: The maximum number of iterations over an iterator in one trace if only a run knows when the loop ends: a trace cannot
-#: find the end of `for x in itertools.count(): if loss < 1: break`.
+#: The maximum number of iterations over an iterator in one trace, if a staged condition ends the loop. Without this
+#: limit, the trace of `for x in itertools.count(): if loss < 1: break` would not end.
 MOST_ITERATIONS = 2048
 
 _ENDLESS = (

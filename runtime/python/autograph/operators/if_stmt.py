@@ -92,8 +92,9 @@ def _merge(staging, index, name, blocks, init, clock):
 
 
 def _note_merged(staging, values, init, result, number):
-    """Notes the lists of other variables that a branch assigns to a variable, and the merged list: on some paths they are the
-    same list. `number` is that of a list created just before the branches.
+    """Called for a variable to which a branch assigns the list of another variable. Records in these other lists, and
+    in the merged list `result`, that they are the same list on some paths. `number` is that of a list created just
+    before the branches.
 
         if x.sum() > 0:
             a = b

@@ -293,8 +293,9 @@ _ASSIGNS = tuple(f"{what}_{where}" for what in ("STORE", "DELETE") for where in 
 
 
 class _Logged:
-    """One call that a run has made. `versions` contains the version counters of `copies`, the arguments, before the call,
-    and `rng_state` the state of torch's generator after it."""
+    """One call that a run has made. `copies` are the copies of the tensors among the arguments, with which the function
+    was called. `versions` contains their version counters before the call, and `rng_state` is the state of torch's
+    generator after it."""
 
     __slots__ = ("code", "result", "inputs", "copies", "versions", "rng_state")
 
@@ -307,8 +308,8 @@ class _Logged:
         self.rng_state = rng_state
 
     def replay(self, args, keywords):
-        """Has the effects of the logged call on these arguments, which have the same values, and on torch's generator.
-        Returns the logged result."""
+        """Repeats the effects of the logged call: on these arguments, which have the same values as the logged ones,
+        and on torch's generator. Returns the logged result."""
         tensors = [a for a in pytree.tree_leaves((args, keywords)) if isinstance(a, torch.Tensor)]
         for tensor, copy, version in zip(tensors, self.copies, self.versions):
             if copy._version != version:
@@ -411,7 +412,7 @@ def continued():
 
 
 def is_replaying():
-    """Whether converted code runs in a `replaying` block."""
+    """Returns whether converted code runs in a `replaying` block."""
     return getattr(_LOCAL, "replayed", None) is not None
 
 

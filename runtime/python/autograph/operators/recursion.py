@@ -111,7 +111,8 @@ def _differing(before, after):
 
 
 def _differs_in_objects(differing):
-    """Returns whether two calls differ in Python objects, as for a chain of modules. The objects end such a recursion."""
+    """Returns whether two calls differ in Python objects, as in a recursion along a chain of modules. Such a recursion
+    ends at the end of the chain."""
     staged = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
     simple = (bool, int, float, str, bytes, list, tuple, dict, *staged)
     return any(not isinstance(new, simple) for _, new in differing.values())

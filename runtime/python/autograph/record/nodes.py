@@ -77,7 +77,7 @@ class Record:
 
     @contextmanager
     def new_region(self):
-        """A region inside the current one."""
+        """In this block, a new region inside the current one is the current region."""
         region = Region(self.region)
         region.open = False
         with self._at(region):

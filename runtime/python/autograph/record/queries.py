@@ -125,8 +125,8 @@ def is_used(record, value):
 
 
 def depend_on(record, inputs, outputs):
-    """For each input, whether the outputs depend on it with a gradient. Numbers, and tensors of integers or booleans, have no
-    gradient: nothing depends on what they were computed from."""
+    """Returns for each input whether an output depends on it with a gradient. Dependencies do not continue through
+    numbers and through tensors of integers or booleans, because these have no gradient."""
     needed = set(outputs)
     region = record.region
     while region is not None:
@@ -174,8 +174,9 @@ def _operands(value, params):
 
 
 def _on_paths(value, params):
-    """Returns the values that a result of a condition or loop, or a parameter of a loop, may have; None for other values. For
-    a result of a loop, adds the parameters of the loop to `params`."""
+    """Returns the values that a value may be equal to, if it is a result of a condition or loop, or a parameter of a
+    loop: one for each path. Returns None for other values. For a result of a loop, adds the parameters of the loop to
+    `params`."""
     node = value.node
     if node is None:
         return params.get(value, ())

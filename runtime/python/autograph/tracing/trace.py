@@ -329,7 +329,7 @@ class Trace:
             capture.tensor = None
 
     def planned(self, graph, exceptions):
-        """The plan of a graph of this trace."""
+        """Returns the plan of a graph of this trace."""
         return self._compiler.plan(graph, self.staging.callbacks, exceptions)
 
     def gradient(self, kind, needed):

@@ -83,7 +83,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// The operand index for a reduction over all dimensions, which has no such operand.
+/// The index for `dims` if the operator has no such operand, because it reduces all dimensions.
 const NO_OPERAND: usize = usize::MAX;
 
 /// Broadcasts the gradient of a full reduction; `scale` gets the number of elements.

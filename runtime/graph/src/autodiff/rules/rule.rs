@@ -191,7 +191,8 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(sum)
     }
 
-    /// Returns whether no other operand can have broadcast this dimension (counted from the last).
+    /// Returns whether only the operand `index` determines the size of the dimension `from_end` (1 for the last) of the
+    /// result, so that it was not broadcast there.
     pub(super) fn only_source_of_dim(&self, index: usize, from_end: usize) -> bool {
         if self.node.operands.iter().any(|operand| matches!(operand, Operand::List(_))) {
             return false;
@@ -273,7 +274,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         }
     }
 
-    /// Returns an operator whose result has the shape of an operand.
+    /// Returns a call of the operator `name` whose result has the shape of the operand `index`.
     pub(super) fn shaped(&self, index: usize, name: &'static str, gradient: Expr, others: Vec<Expr>) -> Expr {
         let ty = self.like(index, &gradient);
         let mut operands = vec![gradient];

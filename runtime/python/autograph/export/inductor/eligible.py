@@ -51,7 +51,7 @@ def overload(name):
 
 
 def is_eligible(node):
-    """Whether Inductor may compile a node."""
+    """Returns whether Inductor may compile a node."""
     operator = overload(node.op)
     if operator is None or not _is_possible(operator):
         return False
@@ -70,7 +70,7 @@ def is_eligible(node):
 
 
 def is_view(node):
-    """Whether the result of a node may be a view of its first operand."""
+    """Returns whether the result of a node may be a view of its first operand."""
     operator = overload(node.op)
     return operator is not None and (operator.overloadpacket in _MAYBE_VIEWS or operator.is_view)
 

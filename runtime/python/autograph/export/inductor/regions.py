@@ -63,7 +63,8 @@ class Region:
         return found
 
     def is_profitable(self, unknown_size=UNKNOWN_SIZE):
-        """Whether the compiled region is expected to be faster than its nodes, if unknown dimensions have this size."""
+        """Returns whether the compiled region is expected to be faster than its nodes, if unknown dimensions have this
+        size."""
         fused = [output for node in self.nodes if _is_fused(node) for output in node.outputs]
         inside = [_elements(output.type, unknown_size) for output in fused if output not in self.results]
         return bool(inside) and sum(inside) >= MIN_ELEMENTS
@@ -172,7 +173,8 @@ def _read_by(node):
 
 
 def _is_fused(node):
-    """Whether Inductor fuses a node with others: it is not a view, a constant or a copy into a larger tensor."""
+    """Returns whether Inductor fuses a node with others: it is not a view, a constant or a copy into a larger
+    tensor."""
     operator = overload(node.op)
     return torch.Tag.pointwise in operator.tags or bool(_read(node)) and not is_view(node) and operator.overloadpacket not in _COPIES
 

@@ -63,7 +63,7 @@ class _Writer:
 
 
 def symbol_of(value):
-    """The name of a value in the S-expression."""
+    """Returns the name of a value in the S-expression."""
     return Symbol(f"{value.name}.{value.number}" if value.name else f"x{value.number}")
 
 
