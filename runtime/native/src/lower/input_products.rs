@@ -14,8 +14,8 @@
 //! the tensors are not joined. This changes the order of the sum, so results differ by rounding.
 //!
 //! The *slices* are the nodes that compute the left operands from the index of the loop and from values outside of it. They
-//! run in the same iterations as without the pass: a group ends at the last iteration, and loops that may end early are
-//! left alone. If a slice raises an exception, the program stops, and libtorch runs the loop.
+//! run in the same iterations as without the pass: a group ends at the last iteration, and the pass does not change
+//! loops that may end early. If a slice raises an exception, the program stops, and libtorch runs the loop.
 
 mod candidates;
 

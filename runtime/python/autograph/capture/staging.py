@@ -271,8 +271,9 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` maps each dimension of unknown size to a group; dimensions of one group have equal sizes. The group None is
-        for sizes that the code never sees: the fake tensor has the size of this call, and the graph an unknown size."""
+        """Creates and returns the capture of a tensor from outside. `unknown` maps each dimension of unknown size to a
+        group; dimensions of one group have equal sizes. The group None is for sizes that the code never sees: in the
+        fake tensor they are the sizes of this call, and in the graph they are unknown."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:

@@ -418,8 +418,8 @@ def is_replaying():
 
 @contextmanager
 def replaying(run):
-    """In this block, converted code does not repeat the effects of a run: calls that the run has made get the logged
-    results, and calls of `print` and of loggers that the run has made write nothing."""
+    """In this block, converted code does not repeat the effects of a run. Calls that the run has made return the logged
+    results. Calls of `print` and of loggers that the run has made write nothing."""
     before, _LOCAL.replayed = getattr(_LOCAL, "replayed", None), run
     try:
         yield

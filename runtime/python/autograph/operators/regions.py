@@ -299,8 +299,9 @@ def may_restart_decided(staging):
 
 def is_shared(staging, value, init, clock):
     """Returns whether a value is a container that several places hold after a branch or loop has assigned it to a variable.
-    If a graph merged it with another container, these places would no longer hold the same object. Of the containers that
-    the function has created, only dictionaries that are older than `clock` count; `List.merged` is for lists."""
+    If a graph merged it with another container, these places would no longer hold the same object. For a container that
+    the function has created, the answer is true only if it is a dictionary that is older than `clock`; lists are
+    tracked by `List.merged`."""
     if not isinstance(value, (*SEQUENCES, *MAPPINGS)):
         return False
     if value.is_outer if isinstance(value, List) else id(value) in staging.outside:
