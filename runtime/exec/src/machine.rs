@@ -27,7 +27,7 @@ impl Plan {
         self.resume(Vec::new(), inputs, host)
     }
 
-    /// Like `run`, but the first inputs are results of another plan, whose types are known to match.
+    /// Like `run`, but the first inputs are results of another plan. Their types are known to match.
     pub fn resume(
         &self,
         mut saved: Vec<Value>,

@@ -157,8 +157,8 @@ class Restart(Signal):
 
 
 class RandomStateChanged(Signal):
-    """Restarts the trace. The new trace compares the random number generators before and after each region, because this
-    one has drawn from one of them."""
+    """Restarts the trace. The new trace compares the random number generators before and after each region, because the
+    current trace has drawn from a generator."""
 
 
 class Unreached(Signal):

@@ -1,5 +1,5 @@
 //! `CachedCall`: the graph that the last calls of a staged function ran, and the conditions under which the next call runs
-//! it too. It saves most calls the lookup of their trace in Python, which takes longer than a small graph.
+//! it too. With it, most calls need no lookup of their trace in Python, which takes longer than a small graph.
 
 use ag_exec::Value;
 use ag_exec::aten::{self, Form};

@@ -393,7 +393,7 @@ impl GraphBuilder {
     }
 }
 
-/// Python's `linecache` also knows the lines of notebook cells.
+/// Returns a line of a file from Python's `linecache`, which also has the lines of notebook cells.
 fn source_line(py: Python<'_>, file: &str, line: u32) -> Option<String> {
     py.import("linecache").ok()?.call_method1("getline", (file, line)).ok()?.extract().ok()
 }

@@ -76,7 +76,7 @@ pub(super) fn stops_gradient(node: &Node) -> bool {
     }
 }
 
-/// Operators whose results depend only on the shapes of their operands.
+/// Returns whether the results of an operator depend only on the shapes of its operands.
 fn depends_on_shape_only(operator: &Operator) -> bool {
     let name = operator.name();
     operator.namespace() == "aten"

@@ -103,7 +103,7 @@ fn can_recompute(
     all
 }
 
-/// Scalar arithmetic and views.
+/// Returns whether a node is cheap to recompute: scalar arithmetic, sizes, lengths, items of tuples, and views.
 fn is_cheap(node: &Node) -> bool {
     match &node.op {
         Op::Scalar(_) | Op::Size | Op::ListLen | Op::TupleGet(_) => true,

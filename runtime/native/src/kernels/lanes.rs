@@ -144,7 +144,7 @@ impl Vectors for Avx512 {
 /// Reads the block at an address. Only `left` elements exist; the other lanes are `fill`.
 ///
 /// # Safety
-/// The address must be valid for `left` elements, or for a block if there are more; the processor must have the
+/// The address must be valid for `left` elements, or for a block if `left` is larger; the processor must have the
 /// instructions.
 #[inline(always)]
 pub(super) unsafe fn load<V: Vectors>(from: *const f32, left: usize, fill: f32) -> [f32; LANES] {

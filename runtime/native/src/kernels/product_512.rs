@@ -75,7 +75,7 @@ pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const 
     }
 }
 
-/// A product whose tiles read `b` where it is.
+/// Computes a product whose tiles read `b` in place.
 ///
 /// # Safety
 /// See [`f32`]; the rows of `b` must be contiguous.
@@ -111,7 +111,7 @@ fn tile_height(rows: usize, most: usize) -> usize {
     rows.div_ceil(rows.div_ceil(most).max(1))
 }
 
-/// A product whose tiles read contiguous copies of panels.
+/// Computes a product whose tiles read contiguous copies of panels.
 ///
 /// # Safety
 /// See [`f32`].

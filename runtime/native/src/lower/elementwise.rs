@@ -188,7 +188,7 @@ impl Lowering<'_> {
         self.define_result(node, out)
     }
 
-    /// Integer division. A zero in the divisor stops the run, and libtorch raises the error.
+    /// Lowers an integer division. A zero in the divisor stops the run, and libtorch raises the error.
     fn integer_division(&mut self, name: &str, node: &Node, a: &Operand, b: &Operand) -> Option<()> {
         let (element, _) = self.result(node)?;
         let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);

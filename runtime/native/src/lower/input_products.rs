@@ -5,10 +5,11 @@
 //!     h = torch.tanh(x[t] @ W + h @ U + b)
 //! ```
 //!
-//! `x[t] @ W` depends on no earlier iteration. Every few iterations, a product of the stacked rows `x[t]`, `x[t + 1]`, …
-//! computes them all, so that `W` is read from memory once for the group instead of once for each iteration. This is the
-//! strip-mined form of loop fission (Kennedy and Allen, *Optimizing Compilers for Modern Architectures*, section 5.3): the
-//! results of a group are few enough to stay in the caches, whatever the number of iterations.
+//! `x[t] @ W` depends on no earlier iteration. So the products of a *group* of iterations are computed together, from
+//! the stacked rows `x[t]`, `x[t + 1]`, …. This reads `W` from memory once for the group instead of once for each
+//! iteration. This is the strip-mined form of loop fission (Kennedy and Allen, *Optimizing Compilers for Modern
+//! Architectures*, section 5.3): the results of a group are few enough to stay in the caches, whatever the number of
+//! iterations.
 //!
 //! In `torch.cat([x[t], h], 1) @ W`, the part of `x[t]` is computed for the group, and the part of `h` is added to it, so
 //! the tensors are not joined. This changes the order of the sum, so results differ by rounding.

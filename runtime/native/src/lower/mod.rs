@@ -282,7 +282,8 @@ fn is_dtype(operand: Option<&Operand>, element: Element) -> bool {
     }
 }
 
-/// Dtype and sizes of a tensor type, if both are supported and known.
+/// Returns the dtype and the sizes of a tensor type. `None` if the dtype is not supported, a size is not known, or the
+/// tensor is not on the CPU.
 fn known(ty: &TensorType) -> Option<(Element, Vec<usize>)> {
     let sizes = ty.sizes()?.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<Vec<_>>>()?;
     (ty.device == Device::Cpu).then_some((Element::of(ty.dtype)?, sizes))

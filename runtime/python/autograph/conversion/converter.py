@@ -250,8 +250,8 @@ def _entry_of(code, entries):
 
 
 def _compiled(function, entry, path, source):
-    """Compiles the converted text inside a function whose parameters are its free variables, so that they remain free. The
-    function contains the syntax tree of the text, so positions match the source map."""
+    """Compiles the converted text inside a function whose parameters are the free variables of the text, so that they
+    remain free. The function contains the syntax tree of the text, so positions match the source map."""
     code, text = function.__code__, entry["text"]
     name = f"<converted {path}:{entry['line']}:{entry['column']}>"
     free = ", ".join([*code.co_freevars, "ag__"])

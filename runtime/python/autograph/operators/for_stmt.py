@@ -1,7 +1,8 @@
 """`for`: runs in Python, or becomes a loop of the graph.
 
 An iterable of unknown length becomes a loop of the graph. A loop over a Python `range` or over the rows of a tensor
-becomes one too if it has many iterations and its body works with a staged index. All other loops are unrolled.
+also becomes a loop of the graph if it has many iterations and its body works with a staged index. All other loops are
+unrolled.
 """
 
 import itertools

@@ -138,9 +138,8 @@ def depend_on(record, inputs, outputs):
 
 
 def earlier_values(value):
-    """Returns the earlier values of a tensor that may still be its value for autograd. The reason is that on some path
-    through the conditions and loops of the graph, the tensor is not changed, or that autograd has not recorded the
-    change."""
+    """Returns the earlier values of a tensor that may still be its value for autograd: on some path through conditions
+    and loops of the graph, the tensor has not been changed since, or autograd has not recorded the change."""
     return _closure([value], _before) - {value}
 
 

@@ -228,7 +228,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.operand(index) == Operand::None
     }
 
-    /// Returns a literal integer.
+    /// Returns an operand that is a literal integer; `None` for any other operand.
     pub(super) fn int(&self, index: usize) -> Option<i64> {
         if let Operand::Int(number) = self.operand(index) { Some(number) } else { None }
     }
@@ -255,7 +255,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         dimension(self.int(index)?, self.rank(0)?)
     }
 
-    /// Dimensions of the first operand; all if none are given.
+    /// Returns dimensions of the first operand; all if none are given.
     pub(super) fn dims(&self, index: usize) -> Option<Vec<usize>> {
         let rank = self.rank(0)?;
         let named = if self.is_none(index) { Vec::new() } else { self.ints(index)? };

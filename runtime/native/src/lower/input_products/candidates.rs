@@ -1,4 +1,5 @@
-//! Finds the products of a loop whose left operands, or parts of them, depend on the index of the loop only.
+//! Finds the products of a loop whose left operands, or parts of them, depend only on the index of the loop and on
+//! values from outside of it.
 
 use ag_graph::ir::{Function, Node, Op, Operand, Region, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -100,7 +101,7 @@ pub(super) fn candidate(
     (rows > 0).then(|| Candidate { output, added, weight: weight.clone(), parts, rows, is_split })
 }
 
-/// Returns whether the other nodes and the results of a loop's body do not use this value.
+/// Returns whether only products use this value: neither another node nor a result of the loop's body does.
 fn is_used_by_products_only(body: &Region, value: Value) -> bool {
     let mut found = false;
     let mut visit = |used: &Value| found |= *used == value;

@@ -70,8 +70,8 @@ class _Changes:
             self.known[output] = low + least, high + most
 
     def loop(self, node):
-        """Visits a nested `for`. Its result for a list that grows in it counts as derived from the list only if the
-        number of iterations is known."""
+        """Visits a nested `for`. The result of the loop for a list that grows in it counts as derived from that list
+        only if the number of iterations is known."""
         body, *tests = node.regions
         bounds, starts = node.operands[:3], node.operands[3:]
         count = len(range(*bounds)) if all(type(bound) is int for bound in bounds) and bounds[2] else None
