@@ -20,7 +20,8 @@ pub(super) const KINDS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class {
     pub(super) kind: ProductKind,
-    /// The index of the largest power of two that is at most the number of multiplications, less than `SIZES`.
+    /// The size of the product as an index, less than `SIZES`: counted from `SMALLEST`, the index of the largest power
+    /// of two that is at most the number of multiplications.
     pub(super) size: usize,
 }
 

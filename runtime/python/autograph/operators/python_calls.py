@@ -1,9 +1,9 @@
 """Lets a graph call a function that cannot be staged: Python runs the function each time the graph runs.
 
-The kinds of its results are known from an earlier call, which was *observed*. The function must share no state with the
-rest of the trace, because a run of the graph changes other Python state only at its end. If the function returns
-results of another kind, the run ends with a `ResultKindChanged`, and Python runs the whole call of the staged function.
-Calls that the run has already made are not repeated: their results come from the *log* of the run.
+The kinds of the function's results are known from an earlier call, which was *observed*. The function must share no
+state with the rest of the trace, because a run of the graph changes other Python state only at its end. If the function
+returns results of another kind, the run ends with a `ResultKindChanged`, and Python runs the whole call of the staged
+function. Calls that the run has already made are not repeated: their results come from the *log* of the run.
 """
 
 import builtins
@@ -29,7 +29,8 @@ from .py_function import py_function
 
 _LOCAL = threading.local()
 
-#: A function is observed at most this many times, and during at most this many events of the interpreter.
+#: Observation ends when each function has been observed `MAX_CALLS` times, or after `MAX_EVENTS` events of the
+#: interpreter.
 MAX_CALLS = 3
 MAX_EVENTS = 200_000
 
@@ -95,7 +96,7 @@ def kind_of(result, arguments, versions):
 @contextmanager
 def observed(codes):
     """Observes calls of functions with these codes in a block. Yields a dictionary from each code to the kind of its
-    results, or None if a graph cannot call it."""
+    results, or to None if a graph cannot call it."""
     kinds, counts, calls, events = {}, dict.fromkeys(codes, 0), [], 0
     if sys.getprofile() is not None:
         yield kinds

@@ -51,7 +51,7 @@ class _Recording:
         self.trace, self.needed = trace, needed
         #: For each output, whether it depends on an input that needs a gradient.
         self.flags = trace.gradient(differentiable_outputs, needed)
-        #: New values of tensors do not count if autograd does not record the writes.
+        #: Whether an output has a history. New values of tensors do not count if autograd does not record the writes.
         self.has_history = any(flag for index, flag in enumerate(self.flags) if index not in trace.without_history)
         if not self.has_history:
             return
@@ -62,7 +62,7 @@ class _Recording:
         self.kept = range(len(needed)) if self.gradient is None else self.gradient.kept
         types = [getattr(operand, "type", None) for operand in trace.operands]
         is_tensor = all(isinstance(type, TensorType) for type in types)
-        #: Whether the outputs are tensors, each another one.
+        #: Whether all outputs are tensors, and no two of them are the same tensor.
         self.returns_tensors = is_tensor and not trace.overwrites and not trace.uses
         if self.returns_tensors:
             self.constant = [

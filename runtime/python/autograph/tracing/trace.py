@@ -261,7 +261,8 @@ class Trace:
                 if scalars.is_staged(used):
                     self.uses.append((captures.index(base.source), len(operands)))
                     operands.append(scalars.lower(staging, used))
-        #: The captures whose `.data` a run assigns, each with the capture whose memory it gets; None for new memory.
+        #: For each capture whose `.data` a run assigns: the capture whose memory it gets, or None if it gets new
+        #: memory.
         self.assigned = {}
         for capture in self.writes:
             base = capture.fake.__dict__["_ag_view"].base
@@ -281,11 +282,13 @@ class Trace:
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
         late = checked_late(staging.record.entry, staging.assumptions, staging.undone)
-        #: Whether a run may contradict an assumption after effects, which Python must then not repeat.
+        #: Whether a run may contradict an assumption after it has had effects. Python must then not repeat these
+        #: effects.
         self.replays = bool(late) and staging.is_replayable()
         #: Whether Python can run a call that contradicts an assumption.
         self.may_run_in_python = not late or self.replays
-        #: Message of a check of an assumption from profiled calls -> its point. A run that fails such a check has no effect.
+        #: The checks of assumptions from profiled calls: message of the check -> point of the assumption. A run that
+        #: fails such a check has no effect.
         self.points = staging.path.made
         #: The random number generators to restore after a run that contradicts an assumption.
         self.generators = None

@@ -81,7 +81,7 @@ class Encoded:
 
 
 class TreeEncoder:
-    """What a staged function knows about the trees among its arguments: the attributes that its graphs read, and the
+    """Encodes the trees among the arguments of one staged function. Stores the attributes that its graphs read, and the
     classes whose objects are not encoded."""
 
     def __init__(self):
