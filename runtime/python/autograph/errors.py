@@ -5,8 +5,8 @@ import linecache
 from .record import placeholders
 
 
-#: Called with each new exception of this package. A trace records the exceptions, because the user's code may catch one that
-#: Python would not have raised (`except Exception:`).
+#: Functions that are called with each new exception of this package. A trace records the exceptions, because the user's
+#: code may catch one that Python would not have raised (`except Exception:`).
 observers = []
 
 

@@ -24,7 +24,7 @@ const HEIGHT_OF_NARROW: usize = 16;
 const DEPTH: usize = 512;
 /// The maximum number of rows of `a` that are multiplied with a panel. They stay in the second-level cache.
 const ROWS_OF_A: usize = 16 * HEIGHT;
-/// The distance of the rows of `b`, in elements, from which on panels are copied: a page.
+/// Panels are copied if the rows of `b` are at least this number of elements apart: a page.
 const FAR: usize = 1024;
 /// The minimum number of rows of `a` for which panels of a transposed `b` are transposed.
 const MIN_ROWS_TO_TRANSPOSE: usize = 6;

@@ -54,7 +54,7 @@ def _runs_graphs(settings):
 class Function(Lookup):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
 
-    #: Whether a `CachedCall` may run a call that is like an earlier one, without `_call`.
+    #: Whether a `CachedCall` may run calls that are like an earlier one. Such calls bypass `_call`.
     caches_calls = True
 
     def __init__(self, python_function, input_signature=None, fallback=None, speculate=False, compile=None):

@@ -113,7 +113,7 @@ def _adjoint(func, args, group):
 
 # Collectives that write to their arguments.
 
-#: The argument that each operator writes to; None if it writes to none.
+#: Name of an operator -> the argument that it writes to; None if it writes to none.
 _WRITTEN = {
     "allreduce_": "tensors", "allreduce_coalesced_": "tensors", "broadcast_": "tensors", "reduce_": "tensors",
     "recv_": "tensors", "send": None, "allgather_": "output_tensors", "_allgather_base_": "output_tensor",
@@ -123,7 +123,7 @@ _WRITTEN = {
     "alltoall_": "output_tensors", "alltoall_base_": "output", "barrier": None, "monitored_barrier_": None,
 }  # fmt: skip
 
-#: The names in `torch.distributed`, where they differ.
+#: Name of an operator -> its name in `torch.distributed`, if that is different.
 _PUBLIC = {
     "allreduce_": "all_reduce", "allgather_": "all_gather", "_allgather_base_": "all_gather_into_tensor",
     "_reduce_scatter_base_": "reduce_scatter_tensor", "alltoall_": "all_to_all", "alltoall_base_": "all_to_all_single",

@@ -18,7 +18,7 @@ from .overloads import OVERLOADS
 
 _forward = DistributedDataParallel.forward
 
-#: The attributes of the module that decide what its forward pass does.
+#: The attributes of the module that determine what its forward pass does.
 _STATE = ("require_backward_grad_sync", "require_forward_param_sync", "broadcast_buffers", "static_graph")
 
 

@@ -84,7 +84,8 @@ def _stack_is_deep():
 
 
 def _called(staging, outer, function, converted, arguments):
-    """Calls a function of the graph: the one of an outer call if it admits the arguments, otherwise a new one."""
+    """Calls a function of the graph: that of an outer call if this function admits the arguments, otherwise a new
+    function."""
     widened = staging.recursive[function.__code__]
     for called in reversed(outer):
         if _same_function(called.function, function) and called.admits(arguments, widened):

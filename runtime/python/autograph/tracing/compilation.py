@@ -1,6 +1,6 @@
 """How the graphs of a trace become plans. `compile=` of `@ag.function` selects a compiler by its name."""
 
-#: Name -> a class. `export` registers its compilers here.
+#: Name of a compiler -> its class. `export` registers its compilers here.
 COMPILERS = {}
 
 

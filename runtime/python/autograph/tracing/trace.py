@@ -50,7 +50,7 @@ from .result import Result
 from .state import state_of
 from .tracebacks import is_caught, span_of_error, with_source_traceback
 
-#: Tracing temporarily changes global and user state, so only one thread traces at a time.
+#: The lock for tracing. Tracing temporarily changes global and user state, so only one thread traces at a time.
 TRACING = threading.RLock()
 
 

@@ -200,7 +200,7 @@ fn selected(r: &mut Rule, dim: usize, keeps: Option<usize>) -> Option<()> {
     Some(())
 }
 
-/// Returns the derivative of the norm of vectors along some dimensions. At zero, it is zero.
+/// Sets the derivative of the norm of vectors along some dimensions. The derivative at the zero vector is zero.
 fn norm(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let order = if r.is_none(1) { 2.0 } else { r.number(1)? };
     let g = r.g()?;

@@ -11,7 +11,7 @@ use crate::ir::types::{Dim, TensorType, Type};
 /// Sets the gradients of the operands. `None` if the rule does not apply.
 pub(super) type Derivative = fn(&mut Rule) -> Option<()>;
 
-/// The gradient of an operand, given the gradient of the result, both operands and the result.
+/// Returns the gradient of an operand, given the gradient of the result, both operands and the result.
 type BinaryDerivative = fn(Expr, Expr, Expr, Expr) -> Expr;
 
 /// A node that is being differentiated by a rule.
