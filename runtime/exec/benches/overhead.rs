@@ -19,7 +19,7 @@ const BATCHES: usize = 2000;
 /// Operators per iteration.
 const CHAIN: usize = 10;
 
-/// Nanoseconds per operation: the minimum over all batches, which alternate.
+/// Runs the two batches in turn, `BATCHES` times, and returns the nanoseconds per operation of the fastest run of each.
 fn least(count: usize, batches: [&dyn Fn(); 2]) -> [f64; 2] {
     let mut least = [f64::INFINITY; 2];
     for _ in 0..BATCHES {
@@ -32,7 +32,8 @@ fn least(count: usize, batches: [&dyn Fn(); 2]) -> [f64; 2] {
     least
 }
 
-/// Returns a loop that repeats the line `CHAIN` times, where `%a` is the result of the previous line.
+/// Compiles a loop whose body is `line`, repeated `CHAIN` times. In `line`, `%a` stands for the result of the previous
+/// repetition.
 fn looped(line: &str, ty: &str) -> Plan {
     let mut body = String::new();
     for index in 0..CHAIN {

@@ -3,15 +3,15 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// After this many stops in a row, runs of the step are skipped. The number of skipped runs doubles with each further
-/// stop.
+/// After this many consecutive stops, runs of the step are skipped. The number of skipped runs doubles with each
+/// further stop.
 const STOPS: u32 = 2;
 /// The number of skipped runs doubles at most this many times.
 const MAX_DOUBLINGS: u32 = 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
-    /// The number of stops in a row.
+    /// The number of consecutive stops.
     stops: AtomicU32,
     /// The number of further runs to skip.
     skips: AtomicU32,

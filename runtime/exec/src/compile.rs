@@ -35,7 +35,7 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
-        // Not compiled for `Tier::Torch`: such a plan has no native segments, and the setting may change before a run.
+        // Native segments are compiled even if the setting is `Tier::Torch`, because it may change before a run.
         Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
     }
 
@@ -254,8 +254,8 @@ impl<'a> Compiler<'a> {
         Ok(sources)
     }
 
-    /// Returns the source of an operand. If its value is in `left`, the values that die here and have not been moved
-    /// yet, the source moves the value out of its register.
+    /// Returns the source of an operand. `left` contains the values that die here and have not been moved yet; a source
+    /// moves such a value out of its register.
     fn source(&self, operand: &Operand, left: &mut Vec<ir::Value>) -> Compiled<Source> {
         Ok(match operand {
             Operand::Value(value) => {

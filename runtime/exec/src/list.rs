@@ -100,7 +100,8 @@ fn absent(value: &Value) -> Fault {
     Fault::Type(format!("expected a list, found {}", value.kind()))
 }
 
-/// Negative indices count from the end.
+/// Returns the position of an index, which counts from the end if it is negative. If it is out of range, returns an
+/// `IndexError` with this message.
 fn position(length: usize, index: i64, message: &str) -> Result<usize, Fault> {
     let from_start = if index < 0 { index.saturating_add(length.cast_signed() as i64) } else { index };
     usize::try_from(from_start).ok().filter(|at| *at < length).ok_or_else(|| Fault::Index(message.to_owned()))

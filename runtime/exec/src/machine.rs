@@ -27,7 +27,7 @@ impl Plan {
         self.resume(Vec::new(), inputs, host)
     }
 
-    /// Like `run`, but the first inputs are results of another plan, whose types are known to match.
+    /// Like `run`, but the first inputs are results of another plan. Their types are known to match.
     pub fn resume(
         &self,
         mut saved: Vec<Value>,
@@ -472,7 +472,7 @@ fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Fault> {
     Ok(u64::try_from((distance.max(0) + step - 1) / step).unwrap_or(u64::MAX))
 }
 
-/// Is due about every 50 ms. If iterations are short, it reads the clock rarely.
+/// Determines when the host is polled: about every 50 ms. If iterations are short, the timer reads the clock rarely.
 struct PollTimer {
     left: u32,
     interval: u32,

@@ -9,7 +9,8 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT: i32 = 1 << 27;
 
-/// Larger blocks are always requested from the system, and returned to it. This is the largest value that glibc allows.
+/// Blocks that are larger than this are always requested from the system, and returned to it. This is the largest value
+/// that glibc allows.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGEST: i32 = 1 << 25;
 

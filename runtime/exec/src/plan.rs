@@ -313,7 +313,8 @@ pub(super) enum Step {
     },
 }
 
-/// Operations that return a list. Their operands are a list, an index and an item, of which some use only a part.
+/// Operations that return a list. The operands are a list, an index and an item; an operation ignores those that it
+/// does not need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListStep {
     New,

@@ -1,4 +1,5 @@
-//! Maximum pooling with the native tier's kernel, which is several times faster than libtorch's. The results are bitwise equal.
+//! Maximum pooling with the native tier's kernel, which is several times faster than libtorch's. The results are
+//! bitwise equal.
 #![allow(unsafe_code, reason = "the kernel reads and writes tensors by address")]
 
 use ag_graph::ir::{DType, Operand};
@@ -8,7 +9,8 @@ use tch::{TchError, Tensor};
 use super::aten;
 use super::tier::{Tier, tier};
 
-/// libtorch distributes larger tensors to its threads.
+/// With several threads, the native kernel runs only for tensors of at most this size. libtorch distributes larger
+/// tensors to its threads.
 const MAX_ELEMENTS_WITH_THREADS: usize = 1 << 15;
 
 /// A call of `aten.max_pool2d_with_indices` whose window is known.
@@ -108,7 +110,8 @@ fn channels_last(sizes: &[i64]) -> Vec<i64> {
     vec![height * width * channels, 1, width * channels, channels]
 }
 
-/// Two numbers, `[2]` for both, or `[]` for the default.
+/// Returns the vertical and the horizontal number of an operand: `[1, 2]`, `[2]` for twice the same, or `[]` for the
+/// default.
 fn pair(operand: &Operand, default: [usize; 2]) -> Option<[usize; 2]> {
     let Operand::List(items) = operand else { return None };
     let number = |operand: &Operand| match operand {

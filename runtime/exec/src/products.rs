@@ -2,9 +2,9 @@
 //!
 //! libtorch calls MKL for every product of `f32`. On AMD processors, MKL uses half of the vector width. oneDNN, which
 //! is also part of libtorch, is twice as fast there from about a million multiplications on. So small products run in
-//! MKL, and the kernel of a larger product is looked up in a table by its class: whether it has few rows or columns,
-//! how its operands are stored, and how large it is. A class is measured when it is first needed, and the result is
-//! kept in the user's cache folder.
+//! MKL. The kernel of a larger product is looked up in a table by the class of the product: whether it has few rows or
+//! columns, how its operands are stored, and how large it is. A class is measured when it is first needed, and the
+//! result is kept in the user's cache folder.
 
 mod cache;
 mod class;

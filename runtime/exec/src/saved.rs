@@ -41,7 +41,7 @@ pub struct SavedModel {
 }
 
 impl SavedModel {
-    /// Every capture of the graph must have a tensor.
+    /// Returns a model. Every capture of the graph must have a tensor.
     pub fn new(graph: Graph, captures: Vec<(u32, Tensor)>) -> Result<Self, SavedError> {
         let refused = |message| Err(SavedError::Captures(message));
         let entry = graph.entry().map(|entry| (entry.params(), &entry.values));

@@ -199,8 +199,8 @@ fn binary(name: &str) -> Option<Binary> {
     })
 }
 
-/// Operators of a tensor and a number. The number is passed as a tensor, because libtorch would create and convert one
-/// from a `Scalar` in each call.
+/// Returns the binding of an operator of a tensor and a number. The number is passed as a tensor, because from a
+/// `Scalar`, libtorch would create and convert a tensor in each call.
 fn number(name: &str) -> Option<Binary> {
     Some(match name {
         "mul.Tensor" | "mul.Scalar" => Tensor::f_mul,

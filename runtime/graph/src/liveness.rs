@@ -78,7 +78,8 @@ impl Liveness {
         life
     }
 
-    /// A value whose last use is in one branch is dropped at the entry of the other.
+    /// Returns the lives of the branches of an `if`. A value whose last use is in one branch is dropped at the entry of
+    /// the other.
     fn branches(&mut self, regions: &[Region]) -> Vec<RegionLife> {
         let mut lives = Vec::new();
         let mut used: Vec<Vec<Value>> = Vec::new();
@@ -105,7 +106,7 @@ impl Liveness {
         lives
     }
 
-    /// Values from outside stay live until the end of a loop that uses them.
+    /// Adds the values from outside that a loop uses last to `after`: they stay live until the end of the loop.
     fn outside(&mut self, regions: &[Region], after: &mut Vec<Value>) {
         let mut inside = FxHashSet::default();
         regions.iter().for_each(|region| defined(region, &mut inside));

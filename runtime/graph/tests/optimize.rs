@@ -1,4 +1,4 @@
-//! Runs single passes, and compares the graphs with the expected ones.
+//! Tests of single passes: the graph before and after a pass.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 

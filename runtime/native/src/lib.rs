@@ -2,9 +2,9 @@
 //! inside loops.
 //!
 //! A libtorch operator costs about a microsecond even on small tensors; a step of a native program costs a few
-//! nanoseconds. [`lower::segment`] finds the longest part of a region that can run natively: this crate supports its
-//! operators, its dtypes are `f32`, `f64`, `i32`, `i64` or `bool`, and its shapes are known and within the limits. The
-//! other nodes run on libtorch. A segment may contain whole loops, branches and lists.
+//! nanoseconds. [`lower::segment`] finds the longest part of a region that can run natively. Such a part contains only
+//! operators that this crate supports. Its dtypes are `f32`, `f64`, `i32`, `i64` or `bool`, and its shapes are known
+//! and within the limits. The other nodes run on libtorch. A segment may contain whole loops, branches and lists.
 //!
 //! A segment has no effects before it ends. If a run stops early, for example at a division by zero, nothing has
 //! changed; the same nodes then run on libtorch, which raises the exception.

@@ -1,4 +1,4 @@
-//! Lists of tensors of one size at run time, and lists of such lists.
+//! Lists of tensors that all have the same size at run time, and lists of such lists.
 #![allow(unsafe_code, reason = "lists copy tensors by address")]
 
 use crate::segment::Stopped;
@@ -28,7 +28,7 @@ pub(crate) struct List {
 pub(crate) struct BorrowedMemory {
     pub(crate) address: *mut u8,
     pub(crate) bytes: usize,
-    /// Whether the tensor exists, so that the list must not change it.
+    /// Whether the memory contains the joined tensor, so that the list must not change it.
     pub(crate) is_read_only: bool,
 }
 

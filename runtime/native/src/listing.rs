@@ -64,7 +64,7 @@ fn segments(
 }
 
 impl Segment {
-    /// Returns the strides of the tensors that leave it.
+    /// Returns the tensors that leave the segment, with their strides.
     pub fn strides(&self) -> impl Iterator<Item = (ag_graph::ir::Value, &[usize])> {
         self.outputs.iter().filter_map(|(value, output)| match output {
             Output::Tensor(index) => Some((*value, &self.tensors[*index].strides[..])),
@@ -117,7 +117,8 @@ fn written(step: &Step) -> String {
     }
 }
 
-/// `m64` is the byte 64 of the arena, `c8` of the constants, `b3+8` of an input or another address.
+/// Returns the text of a place: `m64` is byte 64 of the arena, `c8` is byte 8 of the constants, and `b3+8` is byte 8
+/// from base 3, an input or another address.
 fn place(place: Place) -> String {
     match place {
         Place { base: ARENA, offset } => format!("m{offset}"),

@@ -61,7 +61,7 @@ impl Passes {
     }
 }
 
-/// How often each pass has fired.
+/// How often each pass has changed a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fired([usize; Pass::ALL.len()]);
 

@@ -85,6 +85,6 @@ pub enum Base {
 /// The strides of values, in elements. Values that are not in the map are assumed to be contiguous.
 pub type Layouts = FxHashMap<Value, Vec<usize>>;
 
-/// Why a run ended early. Nothing has changed; the same nodes can run on libtorch.
+/// The error of a run that ended early. Nothing has changed; the same nodes can run on libtorch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;

@@ -5,8 +5,8 @@ import linecache
 from .record import placeholders
 
 
-#: Called with each new exception of this package. A trace records the exceptions, because the user's code may catch one that
-#: Python would not have raised (`except Exception:`).
+#: Functions that are called with each new exception of this package. A trace records the exceptions, because the user's
+#: code may catch one that Python would not have raised (`except Exception:`).
 observers = []
 
 
@@ -157,8 +157,8 @@ class Restart(Signal):
 
 
 class RandomStateChanged(Signal):
-    """Restarts the trace. The new trace compares the random number generators before and after each region, because this
-    one has drawn from one of them."""
+    """Restarts the trace. The new trace compares the random number generators before and after each region, because the
+    current trace has drawn from a generator."""
 
 
 class Unreached(Signal):

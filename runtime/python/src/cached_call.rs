@@ -1,5 +1,5 @@
 //! `CachedCall`: the graph that the last calls of a staged function ran, and the conditions under which the next call runs
-//! it too. It saves most calls the lookup of their trace in Python, which takes longer than a small graph.
+//! it too. With it, most calls need no lookup of their trace in Python, which takes longer than a small graph.
 
 use ag_exec::Value;
 use ag_exec::aten::{self, Form};
@@ -236,7 +236,7 @@ impl PyCachedCall {
     ///   if they cannot be compared here, for example because an object has leaves itself.
     /// - `may_run(settings)` is false while calls must not run as graphs, for example during tracing, or if the ambient
     ///   state is not `settings`.
-    /// - `broken()` returns a tuple whose first item tells whether a guard is violated; None if there are no guards.
+    /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
     /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
     ///   consists of results of the plan (the index of a result, or a tuple of such forms). None if a run has effects on

@@ -269,7 +269,7 @@ impl PyGraph {
         }))
     }
 
-    /// For each result, whether it has a gradient with respect to these parameters.
+    /// Returns for each result whether it has a gradient with respect to these parameters.
     fn differentiable_in(&self, params: Vec<usize>) -> PyResult<Vec<bool>> {
         let graph = self.finished()?;
         let Some(entry) = graph.entry() else { return Ok(Vec::new()) };
@@ -278,7 +278,7 @@ impl PyGraph {
         Ok(differentiable_results(entry, &inputs))
     }
 
-    /// For each result, whether it has a gradient with respect to these values of the entry function.
+    /// Returns for each result whether it has a gradient with respect to these values of the entry function.
     fn computed_from(&self, values: Vec<PyRef<'_, PyValue>>) -> PyResult<Vec<bool>> {
         let graph = self.finished()?;
         let Some(entry) = graph.entry() else { return Ok(Vec::new()) };
@@ -301,17 +301,17 @@ impl PyGraph {
         Ok((finished(forward), finished(backward), shared_params))
     }
 
-    /// As JSON, with the source line of each node.
+    /// Returns the graph as JSON, with the source line of each node.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         Ok(emit::json(&*self.finished()?, &|file, line| source_line(py, file, line)))
     }
 
-    /// As DOT, for Graphviz.
+    /// Returns the graph as DOT, for Graphviz.
     fn dot(&self, py: Python<'_>) -> PyResult<String> {
         Ok(emit::dot(&*self.finished()?, &|file, line| source_line(py, file, line)))
     }
 
-    /// As an S-expression.
+    /// Returns the graph as an S-expression.
     fn sexpr(&self) -> PyResult<String> {
         Ok(emit::sexpr::sexpr(&*self.finished()?))
     }
@@ -325,7 +325,7 @@ impl PyGraph {
         Ok(Self { state: State::Finished(Arc::new(graph)) })
     }
 
-    /// As SVG.
+    /// Returns the graph as SVG.
     fn svg(&self, py: Python<'_>) -> PyResult<String> {
         Ok(emit::svg(&*self.finished()?, &|file, line| source_line(py, file, line)))
     }
@@ -393,7 +393,7 @@ impl GraphBuilder {
     }
 }
 
-/// Python's `linecache` also knows the lines of notebook cells.
+/// Returns a line of a file from Python's `linecache`, which also has the lines of notebook cells.
 fn source_line(py: Python<'_>, file: &str, line: u32) -> Option<String> {
     py.import("linecache").ok()?.call_method1("getline", (file, line)).ok()?.extract().ok()
 }

@@ -34,7 +34,7 @@ impl PyModel {
         Ok(Self { saved, plan })
     }
 
-    /// Names and types of the arguments; types in text form.
+    /// Returns the name of each argument and its type as text.
     #[getter]
     fn arguments(&self) -> Vec<(String, String)> {
         self.saved.arguments().into_iter().map(|(path, ty)| (path.to_owned(), ty.to_string())).collect()

@@ -109,7 +109,7 @@ fn register_read_by(source: &Source) -> Option<Register> {
     }
 }
 
-/// Copies instead of moving out of this register.
+/// Changes a source that moves the value out of this register to one that copies it.
 fn copy(source: &mut Source, register: Register) {
     match (source, register) {
         (Source::Tensor(from, is_taken), Register::Tensor(to)) if *from == to => *is_taken = false,

@@ -20,7 +20,8 @@ pub(super) struct Open {
 }
 
 impl Compiler<'_> {
-    /// If a native segment starts at the first of these nodes, emits its native step. Segments are not nested.
+    /// If a native segment starts at the first of these nodes, emits its native step and returns the segment. Otherwise
+    /// returns `None`. Segments are not nested.
     pub(super) fn native(&mut self, nodes: &[Node], lives: &[NodeLife]) -> Option<Open> {
         if self.is_native || self.tier == Tier::Torch {
             return None;
@@ -86,7 +87,7 @@ fn input_sizes(input: &Input) -> [Box<[i64]>; 2] {
     }
 }
 
-/// The values that a node, or a node inside of it, uses last.
+/// Collects the values whose last use is in a node, or in a node inside of it.
 fn last_uses(life: &NodeLife, into: &mut Vec<Value>) {
     into.extend(life.operands.iter().chain(&life.after));
     life.regions.iter().for_each(|region| region_uses(region, into));

@@ -36,7 +36,7 @@ impl Compiler<'_> {
         self.boxed(name, node, life)
     }
 
-    /// Compiles a call of maximum pooling whose window is known. Returns whether it is one.
+    /// Compiles the node if it is a call of maximum pooling with a known window. Otherwise returns `false`.
     fn max_pool(&mut self, name: &str, node: &Node, life: &NodeLife) -> Compiled<bool> {
         let (Some(pool), [maxima, indices]) = (MaxPool::of(name, &node.operands), &node.outputs[..]) else {
             return Ok(false);

@@ -109,7 +109,7 @@ impl RegisterAllocator {
         self.held.extend(registers);
     }
 
-    /// Ends holding the last `count` registers.
+    /// Stops holding the `count` registers that were held last.
     pub(super) fn unhold(&mut self, count: usize) {
         self.held.truncate(self.held.len() - count);
     }

@@ -11,7 +11,7 @@ use crate::aten;
 use crate::plan::{Dead, Native, Register, ScalarInput};
 use crate::value::Value;
 
-/// The maximum size in bytes of the buffers that a thread keeps between runs of plans. Larger ones are freed.
+/// The maximum size in bytes of the buffers that a thread keeps between runs of plans. Larger buffers are freed.
 const MAX_KEPT: usize = 1 << 27;
 
 thread_local! {

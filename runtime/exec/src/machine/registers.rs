@@ -73,7 +73,7 @@ impl Registers {
         &mut self.objects[self.frame.objects + reg.0 as usize]
     }
 
-    /// Integers from registers and constants, and their number.
+    /// Returns the values of integer inputs at the start of an array, and how many there are.
     pub(super) fn ints(&self, inputs: &[ScalarInput]) -> ([i64; MAX_INTS], usize) {
         let mut ints = [0; MAX_INTS];
         for (int, input) in ints.iter_mut().zip(inputs) {

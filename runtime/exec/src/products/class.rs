@@ -20,7 +20,8 @@ pub(super) const KINDS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class {
     pub(super) kind: ProductKind,
-    /// The index of the largest power of two that is at most the number of multiplications, less than `SIZES`.
+    /// The size of the product as an index, less than `SIZES`: counted from `SMALLEST`, the index of the largest power
+    /// of two that is at most the number of multiplications.
     pub(super) size: usize,
 }
 
@@ -64,7 +65,7 @@ impl ProductKind {
             | usize::from(self.is_transposed[1]) << 3
     }
 
-    /// Rows, inner dimension and columns of a product of this kind and size.
+    /// Returns the rows, the inner dimension and the columns of a typical product of this kind and size.
     pub(super) fn example(self, size: usize) -> [i64; 3] {
         const SOME: f64 = 8.0;
         // If there are many rows, they are usually a batch, which is small compared with the size of a layer.
@@ -82,7 +83,7 @@ impl ProductKind {
     }
 }
 
-/// Rows and columns of a matrix of `f32` in the memory of the CPU.
+/// Returns the rows and columns of a matrix. `None` unless it is a matrix of `f32` in the memory of the CPU.
 fn matrix(tensor: &Tensor) -> Option<[u64; 2]> {
     (tensor.device() == Device::Cpu && tensor.kind() == Kind::Float && !tensor.is_sparse()).then_some(())?;
     let (rows, columns) = tensor.size2().ok()?;

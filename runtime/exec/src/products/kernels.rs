@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// Equal matrices that are stored by rows, by columns, and with gaps.
+    /// Returns three equal matrices: stored by rows, by columns, and with gaps.
     fn layouts(matrix: &Tensor) -> [Tensor; 3] {
         let columns = matrix.size2().unwrap().1;
         let wide = Tensor::cat(&[matrix, matrix], 1);

@@ -13,7 +13,8 @@ const TURNS: usize = 7;
 /// A kernel replaces libtorch's only if its fastest run takes less than this fraction of the time of libtorch's fastest
 /// run.
 const FASTER: f64 = 0.93;
-/// It must also be faster in all turns except for this many: on a loaded machine, one fast run may be a coincidence.
+/// A kernel must also be faster than libtorch's in all turns except for this many: on a loaded machine, one fast run
+/// may be a coincidence.
 const MAX_SLOWER_TURNS: usize = 1;
 
 /// Measures the fastest kernel for each size of products of a kind. This takes about 20 ms.

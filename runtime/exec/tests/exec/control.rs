@@ -120,7 +120,7 @@ func @main(%x.0: f32[1] = argument "x", %y.1: f32[1] = argument "y", %n.2: int =
     assert_eq!(shown(program, inputs(0)), "[200.5], [-200.0]");
 }
 
-/// A branch in a loop, with a value defined in the iteration that dies in one branch.
+/// A branch in a loop. The last use of a value that the iteration defines is in one branch.
 #[test]
 fn branches_within_loops() {
     let program = r#"

@@ -17,7 +17,7 @@ use ag_graph::ir::{Graph, Op, Operand, Type};
 
 use self::helpers::extended;
 
-/// Returns the graph that returns the sum of the squares of the gradient, which can be differentiated again.
+/// Returns a graph that computes the sum of the squares of the gradient. The graph can be differentiated again.
 fn squared_gradient(text: &str, inputs: &[usize], formulas: &mut dyn Formulas) -> Result<Graph, Error> {
     extended(parse(text).unwrap(), inputs, false, formulas, |builder, gradients| {
         let typed = |gradient: Operand| (gradient.clone(), builder.type_of(&gradient));

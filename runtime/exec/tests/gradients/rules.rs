@@ -69,7 +69,8 @@ fn rules_match_finite_differences() {
     assert!(compared > 400, "{compared}");
 }
 
-/// Returns a function that sums the sines of the operator's first result, and its parameters.
+/// Returns the text of a function that sums the sines of the operator's first result, and the names and types of its
+/// parameters.
 fn program(row: &str) -> (String, Vec<(String, Type)>) {
     let (types, call) = row.split_once(" = ").unwrap();
     let mut params = Vec::new();

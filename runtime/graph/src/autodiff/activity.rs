@@ -42,7 +42,7 @@ impl Activity {
     }
 }
 
-/// For each result of a function, whether it has a gradient with respect to these values.
+/// Returns for each result of a function whether it has a gradient with respect to these values.
 pub fn differentiable_results(function: &Function, inputs: &[Value]) -> Vec<bool> {
     let mut varied = vec![false; function.values.len()];
     inputs.iter().for_each(|input| varied[input.index()] = true);
@@ -76,7 +76,7 @@ pub(super) fn stops_gradient(node: &Node) -> bool {
     }
 }
 
-/// Operators whose results depend only on the shapes of their operands.
+/// Returns whether the results of an operator depend only on the shapes of its operands.
 fn depends_on_shape_only(operator: &Operator) -> bool {
     let name = operator.name();
     operator.namespace() == "aten"

@@ -45,8 +45,8 @@ struct Derivative {
     /// The function that also returns the saved values. `None` if the backward function recomputes them.
     forward: Option<FunctionId>,
     backward: FunctionId,
-    /// For each operand, whether the backward function has a parameter, after the seeds, for the sum of its gradients so
-    /// far.
+    /// For each operand: whether the backward function takes the sum of the operand's gradients so far. These
+    /// parameters follow the seeds.
     summed: Box<[bool]>,
 }
 
@@ -198,8 +198,8 @@ impl Reverse<'_> {
     }
 }
 
-/// For each operand, whether it is a tensor with a gradient that all recursive calls of the function pass on unchanged.
-/// Always `false` if the function does not call itself directly.
+/// Returns for each parameter whether it is a tensor with a gradient that every direct recursive call of the function
+/// passes on unchanged. All are `false` if the function does not call itself directly.
 fn passed_on(function: &Function, key: &DerivativeKey) -> Vec<bool> {
     fn calls<'a>(nodes: &'a [Node], id: FunctionId, found: &mut Vec<&'a [Operand]>) {
         for node in nodes {

@@ -167,7 +167,7 @@ fn in_tuple(emit: &mut Emit, tuple: Value, index: u32, gradient: Operand) -> Ope
     emit.node(Op::TupleNew, parts, adjoint::type_of(&Type::Tuple(items)))
 }
 
-/// Returns the non-negative form of an index of a list whose length is that of `list` plus `longer`.
+/// Returns `index` as a non-negative index. It is an index into a list that has `longer` more items than `list`.
 fn non_negative(emit: &mut Emit, list: &Operand, index: Operand, longer: i64) -> Operand {
     if matches!(index, Operand::Int(index) if index >= 0) {
         return index;
@@ -193,7 +193,7 @@ fn clamped(emit: &mut Emit, list: &Operand, index: Operand) -> Operand {
     emit.scalar(Scalar::Max, vec![index, 0.into()])
 }
 
-/// Adds the items of `slice` to those items of the list `start` from which `list[bounds]` was taken.
+/// Returns the list `start` with the items of `slice` added to the items `start[bounds]`.
 fn unsliced(emit: &mut Emit, bounds: &[Operand], start: Operand, slice: &Operand) -> Operand {
     let numbers = Type::list(Type::Int);
     let length = emit.node(Op::ListLen, vec![start.clone()], Type::Int);

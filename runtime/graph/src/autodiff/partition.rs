@@ -101,7 +101,8 @@ pub fn partition(graph: &Graph, results: usize, seeds: usize) -> Option<Partitio
     })
 }
 
-/// Marks the nodes for which `stays` is true, the nodes that the results depend on, and the nodes that these need.
+/// Returns for each node whether it is needed: because `stays` is true for it, or because a result or another needed
+/// node depends on it.
 fn needed(nodes: &[Node], results: &[Operand], stays: impl Fn(&Node) -> bool) -> Vec<bool> {
     let mut values: HashSet<Value> = HashSet::new();
     results.iter().for_each(|result| {

@@ -10,7 +10,7 @@ use crate::ir::operand::Operand;
 /// Returns the values of a forward region that the backward region needs and that must be saved, in definition order.
 /// Values that are recomputed instead are emitted at the start of the backward region.
 ///
-/// `index` is a parameter that the backward region already has.
+/// `index` is the index of a `for`. It is not saved, because the backward region computes it.
 pub(super) fn needed(
     emit: &mut Emit,
     forward: &Region,
@@ -103,7 +103,7 @@ fn can_recompute(
     all
 }
 
-/// Scalar arithmetic and views.
+/// Returns whether a node is cheap to recompute: scalar arithmetic, sizes, lengths, items of tuples, and views.
 fn is_cheap(node: &Node) -> bool {
     match &node.op {
         Op::Scalar(_) | Op::Size | Op::ListLen | Op::TupleGet(_) => true,

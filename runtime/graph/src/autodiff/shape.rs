@@ -33,8 +33,8 @@ fn joined(a: Dim, b: Dim) -> Dim {
     }
 }
 
-/// Tensors with dimensions determine the dtype; zero-dimensional tensors, then numbers, only if their
-/// category is higher.
+/// Returns the dtype of a result. Tensors with dimensions determine it. Zero-dimensional tensors, and after them
+/// numbers, count only if their category is higher.
 fn result_type(operands: &[Type]) -> DType {
     let (mut with_dims, mut without, mut numbers) = (None, None, None);
     for operand in operands {

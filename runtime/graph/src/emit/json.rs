@@ -6,8 +6,8 @@ use super::{Source, line};
 use crate::ir::text::op_name;
 use crate::ir::{Function, Graph, Node, Operand, Origin, Outcome, Region, Value};
 
-/// `{"version", "files", "functions": [{"name", "parameters", "results", "body"}]}`. A value is represented
-/// by its number.
+/// Returns a graph as `{"version", "files", "functions": [{"name", "parameters", "results", "body"}]}`. A value is
+/// represented by its number.
 pub fn json(graph: &Graph, source: &Source<'_>) -> String {
     let functions = graph.functions.iter().enumerate().map(|(index, function)| {
         let writer = Writer { graph, function, source };
@@ -81,8 +81,8 @@ impl Writer<'_> {
     }
 }
 
-/// A value is `{"value": 3}`. Numbers, strings, booleans, null and lists map to JSON; everything else is
-/// tagged: `{"dtype": "f32"}`.
+/// Converts an operand. A value is `{"value": 3}`. Numbers, strings, booleans, null and lists map to JSON; everything
+/// else is tagged: `{"dtype": "f32"}`.
 fn operand(operand: &Operand) -> Json {
     match operand {
         Operand::Value(value) => json!({ "value": value.0 }),

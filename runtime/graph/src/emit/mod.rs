@@ -69,7 +69,7 @@ fn short(function: &Function, operand: &Operand) -> String {
     }
 }
 
-/// Values with their types: `%3: f32[4]`.
+/// Returns the text of values with their types: `%3: f32[4]`.
 fn typed(function: &Function, values: &[Value]) -> String {
     let typed = |value: &Value| format!("{}: {}", name(function, *value), function.ty(*value));
     values.iter().map(typed).collect::<Vec<_>>().join(", ")

@@ -14,7 +14,7 @@ const INDENT: usize = 18;
 const GUTTER: usize = 90;
 /// The width of one character.
 const LETTER: usize = 7;
-/// Longer texts are truncated.
+/// The maximum number of characters of a text. Longer texts are truncated.
 const MAX_LETTERS: usize = 110;
 
 pub fn svg(graph: &Graph, source: &Source<'_>) -> String {

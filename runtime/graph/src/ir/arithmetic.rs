@@ -158,7 +158,7 @@ pub fn unary(scalar: Scalar, kind: Kind) -> Option<(Function, Kind, Kind)> {
     }
 }
 
-/// Applies `f` if `x` is in its domain, for which `holds` is true.
+/// Returns `f(x)` if `holds(x)`; otherwise `x` is outside of the domain of `f`, which is an error.
 fn domain(x: f64, holds: fn(f64) -> bool, f: fn(f64) -> f64) -> Result<u64, ArithmeticError> {
     if holds(x) { of_float(f(x)) } else { Err(ArithmeticError::Value("math domain error")) }
 }

@@ -163,7 +163,7 @@ impl Region {
         self.results.iter().for_each(|operand| operand.values(visit));
     }
 
-    /// Like `used`, and lets the visitor replace each use.
+    /// Like `used`, but the visitor can replace each use.
     pub fn used_mut(&mut self, visit: &mut dyn FnMut(&mut Value)) {
         for node in &mut self.nodes {
             node.operands.iter_mut().for_each(|operand| operand.values_mut(visit));

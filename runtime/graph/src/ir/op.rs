@@ -152,7 +152,7 @@ impl Op {
         )
     }
 
-    /// Returns the names of its regions, in order. The test of a `for` is optional.
+    /// Returns the names of the operation's regions, in order. The test of a `for` is optional.
     pub fn regions(&self) -> &'static [&'static str] {
         match self {
             Self::If => &["then", "else"],

@@ -45,7 +45,7 @@ impl Operator {
         self.part(2)
     }
 
-    /// Name and overload of an operator of ATen: `add.Tensor`.
+    /// Returns the name and the overload of an operator of ATen: `add.Tensor`. `None` for operators of other libraries.
     pub fn in_aten(&self) -> Option<&str> {
         self.0.strip_prefix("aten.")
     }

@@ -30,7 +30,7 @@ macro_rules! dtypes {
     };
 }
 
-// Messages list them in this order.
+// Messages list the dtypes in this order.
 dtypes! {
     F16 "f16" "float16" 2, BF16 "bf16" "bfloat16" 2, F32 "f32" "float32" 4, F64 "f64" "float64" 8,
     I8 "i8" "int8" 1, I16 "i16" "int16" 2, I32 "i32" "int32" 4, I64 "i64" "int64" 8,

@@ -1,7 +1,7 @@
 //! The optimizer: passes that can be switched on and off individually. A pass preserves results, effects and
 //! exceptions.
 //!
-//! This module depends on the graph alone. Each pass is one file, and rewrites one function, which must verify
+//! This module depends only on the graph. Each pass is one file, and rewrites one function, which must verify
 //! afterwards. Gradients are computed before optimization, so passes may merge nodes recorded with and without
 //! `torch.no_grad()`.
 //!

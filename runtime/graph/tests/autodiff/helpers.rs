@@ -15,8 +15,8 @@ impl Formulas for NoFormulas {
     }
 }
 
-/// Returns a graph that, instead of its results, returns the gradient of the first one with respect to these
-/// parameters.
+/// Returns a graph that returns the gradient of the first result with respect to these parameters, in place of the
+/// results.
 pub(crate) fn differentiated(
     text: &str,
     inputs: &[usize],

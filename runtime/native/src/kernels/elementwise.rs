@@ -61,7 +61,7 @@ pub(crate) fn convert(from: Element, to: Element) -> Option<Kernel> {
     })
 }
 
-/// Operators of one tensor whose result has the same dtype.
+/// Returns the kernel of an operator of one tensor. The result has the dtype of the tensor.
 pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
     match name {
         "neg.default" => numbers!(element, T => unary!(T => T, |x| x.negated())),
@@ -116,7 +116,8 @@ pub(crate) fn logical_not(element: Element) -> Kernel {
     }
 }
 
-/// Operators of two tensors whose result has their dtype. The name is without the overload.
+/// Returns the kernel of an operator of two tensors with the same dtype, which is also that of the result. The name is
+/// without the overload.
 pub(crate) fn binary(name: &str, element: Element) -> Option<Kernel> {
     match name {
         "add" => numbers!(element, T => binary!(T => T, |x, y| x.plus(y))),
@@ -149,7 +150,7 @@ fn bits(element: Element, ints: Kernel, bools: Kernel) -> Option<Kernel> {
     }
 }
 
-/// Comparisons and logical operators of two tensors of one dtype, whose result is `bool`.
+/// Returns the kernel of a comparison or logical operator of two tensors with the same dtype. The result is `bool`.
 pub(crate) fn test(name: &str, element: Element) -> Option<Kernel> {
     macro_rules! all {
         (|$x:ident, $y:ident| $value:expr) => {
@@ -176,7 +177,7 @@ pub(crate) fn test(name: &str, element: Element) -> Option<Kernel> {
     }
 }
 
-/// `torch.where`: a condition and two tensors of one dtype.
+/// `torch.where`: a condition and two tensors with the same dtype.
 pub(crate) fn select(element: Element) -> Kernel {
     match element.size() {
         4 => ternary!(u8, u32, u32 => u32, |x, y, z| if x != 0 { y } else { z }),

@@ -14,13 +14,13 @@ pub(super) const LANES: usize = 16;
 
 /// The instructions for blocks.
 pub(super) trait Vectors {
-    /// Reads the first `left` elements of a block, of which there are fewer than [`LANES`]. The other lanes are `fill`.
+    /// Reads the first `left` elements of a block; `left` is less than [`LANES`]. The other lanes are `fill`.
     ///
     /// # Safety
     /// The address must be valid for `left` elements, and the processor must have the instructions.
     unsafe fn first(from: *const f32, left: usize, fill: f32) -> [f32; LANES];
 
-    /// Writes the first `left` elements of a block, fewer than [`LANES`].
+    /// Writes the first `left` elements of a block; `left` is less than [`LANES`].
     ///
     /// # Safety
     /// See [`Self::first`].
@@ -144,7 +144,7 @@ impl Vectors for Avx512 {
 /// Reads the block at an address. Only `left` elements exist; the other lanes are `fill`.
 ///
 /// # Safety
-/// The address must be valid for `left` elements, or for a block if there are more; the processor must have the
+/// The address must be valid for `left` elements, or for a block if `left` is larger; the processor must have the
 /// instructions.
 #[inline(always)]
 pub(super) unsafe fn load<V: Vectors>(from: *const f32, left: usize, fill: f32) -> [f32; LANES] {
@@ -189,7 +189,7 @@ pub(super) unsafe fn store<V: Vectors>(to: *mut f32, left: usize, block: [f32; L
 /// Writes the first `left` elements of a block, without a masked store, which is slow on some processors with AVX2.
 ///
 /// # Safety
-/// The address must be valid for `left` elements, of which there are fewer than [`LANES`].
+/// The address must be valid for `left` elements, and `left` must be less than [`LANES`].
 #[inline(always)]
 unsafe fn store_first(to: *mut f32, left: usize, block: [f32; LANES]) {
     // SAFETY: the caller guarantees the length.

@@ -73,7 +73,7 @@ pub(super) fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "x86_64")]
     {
         let mut number = number;
-        // SAFETY: there is no instruction.
+        // SAFETY: the assembly is a comment and contains no instruction.
         unsafe {
             std::arch::asm!("/* {0} */", inout(reg) number, options(pure, nomem, nostack, preserves_flags));
         }
@@ -86,8 +86,8 @@ pub(super) fn opaque(number: usize) -> usize {
 /// Writes a value for each element of the operands: in blocks of 16, then of 8 and 4, then one by one.
 ///
 /// All values of a block are computed before they are written. The result may be in the memory of an operand, so the
-/// compiler would not vectorize a loop that does both. `one_by_one` is for values that call a function, which the
-/// compiler cannot vectorize.
+/// compiler would not vectorize a loop that does both. `one_by_one` is for expressions that call a function, because
+/// the compiler cannot vectorize them.
 macro_rules! each {
     (one_by_one, $out:ident: $to:ty, $count:ident, [$($x:ident: $a:ident),*], $value:expr) => {
         for i in 0..$count {

@@ -11,12 +11,12 @@ pub(crate) struct Loss {
     pub(crate) columns: usize,
     /// The class whose rows are ignored (`ignore_index`).
     pub(crate) ignored: i64,
-    /// Whether the loss is the mean over the rows; otherwise the sum.
+    /// Whether the loss is the mean over the rows; otherwise it is the sum.
     pub(crate) is_mean: bool,
 }
 
 impl Loss {
-    /// Returns the class of a row. `None` for an ignored row; an error if there is no such class.
+    /// Returns the class of a row. `None` for an ignored row; an error if the class is out of range.
     ///
     /// # Safety
     /// `classes` must be valid for `rows` elements.

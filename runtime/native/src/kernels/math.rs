@@ -10,7 +10,7 @@ fn fused<const WIDE: bool>(x: f32, y: f32, z: f32) -> f32 {
 /// `exp`: a power of two times a polynomial of the rest, whose absolute value is at most `ln(2) / 2`.
 #[inline(always)]
 pub(super) fn exp<const WIDE: bool>(x: f32) -> f32 {
-    /// The lowest bits of the sum of a number and this constant are the nearest integer.
+    /// The lowest bits of `x + SHIFT` are the integer nearest to `x`.
     const SHIFT: f32 = 12_582_912.0;
     /// `ln(2)` as a sum. The first number has few bits, so that its product with an integer is exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];

@@ -56,7 +56,8 @@ pub struct Images<'a> {
     pub indices: &'a mut [i64],
 }
 
-/// `torch.nn.functional.max_pool2d(input, …, return_indices=True)`. Of equal maxima, the first counts; of NaNs, the last.
+/// `torch.nn.functional.max_pool2d(input, …, return_indices=True)`. If several elements of a window are equal to the
+/// maximum, its position is that of the first one. If elements are NaN, it is that of the last NaN.
 ///
 /// # Panics
 /// If there is no result, or the slices do not have the sizes of the images and of their results.

@@ -45,7 +45,7 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     }
 }
 
-/// The instructions of a kernel whose tiles are rows of vectors.
+/// The kernels whose tiles are rows of vectors, by instruction set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vectors {
     Avx512,
@@ -53,7 +53,7 @@ pub(crate) enum Vectors {
     Avx2,
 }
 
-/// Returns the kernel of this kind that computes this product. `None` if none is suitable.
+/// Returns the kernel with vectors for this processor. `None` if it is not suitable for this product.
 pub(crate) fn vectors(element: Element, product: &Product) -> Option<Vectors> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -158,7 +158,7 @@ mod wide {
         };
     }
 
-    /// Four dot products with one vector, whose lanes are summed together.
+    /// Returns the dot products of `x` with four vectors. The lanes of the four results are summed at the same time.
     ///
     /// # Safety
     /// All addresses must be valid for `count` elements; the processor must have AVX2 and FMA.
@@ -271,7 +271,7 @@ fn multiply_add<T: Real, const FUSED: bool>(x: T, y: T, sum: T) -> T {
 const HEIGHT: usize = 4;
 /// The number of dot products that are computed together. They read the same row.
 const TOGETHER: usize = 4;
-/// The minimum length of dot products. Products with shorter ones are computed in tiles.
+/// The minimum length of dot products. A product with shorter dot products is computed in tiles.
 const SHORTEST_DOT: usize = 8;
 
 // These functions are inlined into functions with an instruction set, so they are compiled for it.

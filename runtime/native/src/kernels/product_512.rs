@@ -24,7 +24,7 @@ const HEIGHT_OF_NARROW: usize = 16;
 const DEPTH: usize = 512;
 /// The maximum number of rows of `a` that are multiplied with a panel. They stay in the second-level cache.
 const ROWS_OF_A: usize = 16 * HEIGHT;
-/// The distance of the rows of `b`, in elements, from which on panels are copied: a page.
+/// Panels are copied if the rows of `b` are at least this number of elements apart: a page.
 const FAR: usize = 1024;
 /// The minimum number of rows of `a` for which panels of a transposed `b` are transposed.
 const MIN_ROWS_TO_TRANSPOSE: usize = 6;
@@ -75,7 +75,7 @@ pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const 
     }
 }
 
-/// A product whose tiles read `b` where it is.
+/// Computes a product whose tiles read `b` in place.
 ///
 /// # Safety
 /// See [`f32`]; the rows of `b` must be contiguous.
@@ -111,7 +111,7 @@ fn tile_height(rows: usize, most: usize) -> usize {
     rows.div_ceil(rows.div_ceil(most).max(1))
 }
 
-/// A product whose tiles read contiguous copies of panels.
+/// Computes a product whose tiles read contiguous copies of panels.
 ///
 /// # Safety
 /// See [`f32`].
@@ -184,7 +184,8 @@ unsafe fn panel<const VECTORS: usize>(
     }
 }
 
-/// Transposes at most `VECTORS * 16` columns of `b`, `stride` elements apart, of `count` elements each.
+/// Writes the transpose of `columns` columns of `b` to the buffer; at most `VECTORS * 16`. The columns have `count`
+/// elements each, and are `stride` elements apart.
 ///
 /// # Safety
 /// The columns must be valid, and the buffer must hold `count` rows of `VECTORS * 16` elements.
@@ -207,7 +208,8 @@ unsafe fn transpose<const VECTORS: usize>(
                 for (j, column) in block.iter_mut().enumerate().take(present) {
                     let start = first.add((v * LANES + j) * stride + p);
                     *column = _mm512_maskz_loadu_ps(mask, start);
-                    // The same elements of a column of the next block. Outside of the matrix, this has no effect.
+                    // Prefetches the same elements of a column of the next block. An address outside of the matrix has
+                    // no effect.
                     _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(LANES * stride).cast());
                 }
                 for (i, row) in transposed(block).into_iter().enumerate().take(count - p) {
@@ -218,7 +220,7 @@ unsafe fn transpose<const VECTORS: usize>(
     }
 }
 
-/// Returns the transposed matrix of 16 rows.
+/// Returns the transpose of a matrix of 16 rows.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn transposed(rows: [__m512; LANES]) -> [__m512; LANES] {

@@ -58,7 +58,8 @@ fn nested(dims: &[(usize, usize)], at: usize, visit: &mut dyn FnMut(usize)) {
 
 impl Reduce {
     /// # Safety
-    /// `a` must be valid for these dimensions of `from`, `out` for the remaining elements of `to`.
+    /// `a` must be valid for elements of the dtype `from` with all dimensions, and `out` for elements of the dtype `to`
+    /// with the dimensions that remain.
     pub(crate) unsafe fn run(&self, out: *mut u8, a: *const u8) {
         // SAFETY: the caller guarantees the shapes.
         if unsafe { self.run_vectors(out, a) } {

@@ -42,7 +42,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns whether the last step adds the result of this product, which is not used again.
+    /// Returns whether the last step adds the result of this product, and nothing else uses the result.
     fn is_added(&self, product: u32, buffer: BufferId) -> bool {
         let steps = &self.program.steps;
         let at = product as usize;
@@ -74,8 +74,8 @@ impl Lowering<'_> {
         self.multiplications.iter_mut().for_each(|(step, _)| later(step));
     }
 
-    /// Fuses the step `at` with a product, if it is a recorded addition that now overwrites its other operand, which is
-    /// in the buffer `total`.
+    /// Fuses the step `at` with a product if the step is a recorded addition. `total` is the buffer that the step now
+    /// writes to; it contains the other operand of the addition.
     pub(super) fn add_product(&mut self, at: usize, total: BufferId) {
         let found = self.additions.iter().find(|addition| addition.sum as usize == at).copied();
         let Some(Addition { product: index, .. }) = found else { return };
@@ -84,7 +84,7 @@ impl Lowering<'_> {
         else {
             return;
         };
-        // The memory of the product may have become that of the sum.
+        // The sum must be in the memory of the other operand. It may be in the memory of the product instead.
         let is_total = sum.out != out && sum.operands[..2].contains(&sum.out);
         if !is_total || self.may_be_in(a, total) || self.may_be_in(b, total) {
             return;

@@ -40,7 +40,7 @@ impl Lowering<'_> {
         self.borrowed.contains_key(&view.place.base)
     }
 
-    /// Returns the borrowed items of a list, or of all lists: copies those that are used later.
+    /// Returns the borrowed items of a list (of all lists, if `list` is `None`): copies those that are used later.
     pub(super) fn return_items(&mut self, list: Option<ListRegister>) -> Option<()> {
         let is_returned =
             |base: u32| self.borrowed.get(&base).is_some_and(|from| list.is_none_or(|list| list == *from));

@@ -127,7 +127,7 @@ impl Lowering<'_> {
         region.nodes.iter().zip(&life.nodes).try_for_each(|(node, life)| self.node(node, life))
     }
 
-    /// Emits a jump out of the loop, which is taken if the result of this region is false.
+    /// Emits a jump out of the loop, for the case that the result of this region is false.
     fn exit_unless(&mut self, region: &Region, life: &RegionLife) -> Option<u32> {
         let (condition, _) = self.number(region.results.first()?)?;
         self.drop_values(&life.results);

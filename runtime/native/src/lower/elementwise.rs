@@ -105,7 +105,7 @@ impl Lowering<'_> {
             ("lerp", [start, end, Operand::Float(weight)]) if overload == "Scalar" => {
                 let (start, end) = (self.operand_as(start, element)?, self.operand_as(end, element)?);
                 let difference = self.map(kernels::binary("sub", element)?, element, &[&end, &start])?;
-                // Torch starts at the nearer end, so that the result is exact there.
+                // Like torch, starts at the end that is nearer to the result, so that the result is exact at both ends.
                 let (base, weight) = if weight.abs() < 0.5 { (start, *weight) } else { (end, *weight - 1.0) };
                 let weight = self.number_as(&Operand::Float(weight), element)?;
                 let part = self.map(kernels::binary("mul", element)?, element, &[&difference, &weight])?;
@@ -188,7 +188,7 @@ impl Lowering<'_> {
         self.define_result(node, out)
     }
 
-    /// Integer division. A zero in the divisor stops the run, and libtorch raises the error.
+    /// Lowers an integer division. A zero in the divisor stops the run, and libtorch raises the error.
     fn integer_division(&mut self, name: &str, node: &Node, a: &Operand, b: &Operand) -> Option<()> {
         let (element, _) = self.result(node)?;
         let (a, b) = (self.operand_as(a, element)?, self.operand_as(b, element)?);

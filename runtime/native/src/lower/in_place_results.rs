@@ -51,7 +51,8 @@ impl Lowering<'_> {
         }
         let Some(found) = found else { return false };
         self.fired.count(Pass::InPlaceResults);
-        // Only `out` of this step changes: operands at the old place are other values that have used the same memory.
+        // Only `out` of this step changes. Its operands at the old place are other values, which were in the same
+        // memory before.
         if let Step::Elementwise(elementwise) = &mut self.program.steps[found] {
             elementwise.out = to.place;
         }

@@ -5,17 +5,18 @@
 //!     h = torch.tanh(x[t] @ W + h @ U + b)
 //! ```
 //!
-//! `x[t] @ W` depends on no earlier iteration. Every few iterations, a product of the stacked rows `x[t]`, `x[t + 1]`, …
-//! computes them all, so that `W` is read from memory once for the group instead of once for each iteration. This is the
-//! strip-mined form of loop fission (Kennedy and Allen, *Optimizing Compilers for Modern Architectures*, section 5.3): the
-//! results of a group are few enough to stay in the caches, whatever the number of iterations.
+//! `x[t] @ W` depends on no earlier iteration. So the products of a *group* of iterations are computed together, from
+//! the stacked rows `x[t]`, `x[t + 1]`, …. This reads `W` from memory once for the group instead of once for each
+//! iteration. This is the strip-mined form of loop fission (Kennedy and Allen, *Optimizing Compilers for Modern
+//! Architectures*, section 5.3): the results of a group are few enough to stay in the caches, whatever the number of
+//! iterations.
 //!
 //! In `torch.cat([x[t], h], 1) @ W`, the part of `x[t]` is computed for the group, and the part of `h` is added to it, so
 //! the tensors are not joined. This changes the order of the sum, so results differ by rounding.
 //!
 //! The *slices* are the nodes that compute the left operands from the index of the loop and from values outside of it. They
-//! run in the same iterations as without the pass: a group ends at the last iteration, and loops that may end early are
-//! left alone. If a slice raises an exception, the program stops, and libtorch runs the loop.
+//! run in the same iterations as without the pass: a group ends at the last iteration, and the pass does not change
+//! loops that may end early. If a slice raises an exception, the program stops, and libtorch runs the loop.
 
 mod candidates;
 
@@ -36,9 +37,10 @@ use crate::view::{Place, View};
 
 /// The maximum number of rows of a product for a group.
 const GROUP_ROWS: usize = 128;
-/// The maximum number of rows of a product. With more rows, a product reads each part of `W` often enough.
+/// The maximum number of rows of a single product. A product with more rows uses each part of `W` often enough after
+/// reading it.
 const MAX_ROWS: usize = 64;
-/// The number of rows from which on it is faster not to join tensors.
+/// From this number of rows on, it is faster not to join tensors.
 const ROWS_TO_SPLIT: usize = 4;
 /// The maximum number of rows for which reading `W` takes most of the time of a product.
 const FEW_ROWS: usize = 4;
@@ -48,12 +50,12 @@ const MIN_WEIGHT_OF_FEW_ROWS: usize = 8_192;
 /// fit into the second-level cache.
 const MIN_WEIGHT: usize = 131_072;
 
-/// A product in the loop, whose first parts have been computed for the group.
+/// A product in the loop. Its first parts have been computed for the group.
 pub(super) struct Remainder {
     /// The products of the group, and the position of the current iteration in it.
     group: View,
     position: Register,
-    /// The other parts, and the rows of the right operand that they are multiplied with.
+    /// The other parts, each with the rows of the right operand by which it is multiplied.
     parts: Vec<(Value, View)>,
 }
 
@@ -85,7 +87,7 @@ impl Lowering<'_> {
         let most = (2..=most).rev().find(|iterations| {
             candidates.iter().all(|candidate| self.is_worthwhile(candidate, *iterations))
         })?;
-        // The same number of groups, of nearly equal size, so that the last group has few rows that no iteration uses.
+        // Keeps the number of groups and makes their sizes nearly equal, so that the last group has few unused rows.
         let iterations = count.div_ceil(count.div_ceil(most));
         candidates.iter().all(|candidate| self.is_worthwhile(candidate, iterations)).then_some(())?;
         let slices = slices(body, &candidates);
@@ -220,7 +222,8 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// Lowers a product whose first parts have been computed. The others are added in the memory of the group.
+    /// Lowers a product whose first parts have been computed: adds the products of the other parts, in the memory of
+    /// the group.
     pub(super) fn remainder(&mut self, node: &Node) -> Option<()> {
         let Remainder { group, position, parts } = self.remainders.remove(&node.outputs[0])?;
         let (_, sizes) = self.result(node)?;
@@ -232,7 +235,7 @@ impl Lowering<'_> {
         self.define_result(node, out)
     }
 
-    /// At the end of an iteration: the next one has the next position in the group.
+    /// At the end of an iteration, increments the position in the group.
     pub(super) fn next_in_group(&mut self, groups: &Groups<'_>) -> Option<()> {
         let next = self.binary(Scalar::Add, Number::Register(groups.position), Number::Const(1))?;
         let wrapped = self.binary(Scalar::Mod, next, Number::Const(groups.iterations as u64))?;
@@ -246,7 +249,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the rows of one of `count` iterations.
+    /// Returns the rows of the iteration `index` of a group of `count` iterations.
     fn block(&mut self, rows: &View, index: Number, count: usize) -> View {
         let sizes = vec![rows.sizes[0] / count, rows.sizes[1]];
         let stride = (sizes[0] * sizes[1] * rows.element.size()) as u32;
@@ -266,7 +269,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Returns the rows of the right operand that a part of the left one is multiplied with.
+/// Returns the rows of the right operand by which a part of the left operand is multiplied.
 fn rows_of(weight: &View, part: &Part) -> Option<View> {
     let [_, columns] = weight.sizes[..] else { return None };
     Some(weight.with(vec![part.columns, columns], weight.strides.clone(), part.start * weight.strides[0]))

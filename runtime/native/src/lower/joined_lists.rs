@@ -28,8 +28,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// If this output of the segment joins the items of a list, replaces its memory in the arena by that of `base`, also
-    /// for the list if possible. Returns whether it did.
+    /// If this output of the segment joins the items of a list, replaces its memory in the arena by the memory at
+    /// `base`. If possible, the list is built in this memory too. Returns whether the output was replaced.
     pub(super) fn join_in_place(&mut self, view: &View, base: u32) -> bool {
         let Some(buffer) = view.buffer.filter(|buffer| self.joined.contains(buffer)) else { return false };
         let (start, bytes) = self.arena.extent(buffer);
@@ -63,7 +63,8 @@ impl Lowering<'_> {
         true
     }
 
-    /// Returns the step that creates a list, if it is outside of loops and branches and the list is only moved after it.
+    /// Returns the index of the step that creates a list, if the step is outside of loops and branches, and later steps
+    /// only move the list.
     fn made_at(&self, mut list: ListRegister) -> Option<usize> {
         let steps = &self.program.steps;
         for _ in 0..MAX_MOVES {

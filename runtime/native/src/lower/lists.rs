@@ -1,4 +1,5 @@
-//! Lists of tensors of one shape, and lists of such lists. A node changes a list in place if this is its last use.
+//! Lists of tensors that all have the same shape, and lists of such lists. A node changes a list in place if this is
+//! the last use of the list.
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Node, Op, Operand, Type, Value};

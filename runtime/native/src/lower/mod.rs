@@ -126,11 +126,12 @@ struct Lowering<'a> {
     joined: Vec<BufferId>,
     /// The lists that are created outside of loops and branches.
     outer_lists: Vec<ListRegister>,
-    /// The products, by their results, of which parts have been computed for several iterations.
+    /// The products of which parts have been computed for several iterations, by their results.
     remainders: FxHashMap<Value, Remainder>,
-    /// The bases that are addresses in the buffer of a group, which is not freed before the end of the loop.
+    /// The bases that are addresses in the buffer of a group. The buffer is not freed before the end of the loop.
     group_bases: FxHashMap<u32, BufferId>,
-    /// The first results of the nodes that these products do not need.
+    /// The nodes that are not lowered because of `remainders`: slices and joined tensors. Each node is represented by
+    /// its first result.
     skipped: FxHashSet<Value>,
     /// Values whose last use is in a skipped node of the innermost loop. They stay until the end of the iteration.
     held: Vec<Value>,
@@ -281,7 +282,8 @@ fn is_dtype(operand: Option<&Operand>, element: Element) -> bool {
     }
 }
 
-/// Dtype and sizes of a tensor type, if both are supported and known.
+/// Returns the dtype and the sizes of a tensor type. `None` if the dtype is not supported, a size is not known, or the
+/// tensor is not on the CPU.
 fn known(ty: &TensorType) -> Option<(Element, Vec<usize>)> {
     let sizes = ty.sizes()?.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<Vec<_>>>()?;
     (ty.device == Device::Cpu).then_some((Element::of(ty.dtype)?, sizes))

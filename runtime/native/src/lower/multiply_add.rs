@@ -118,8 +118,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns whether a write to one place may change the other. Inputs, constants and borrowed items are never
-    /// written.
+    /// Returns whether a write to one place may change the other. This is never the case for inputs, constants and
+    /// borrowed items, which no step writes.
     fn may_share(&self, a: Place, b: Place) -> bool {
         match (self.is_outside(a.base), self.is_outside(b.base)) {
             (true, _) | (_, true) => false,

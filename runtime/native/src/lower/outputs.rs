@@ -24,7 +24,8 @@ struct Outputs {
     numbers: Vec<Number>,
     tensors: Vec<NewTensor>,
     tensor_bases: Vec<u32>,
-    /// For each buffer with several outputs, the tensor that holds the whole buffer; these outputs are views of it.
+    /// For each buffer with several outputs, the tensor that holds the whole buffer. The outputs are views of this
+    /// tensor.
     shared: FxHashMap<BufferId, usize>,
 }
 

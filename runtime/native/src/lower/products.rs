@@ -12,10 +12,10 @@ use crate::view::View;
 /// The maximum number of multiplications of a product. For larger products, libtorch's kernels are faster in spite of
 /// the cost of the call.
 const MAX_MULTIPLICATIONS: usize = 262_144;
-/// The limit for results with few rows or columns.
+/// The maximum for products whose results have few rows or few columns.
 const MAX_WITH_FEW_ROWS: usize = 65_536;
 const FEW_ROWS: usize = 8;
-/// The limit with AVX2 for the kernel for few rows or few columns.
+/// The maximum for the kernel with AVX2, which is for few rows or few columns.
 const MAX_WITH_AVX2: usize = 2_097_152;
 const FEW_COLUMNS: usize = 16;
 

@@ -131,7 +131,7 @@ impl Lowering<'_> {
         self.define_result(node, out)
     }
 
-    /// Softmax over the last dimension.
+    /// Lowers a softmax over the last dimension.
     fn rows(&mut self, kind: Rows, node: &Node, operands: &[&Operand], dim: &Operand) -> Option<()> {
         let (element, sizes) = self.result(node)?;
         let Operand::Int(dim) = dim else { return None };

@@ -89,7 +89,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// Memory for a result with this many elements: the memory of `value`, or a temporary if it is `None`.
+    /// Returns memory for a result with `count` elements: that of `value`, or a temporary if `value` is `None`.
     fn result_of(&mut self, value: Option<Value>, element: Element, count: usize) -> Option<View> {
         let Some(value) = value else { return self.allocate(element, &[count]) };
         let (wanted, sizes) = known(self.function.ty(value).tensor()?)?;

@@ -211,7 +211,7 @@ impl Lowering<'_> {
         Some(out)
     }
 
-    /// Splits along the first dimension into parts of one size.
+    /// Splits along the first dimension into parts of equal size.
     fn split(&mut self, node: &Node, a: &Operand, size: i64) -> Option<()> {
         let a = self.tensor(a)?;
         let a = self.as_contiguous(&a)?;

@@ -23,7 +23,8 @@ DECIDED, REFUSED, NOT_REACHED = "decided", "refused", "not reached"
 @dataclass
 class Statement:
     """A statement. `times` is how often Python has run it while tracing; for a loop, how often it has run the body.
-    `operations` is the number of operations that the statement has added to the graph, without nested statements."""
+    `operations` is the number of operations that the statement has added to the graph, without those of nested
+    statements."""
 
     line: int
     end_line: int

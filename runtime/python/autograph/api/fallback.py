@@ -8,7 +8,7 @@ from ..errors import AutographError, FallbackWarning, StagingError, located
 from ..operators.python_calls import PythonCall
 from ..tracing.tracebacks import warn
 
-#: After this many signatures in a row that cannot be staged, a function is no longer traced for new signatures.
+#: After this many consecutive signatures that cannot be staged, a function is no longer traced for new signatures.
 MAX_REFUSALS = 5
 
 
@@ -53,8 +53,8 @@ class Refused(Exception):
 
 
 class Fallbacks:
-    """The calls of one staged function that Python runs. `error` is the reason why the function can never be staged; None
-    if it may be."""
+    """The calls of one staged function that Python runs. `error` is the reason why the function can never be staged;
+    None if it may be staged."""
 
     def __init__(self, error=None):
         self.never = None if error is None else str(error)

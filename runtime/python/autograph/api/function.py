@@ -54,7 +54,7 @@ def _runs_graphs(settings):
 class Function(Lookup):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
 
-    #: Whether a `CachedCall` may run a call that is like an earlier one, without `_call`.
+    #: Whether a `CachedCall` may run calls that are like an earlier one. Such calls bypass `_call`.
     caches_calls = True
 
     def __init__(self, python_function, input_signature=None, fallback=None, speculate=False, compile=None):
@@ -188,8 +188,8 @@ class Function(Lookup):
         return self._in_python(reason, args, kwargs)
 
     def _encoded(self, args, kwargs):
-        """Returns the arguments with their trees encoded as columns. Returns None if the arguments contain no trees, or if
-        Python may run a part of the call, which needs the objects."""
+        """Returns the arguments with their trees encoded as columns. Returns None if the arguments contain no trees, or
+        if Python may run a part of the call, because Python needs the objects."""
         return self._trees.encoded(args, kwargs) if self._takes_trees() else None
 
     def _takes_trees(self):
@@ -221,8 +221,8 @@ class Function(Lookup):
 
     def _with_columns(self, encoded, args, kwargs, use):
         """Calls `use(encoded)`. If a trace needs other columns (`ColumnMissing`) or objects in place of columns (`Unencoded`),
-        encodes the arguments again and repeats the call. Returns the result of `use`, or None if no class is left that can be
-        encoded; the last `Unencoded`; and the classes that were excluded."""
+        encodes the arguments again and repeats the call. Returns a tuple: the result of `use` (None if no class is left
+        that can be encoded), the last `Unencoded`, and the classes that were excluded."""
         unencoded, excluded = None, set()
         while encoded is not None:
             try:
@@ -251,8 +251,8 @@ class Function(Lookup):
         raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
     def _in_python(self, reason, args, kwargs, run=None):
-        """Runs the call in Python. `run` is an earlier run of a graph for this call, whose effects Python does not repeat; None
-        if there were no effects."""
+        """Runs the call in Python. `run` is a run of a graph for this call that was abandoned. Python does not repeat
+        its effects. It is None if there were no effects."""
         with eagerly():
             if run is None:
                 result = self.python_function(*args, **kwargs)
@@ -383,7 +383,7 @@ class Function(Lookup):
 
     @property
     def traces(self):
-        """All traces, oldest first for each kind of arguments."""
+        """All traces, grouped by the kind of arguments. In each group, the oldest is first."""
         found = [trace for known in self._traces.values() for trace in known]
         return found + [trace for family in self._families.values() for *_, trace in family.traces]
 

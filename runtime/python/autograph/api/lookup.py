@@ -11,7 +11,7 @@ from . import fallback as fallbacks
 from . import progress
 from .speculation import contradicted
 
-#: The number of traces of a function after which a warning is given. It is given again after each multiple of it.
+#: A warning is given when a function has this number of traces, and again at each multiple of this number.
 WARN_AFTER = 5
 
 
@@ -35,7 +35,8 @@ class Lookup(Callable):
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
-        """Returns the trace for a call. `rows` maps the index of a leaf to its dimensions that are numbers of rows of trees."""
+        """Returns the trace for a call. `rows` maps the index of a leaf to its dimensions whose sizes are numbers of
+        rows of trees."""
         try:
             with TRACING:
                 return self._trace_for(leaves, structure, args, kwargs, is_trial, rows)

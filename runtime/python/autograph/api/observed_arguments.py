@@ -10,8 +10,8 @@ from ..tracing import signatures
 
 
 class Arguments:
-    """The kinds of arguments of one function. An assumption about an argument has a `Point` with its name in place of a
-    span."""
+    """The kinds of arguments of one function. The `Point` of an assumption about an argument has the argument's name in
+    place of a span."""
 
     def __init__(self):
         self.calls = {}  # (structure, kinds without the values of numbers, shapes) of calls

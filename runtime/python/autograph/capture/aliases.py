@@ -53,7 +53,8 @@ class Base:
 
 
 class View:
-    """A tensor: its base, the chain of view operations, and the value that it had when the base had this `version`.
+    """A tensor: its base and the chain of view operations. `value` is its value at the time when the base had the
+    version `version`.
 
     A view can be a leaf: `y = x.detach().requires_grad_()`. Such a leaf shares memory with its base, but has its own
     gradient, like a base. `depth` is the depth of the region that made the view a leaf."""

@@ -67,9 +67,10 @@ def _check_changes(staging, bases, outputs):
 
 
 def _check_outside(staging, outputs, inputs=None):
-    """Lets Python run the call if a gradient has to continue outside of the function: an output depends on a tensor that was
-    computed before the call, and the gradient flows through the history of this tensor to one of the `inputs` (None for all
-    leaves). Records the tensors from outside that are leaves, because a call with computed tensors in their places differs."""
+    """Lets Python run the call if a gradient has to continue outside of the function. This is the case if an output
+    depends on a tensor that was computed before the call, and the gradient flows through the history of this tensor to
+    one of the `inputs` (to any leaf if `inputs` is None). Records the tensors from outside that are leaves, because the
+    trace is not valid for a call with computed tensors in their places."""
     bases = [base for base in staging.leaves if base.source is not None and base.value.visible]
     used = depend_on(staging.record, [base.value for base in bases], outputs) if bases else ()
     for base in (base for base, needed in zip(bases, used) if needed):
@@ -134,7 +135,7 @@ def _id_outside(staging, tensor):
 
 
 def _views_used(staging, value):
-    """Returns the leaves that share memory with another tensor, if the value depends on them."""
+    """Returns the leaves that are views, and on which the value depends."""
     views = [view for view in list(staging.leaf_views) if view.base.value.visible]
     used = depend_on(staging.record, [staging.aliases.read(view) for view in views], [value])
     return [staging.leaf_views[view] for view, needed in zip(views, used) if needed]

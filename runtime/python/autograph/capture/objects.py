@@ -1,10 +1,14 @@
 """Python objects that staged code changes: `self.n += 1`, `history.append(loss)`, `nonlocal total`.
 
 A *block* is a function of converted code, for example the body of a branch or loop. From the beginning of its region,
-all objects that the block can reach are watched: the variables of enclosing functions, the globals that it names, and
-everything that can be reached from these through attributes, elements, classes, closures and defaults of functions,
-iterators, generators, and the random number generators of Python and NumPy. Objects created in the block are not
-watched.
+all objects that the block can reach are watched:
+
+- the variables of enclosing functions, and the globals that the block names;
+- everything that can be reached from these through attributes, elements, classes, closures and defaults of functions,
+  iterators and generators;
+- the random number generators of Python and NumPy.
+
+Objects created in the block are not watched.
 
 When a region has been traced, its changes are recorded and undone, as for tensors:
 
@@ -227,8 +231,8 @@ class Objects:
     # The state that the code can read.
 
     def names_of(self, owner):
-        """Returns the names of the attributes of an object that the code may read, or a method of the class that Python calls
-        implicitly."""
+        """Returns the names of attributes of `owner` that may be read: by the code, or by a method of its class that
+        Python calls implicitly."""
         kind = type(owner)
         if isinstance(owner, torch.optim.Optimizer):
             return {*owner.__dict__}

@@ -1,7 +1,7 @@
 """Stand-ins for the objects of trees among the arguments, which are rows of columns (`trees/`) in a trace.
 
-`operators/nodes.py` has the operations of the stand-ins. Their own state has names with `_ag_`, because all other names are
-attributes of the user's objects."""
+`operators/nodes.py` has the operations of the stand-ins. The names of their own state start with `_ag_`, because all
+other names are attributes of the user's objects."""
 
 from ..conversion import spans
 from ..errors import Unencoded
@@ -10,8 +10,8 @@ from . import scalars
 
 
 class StandIn:
-    """Stands for an object of a tree, for a list of them, or for a value that may be None. It can be a staged condition:
-    `if node.left:`."""
+    """Stands for an object of a tree, for a list of such objects, or for a value that may be None. It can be a staged
+    condition: `if node.left:`."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class StandIn:
         raise NotImplementedError
 
     def _ag_kinds(self):
-        """The classes of the objects for which it stands."""
+        """Returns the classes of the objects for which it stands."""
         raise NotImplementedError
 
 
@@ -34,7 +34,7 @@ class MaybeNone(StandIn):
     __slots__ = ()
 
     def _ag_resolved(self):
-        """The number or tensor; the graph raises an exception where it is None."""
+        """Returns the number or tensor. The graph raises an exception on paths where it is None."""
         raise NotImplementedError
 
 
@@ -54,7 +54,7 @@ def refuse(kinds, message, span=None):
 
 
 def resolved(value):
-    """A value with the number or tensor in place of each `MaybeNone` in it."""
+    """Returns a value in which each `MaybeNone` is replaced by its number or tensor."""
     if isinstance(value, MaybeNone):
         return value._ag_resolved()
     if type(value) in (tuple, list):

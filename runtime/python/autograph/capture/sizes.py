@@ -139,7 +139,7 @@ class Sizes:
         return answer if self.check(assumed) else None
 
     def _is_refuted(self, condition):
-        """Whether the sizes of this call contradict the assumption that a condition on sizes holds."""
+        """Returns whether the sizes of this call contradict the assumption that a condition on sizes holds."""
         if not self.staging.refuted or any(symbol not in self.symbols for symbol in condition.free_symbols):
             return False
         return self.staging.is_refuted(self._described(condition))

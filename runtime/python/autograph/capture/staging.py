@@ -74,7 +74,7 @@ def is_staged(value):
 
 
 def is_condition(value):
-    """Whether the truth of a value is known only when the graph runs."""
+    """Returns whether the truth of a value is known only when the graph runs."""
     return is_staged(value) or isinstance(value, StandIn) or isinstance(value, list) and getattr(value, "value", None) is not None
 
 
@@ -273,8 +273,9 @@ class Staging:
         return found.fake
 
     def _capture(self, tensor, unknown=None):
-        """`unknown` maps each dimension of unknown size to a group; dimensions of one group have equal sizes. The group None is
-        for sizes that the code never sees: the fake tensor has the size of this call, and the graph an unknown size."""
+        """Creates and returns the capture of a tensor from outside. `unknown` maps each dimension of unknown size to a
+        group; dimensions of one group have equal sizes. The group None is for sizes that the code never sees: in the
+        fake tensor they are the sizes of this call, and in the graph they are unknown."""
         unknown = unknown or {}
         unsupported = _unsupported(tensor)
         if unsupported:
@@ -419,7 +420,8 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def is_refuted(self, message):
-        """Whether the arguments of this call contradict an assumption with this message in the running line of the user."""
+        """Returns whether the arguments of this call contradict the assumption with this message at the user's line
+        that is running."""
         return (_assumption(message), spans.current()) in self.refuted
 
     def require(self, flag, message):
@@ -481,8 +483,9 @@ class Staging:
         return self.emit(ITEM, self.emit(op, [tensor], [type]), [BOOL])[0]
 
     def is_replayable(self):
-        """Whether Python can run the call after a run has had the effects that are recorded so far, without repeating them:
-        output is counted, calls of repeatable functions are logged, and draws of random numbers are undone."""
+        """Returns whether Python can run the call after a run has had the effects that are recorded so far, without
+        repeating them: output is counted, calls of repeatable functions are logged, and draws of random numbers are
+        undone."""
         return not called_for_effects(self.record.entry) - self.repeatable - self.undone
 
     def _probed(self, operand):

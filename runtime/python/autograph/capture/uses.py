@@ -5,7 +5,7 @@ The use of a leaf is a change of state, which branches and loops merge like the 
 
 
 class Use:
-    """Whether one leaf has been used, as a cell that a region may change."""
+    """A cell for one leaf, which a region may change. Its state is whether the leaf has been used."""
 
     __slots__ = ("uses", "base")
 

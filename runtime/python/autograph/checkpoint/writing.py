@@ -158,7 +158,7 @@ class Writer:
         place.restore(value)
 
     def _changes(self, pair):
-        """Pairs of a place and its new value."""
+        """Yields each place that changes, with its new value."""
         ours, kind = pair.current.object, pair.current.kind
         results = {key: self._result(outcome) for key, outcome in pair.outcomes.items()}
         results = {key: result[0] for key, result in results.items() if result}
@@ -187,7 +187,8 @@ class Writer:
                 yield place, self.creator.value(Ref(state))
 
     def _choose_devices(self, state, parameter):
-        """Tensors of a state that were saved on the device of their parameter are created on its current device."""
+        """Chooses devices for the tensors of an optimizer's state: those that were saved on the device of their
+        parameter are created on the parameter's current device."""
         graph, saved = self.saved.graph, self.matching.matches.nodes[id(parameter)]
         seen, stack = set(), [state]
         while stack:

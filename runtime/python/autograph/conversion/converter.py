@@ -82,7 +82,7 @@ def converted(function, in_trace=False):
 
 def leave_as_it_is(converted_code):
     """Called when converted code calls one of `SCOPE_FUNCTIONS`. If the code was converted for traces only, traces run the
-    original function from now on. Returns whether it was."""
+    original function from now on. Returns whether the code was converted for traces only."""
     for found in _CODES.values():
         if found.traced is converted_code:
             found.traced = None
@@ -141,7 +141,7 @@ def _is_torchs_file(path):
 
 
 def is_of_this_package(function):
-    """Whether a function is code of this package."""
+    """Returns whether a function is code of this package."""
     return function.__code__.co_filename.startswith(_OF_THIS_PACKAGE)
 
 
@@ -250,8 +250,8 @@ def _entry_of(code, entries):
 
 
 def _compiled(function, entry, path, source):
-    """Compiles the converted text inside a function whose parameters are its free variables, so that they remain free. The
-    function contains the syntax tree of the text, so positions match the source map."""
+    """Compiles the converted text inside a function whose parameters are the free variables of the text, so that they
+    remain free. The function contains the syntax tree of the text, so positions match the source map."""
     code, text = function.__code__, entry["text"]
     name = f"<converted {path}:{entry['line']}:{entry['column']}>"
     free = ", ".join([*code.co_freevars, "ag__"])

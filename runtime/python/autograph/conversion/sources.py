@@ -28,8 +28,8 @@ def _read(function):
 
 
 def _may_have_changed(path):
-    """Returns whether a file was written after this package was imported. Only then is its text compared with the running
-    code: they differ without a change of the file if pytest has rewritten its assertions."""
+    """Returns whether a file was written after this package was imported. The text of the file is compared with the
+    running code only in this case: the two also differ for an unchanged file if pytest has rewritten its assertions."""
     try:
         return os.stat(path).st_mtime > IMPORTED
     except (OSError, ValueError):

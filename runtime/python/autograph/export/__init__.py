@@ -17,14 +17,16 @@ def torchscript(function, *args, **kwargs):
 
 
 def exported_program(function, *args, **kwargs):
-    """The graph that a call with these arguments runs, as a `torch.export.ExportedProgram` with `torch.cond`, `while_loop` and
-    `scan`. `function` is a staged or a plain function. Raises `ExportError` at the line that such a program cannot contain."""
+    """Returns the graph that a call with these arguments runs, as a `torch.export.ExportedProgram` with `torch.cond`,
+    `while_loop` and `scan`. `function` is a staged or a plain function. Raises `ExportError` at the line that such a
+    program cannot contain."""
     return _with_arguments(write_exported_program, function, args, kwargs)
 
 
 def onnx(function, *args, **kwargs):
-    """The graph that a call with these arguments runs, as a `torch.onnx.ONNXProgram` of opset 21, whose `save` writes the file.
-    Needs the packages onnx and onnxscript. Raises `ExportError` at the line that a model cannot contain."""
+    """Returns the graph that a call with these arguments runs, as a `torch.onnx.ONNXProgram` of opset 21, whose `save`
+    writes the file. Needs the packages onnx and onnxscript. Raises `ExportError` at the line that a model cannot
+    contain."""
     return _with_arguments(write_onnx, function, args, kwargs)
 
 

@@ -19,7 +19,7 @@ INT, FLOAT, BOOL, STR, NONE, ANY = "int", "float", "bool", "str", "none", "any"
 @dataclass(frozen=True)
 class Tensor:
     dtype: torch.dtype
-    #: For each dimension an integer, the name of a symbol, or `?`; None if the rank is unknown.
+    #: The size of each dimension: an integer, the name of a symbol, or `?`. None if the rank is unknown.
     shape: tuple | None
     device: torch.device
 
@@ -59,7 +59,7 @@ class Node:
     regions: list
     span: tuple | None
     grad: bool
-    #: Its binding in the S-expression.
+    #: The binding of the node in the S-expression.
     tree: list = field(repr=False, default=None)
 
 

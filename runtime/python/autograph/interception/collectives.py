@@ -1,4 +1,5 @@
-"""Operators of `torch.distributed` that reach torch's dispatcher while tracing, which `operators/collectives.py` records.
+"""Handles the operators of `torch.distributed` that reach torch's dispatcher while tracing. `operators/collectives.py`
+records them.
 
 Functions such as `torch.distributed.all_reduce` write to their arguments, and have no derivative in torch. The operators of
 `torch.distributed._functional_collectives` return new tensors, and have the adjoint as their derivative. The functions of
@@ -112,7 +113,7 @@ def _adjoint(func, args, group):
 
 # Collectives that write to their arguments.
 
-#: The argument that each operator writes to; None if it writes to none.
+#: Name of an operator -> the argument that it writes to; None if it writes to none.
 _WRITTEN = {
     "allreduce_": "tensors", "allreduce_coalesced_": "tensors", "broadcast_": "tensors", "reduce_": "tensors",
     "recv_": "tensors", "send": None, "allgather_": "output_tensors", "_allgather_base_": "output_tensor",
@@ -122,7 +123,7 @@ _WRITTEN = {
     "alltoall_": "output_tensors", "alltoall_base_": "output", "barrier": None, "monitored_barrier_": None,
 }  # fmt: skip
 
-#: The names in `torch.distributed`, where they differ.
+#: Name of an operator -> its name in `torch.distributed`, if that is different.
 _PUBLIC = {
     "allreduce_": "all_reduce", "allgather_": "all_gather", "_allgather_base_": "all_gather_into_tensor",
     "_reduce_scatter_base_": "reduce_scatter_tensor", "alltoall_": "all_to_all", "alltoall_base_": "all_to_all_single",
@@ -178,7 +179,7 @@ def _finish(work):
 
 
 def _has_history(staging, tensor):
-    """Whether a tensor may be computed from one that requires a gradient."""
+    """Returns whether a tensor may be computed from one that requires a gradient."""
     if not torch.is_grad_enabled() or gradients.is_leaf(staging, tensor):
         return False
     return staging.depth > 0 or gradients.has_history(staging, tensor)

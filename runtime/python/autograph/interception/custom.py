@@ -21,8 +21,8 @@ _IDS = itertools.count()
 _has_setup_context = torch.autograd.function._is_setup_context_defined
 _apply = torch.autograd.Function.apply.__func__
 
-#: The module of the functions by which torch gives an operator the derivative of `register_autograd`. Torch differentiates
-#: such an operator, because its derivative is the `backward` that is staged here.
+#: The module that defines the `torch.autograd.Function`s with which torch implements `register_autograd`. Their `apply`
+#: is not staged: torch calls it to differentiate an operator with such a derivative.
 _OF_OPERATORS = torch._library.autograd.__name__
 
 
@@ -102,7 +102,7 @@ class _Derivative:
         for place in self.places:
             self.leaves[place] = None
         vars(context).update(pytree.tree_unflatten(self.leaves, self.structure))
-        self.called = None  # the operator that calls it when the graph runs
+        self.called = None  # the operator that calls `backward` when the graph runs
 
     def operator(self, name):
         """Returns an operator that copies `outputs`, and has this derivative with respect to `inputs`."""

@@ -462,8 +462,8 @@ def _batch_norm(staging, func, args, kwargs):
 
 
 def _number_as_tensor(staging, func, args, kwargs):
-    """Returns a tensor for a Python number in place of a tensor: torch passes the numbers of `x.sum() * 2` inside `vmap` like
-    this, where it converts them to the dtype of the result."""
+    """Called where torch passes a Python number in place of a tensor: inside `vmap`, it converts the 2 in `x.sum() * 2`
+    to the dtype of the result. Returns a tensor with the number."""
     if isinstance(args[0], torch.Tensor):
         return NotImplemented
     dtype = kwargs.get("dtype") or {BOOL: torch.bool, INT: torch.int64}.get(scalars.kind_of(args[0]))

@@ -75,7 +75,7 @@ def _numbers_of(staging, func, tensor, *args, **kwargs):
 
 
 def _is_number_tensor(value):
-    """Whether this is a tensor of one integer or boolean. Inside `vmap`, a tensor with a batch has many."""
+    """Returns whether this is a tensor of one integer or boolean. Inside `vmap`, a tensor with a batch has many."""
     is_integer = isinstance(value, torch.Tensor) and value.dim() == 0 and not value.is_floating_point()
     return is_integer and not torch._C._functorch.is_batchedtensor(value)
 

@@ -105,7 +105,7 @@ def _made(mode, found):
 
 
 def _key(func, args):
-    """Returns what the results depend on; None if a size is not known."""
+    """Returns the key for the cache: everything on which the results depend. Returns None if a size is not known."""
     parts = [func, ambient()]
     for argument, type_ in zip(args, schemas.types(func)):
         part = _part(argument)

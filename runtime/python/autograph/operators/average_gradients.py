@@ -80,7 +80,8 @@ def _gradients(parameters, missing):
 
 
 def _buckets(gradients, cap):
-    """Returns lists of gradients, each of one dtype and device. The lists are the same in all processes."""
+    """Returns the buckets: lists of gradients with the same dtype and device. The lists are the same in all
+    processes."""
     open_buckets, full = {}, []
     for gradient in gradients:
         key = gradient.dtype, gradient.device

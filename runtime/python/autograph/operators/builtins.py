@@ -62,7 +62,8 @@ def bool_(*args):
 
 
 def _is_number_of_graph(value):
-    """Whether this is a staged number, or a tensor: also one from outside that the trace has not used yet."""
+    """Returns whether a value is a staged number or a tensor. A tensor from outside that the trace has not used yet
+    counts too."""
     return is_staged(value) or isinstance(value, torch.Tensor) and current() is not None
 
 

@@ -154,7 +154,8 @@ _TESTS = {isinstance, bool, type}
 
 
 def _refuse_nodes(f, args, keywords):
-    """Refuses stand-ins of nodes as arguments of code that is not converted, which could test whether they are None."""
+    """Refuses stand-ins for nodes as arguments of code that is not converted, because such code could test whether they
+    are None."""
     owner = f if isinstance(f, type) else getattr(f, "__objclass__", None) or type(getattr(f, "__self__", None))
     if isinstance(owner, type) and issubclass(owner, (*_STORES, torch.nn.Module)) or any(f is other for other in _NEUTRAL):
         return

@@ -18,7 +18,7 @@ from ..errors import StagingError
 from . import regions, sharing, specs
 from .values import List, build, lower, spec_of
 
-#: Each correction widens a type. More corrections are an error.
+#: The maximum number of corrections. Each correction widens a type. More corrections are an error.
 MAX_ATTEMPTS = 24
 
 

@@ -1,12 +1,12 @@
 """Collectives of `torch.distributed` in a graph: each is a call of Python that starts it, and one that waits for it.
 
 Both are effects of the graph: they are neither removed nor merged nor reordered, so that all ranks that run the same code
-execute the same collectives in the same order. The optimizer's pass `early-collectives` moves the first call to the place
-where its operands are known, and `record/waits.py` the second one to the first use of the result, so that the operations in
-between run at the same time as the collective.
+execute the same collectives in the same order. The optimizer's pass `early-collectives` moves the first call up to
+where its operands are known. `record/waits.py` moves the second call down to the first use of the result. So the
+operations between the two calls run at the same time as the collective.
 
-A run calls the function of torch that the program calls, with the same tensors, so its results are bitwise those of eager
-torch, and one rank may run a graph while another one runs Python."""
+A run calls the same function of torch as the program, with the same tensors. So its results are bitwise equal to those
+of eager torch, and one rank may run a graph while another rank runs Python."""
 
 import functools
 
@@ -45,8 +45,9 @@ class Group:
 
 
 def emit(staging, start, wait, operands, types):
-    """Records a collective. In a run, `start(*operands)` returns the resulting tensors, of these types, and an object on which
-    `wait(object)` is called later. Returns the values of the results."""
+    """Records a collective. In a run, `start(*operands)` starts the collective. It returns the tensors of the result,
+    which have these types, and an object with which `wait(object)` is called later. Returns the values of the
+    results."""
     types = list(types)
     processes.register()
 

@@ -2,7 +2,7 @@
 
 `DistributedDataParallel` averages gradients when a backward pass has accumulated them in `.grad`. If staged code calls
 `backward`, the graph averages them after it. Otherwise torch's own reducer averages them during the backward pass outside of
-the graph. Each run tells the reducer that a forward pass has begun."""
+the graph. Each run notifies the reducer that a forward pass has begun."""
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -18,7 +18,7 @@ from .overloads import OVERLOADS
 
 _forward = DistributedDataParallel.forward
 
-#: The attributes of the module that decide what its forward pass does.
+#: The attributes of the module that determine what its forward pass does.
 _STATE = ("require_backward_grad_sync", "require_forward_param_sync", "broadcast_buffers", "static_graph")
 
 

@@ -78,8 +78,8 @@ def vjp(function, *primals, has_aux=False):
 
 @_staged
 def jvp(function, primals, tangents, *, strict=False, has_aux=False):
-    """The vector-Jacobian product is linear in the cotangents; its derivative with respect to them is the
-    Jacobian-vector product."""
+    """Returns the value and the Jacobian-vector product. The vector-Jacobian product is linear in the cotangents; the
+    Jacobian-vector product is computed as its derivative with respect to them."""
     point = _Point(function, primals, {}, tuple(range(len(primals))), has_aux)
     batches = point.batches
     outputs, structure = pytree.tree_flatten(point.value)
@@ -93,7 +93,8 @@ def jvp(function, primals, tangents, *, strict=False, has_aux=False):
 
 @_staged
 def vmap(function, *args, **kwargs):
-    """Torch calls the function once, for all elements. The function is converted like any function that staged code calls."""
+    """Calls torch's `vmap`, which calls the function once, for all elements. The function is converted like any
+    function that staged code calls."""
 
     @functools.wraps(function)
     def converted(*args, **kwargs):

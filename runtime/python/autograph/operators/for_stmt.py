@@ -1,7 +1,8 @@
 """`for`: runs in Python, or becomes a loop of the graph.
 
-An iterable of unknown length becomes a loop of the graph. So does a Python `range` or the rows of a tensor if there are
-many iterations and the body works with a staged index. All other loops are unrolled.
+An iterable of unknown length becomes a loop of the graph. A loop over a Python `range` or over the rows of a tensor
+also becomes a loop of the graph if it has many iterations and its body works with a staged index. All other loops are
+unrolled.
 """
 
 import itertools
@@ -164,8 +165,8 @@ def _has_tensor_operations(region):
     )
 
 
-#: The maximum number of iterations over an iterator in one trace if only a run knows when the loop ends: a trace cannot
-#: find the end of `for x in itertools.count(): if loss < 1: break`.
+#: The maximum number of iterations over an iterator in one trace, if a staged condition ends the loop. Without this
+#: limit, the trace of `for x in itertools.count(): if loss < 1: break` would not end.
 MOST_ITERATIONS = 2048
 
 _ENDLESS = (

@@ -53,7 +53,7 @@ def _is_known(value):
     return is_plain_text or type(value) in (bool, int, float, complex, bytes, type(None))
 
 
-#: A conversion of `%`: `%5.2f`, `%(name)s`, `%-*d`.
+#: The pattern of a conversion in a format for `%`: `%5.2f`, `%(name)s`, `%-*d`.
 _CONVERSION = re.compile(
     r"%(?:\((?P<key>[^()]*)\))?(?P<flags>[-#0 +]*)(?P<width>\*|[0-9]*)(?P<precision>\.(?:\*|[0-9]*))?[hlL]?(?P<type>[a-zA-Z%])"
 )

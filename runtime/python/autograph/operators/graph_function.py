@@ -19,7 +19,7 @@ from . import regions, specs
 from .values import List, build, lower, spec_of
 from .variables import resolve_return
 
-#: Each pass widens a type. More passes are an error.
+#: The maximum number of passes. Each pass widens a type. More passes are an error.
 MAX_PASSES = 24
 
 
@@ -219,7 +219,7 @@ def _constant_spec(arguments):
 
 
 def _kind(spec):
-    """The dtype or kind of number, which widening must not change."""
+    """Returns the dtype or the kind of number of a spec. Widening must not change it."""
     if isinstance(spec, specs.Row):
         return spec.kind
     return spec.type.dtype if isinstance(spec, specs.Tensor) else specs.number_kind(spec)
@@ -232,7 +232,7 @@ def _same(a, b):
 
 
 def _leaves(spec, value):
-    """Tensors and containers that differ between calls."""
+    """Yields the tensors, lists and dictionaries in an argument that differ between calls."""
     if isinstance(spec, specs.Constant):
         return
     if isinstance(value, (torch.Tensor, List, dict)):

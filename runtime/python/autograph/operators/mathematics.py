@@ -1,4 +1,5 @@
-"""The module `math` for staged numbers. Where `math` raises, the graph returns infinity or NaN, like torch."""
+"""The module `math` for staged numbers. Where `math` raises an exception, the graph returns infinity or NaN, like
+torch."""
 
 import math
 

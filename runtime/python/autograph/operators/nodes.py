@@ -48,11 +48,11 @@ class Trees:
             node._ag_row = _gathered(self.staging, self.rows, position, INT)
 
     def node(self, kind, row):
-        """The stand-in of the object of a class in a row."""
+        """Returns the stand-in for the object of class `kind` in row `row`."""
         return _node(kind, row, False)
 
     def stand_in(self, root):
-        """The stand-in of a root among the arguments."""
+        """Returns the stand-in for a root among the arguments."""
         if root.count is not None:
             return Nodes(root.kind, self.rows, root.position, root.count)
         node = _node(root.kind, None, True)
@@ -188,7 +188,8 @@ _OWN = {
 
 @functools.lru_cache(maxsize=1024)
 def _class_of(kind):
-    """The class of the stand-ins for objects of a class: it has the class's special methods, such as `__len__`."""
+    """Returns the class of the stand-ins for objects of class `kind`. It has the special methods of `kind`, such as
+    `__len__`."""
     if is_record(kind):
         members = {"__len__": lambda node: len(kind._fields), "__iter__": _fields, "__getitem__": _field}
         return type(kind.__name__, (Node,), {"__slots__": (), **members})
@@ -258,7 +259,8 @@ def _check_present(node, message):
 
 
 def _value(node, name):
-    """The value of a column in the row of a node."""
+    """Returns the value of the attribute `name` of a node: the item of the attribute's column in the row of the
+    node."""
     staging, kind, row = current(), node._ag_kind, node._ag_row
     found = staging.trees.columns.get(kind, {}).get(name)
     if found is None:
@@ -283,7 +285,8 @@ def _value(node, name):
 
 
 class Nodes(Iterable, StandIn):
-    """The stand-in of a list or tuple of nodes: items of a tensor of rows, none of them None."""
+    """The stand-in for a list or tuple of nodes, of which none is None. The rows of the nodes are `count` items of the
+    tensor `items`, from the index `start` on."""
 
     __slots__ = ("_ag_kind", "items", "start", "count")
 
@@ -326,7 +329,7 @@ class Nodes(Iterable, StandIn):
         return self.at(self._position(index))
 
     def _position(self, index):
-        """An index that is not negative; raises an `IndexError` if it is out of range."""
+        """Returns a non-negative index. Raises an `IndexError` if the index is out of range."""
         if isinstance(index, int) and isinstance(self.count, int):
             return range(self.count)[index]
         staging = current()
@@ -373,7 +376,7 @@ class Value(MaybeNone):
         return _not(self._ag_flag)
 
     def _ag_resolved(self):
-        """The value; the graph raises an exception where it is None."""
+        """Returns the value. The graph raises an exception on paths where it is None."""
         staging = current()
         key = "present", scalars.lower(staging, self._ag_flag)
         message = f"`{self._ag_name}` of a `{self._ag_kind.__name__}` is None"
@@ -381,7 +384,7 @@ class Value(MaybeNone):
         return self._ag_get()
 
     def _ag_maybe(self):
-        """The value as a variable that is None on some paths."""
+        """Returns the value as a `Maybe`: a variable that is None on some paths."""
         return Maybe(self._ag_get(), self._ag_flag, None)
 
     def __eq__(self, other):

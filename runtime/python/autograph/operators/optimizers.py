@@ -57,7 +57,8 @@ def before_step(optimizer, args, kwargs):
         staging.stepping[id(optimizer)] = hidden
 
 
-#: The state of LBFGS has lists that grow under conditions, and SparseAdam has sparse gradients.
+#: Optimizers that cannot be staged: the state of LBFGS has lists that grow under conditions, and SparseAdam has sparse
+#: gradients.
 _IN_PYTHON = torch.optim.LBFGS, torch.optim.SparseAdam
 
 

@@ -43,13 +43,13 @@ def named():
 
 
 def _is_of_connection(error):
-    """Whether another process may have caused an error."""
+    """Returns whether another process may have caused an error."""
     kinds = (torch.distributed.DistBackendError, torch.distributed.DistNetworkError)
     return isinstance(error, kinds) or any(word in str(error) for word in ("gloo", "onnection", "NCCL"))
 
 
 def _ended():
-    """A text that names the ranks on this host whose process has ended; empty if there are none."""
+    """Returns a text that names the ranks on this host whose process has ended; an empty text if there are none."""
     deadline = time.monotonic() + PATIENCE
     try:
         group, store = torch.distributed.group.WORLD, _store()
@@ -66,7 +66,7 @@ def _ended():
 
 
 def _processes(group, store):
-    """(rank, process id) of the other processes on this host."""
+    """Returns pairs of rank and process id for the other processes on this host."""
     found = []
     for rank in range(group.size()):
         if rank != group.rank() and store.check([_key(rank)]):

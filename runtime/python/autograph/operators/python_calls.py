@@ -1,9 +1,9 @@
 """Lets a graph call a function that cannot be staged: Python runs the function each time the graph runs.
 
-The kinds of its results are known from an earlier call, which was *observed*. The function must share no state with the
-rest of the trace, because a run of the graph changes other Python state only at its end. If the function returns
-results of another kind, the run ends with a `ResultKindChanged`, and Python runs the whole call of the staged function.
-Calls that the run has already made are not repeated: their results come from the *log* of the run.
+The kinds of the function's results are known from an earlier call, which was *observed*. The function must share no
+state with the rest of the trace, because a run of the graph changes other Python state only at its end. If the function
+returns results of another kind, the run ends with a `ResultKindChanged`, and Python runs the whole call of the staged
+function. Calls that the run has already made are not repeated: their results come from the *log* of the run.
 """
 
 import builtins
@@ -29,7 +29,8 @@ from .py_function import py_function
 
 _LOCAL = threading.local()
 
-#: A function is observed at most this many times, and during at most this many events of the interpreter.
+#: Observation ends when each function has been observed `MAX_CALLS` times, or after `MAX_EVENTS` events of the
+#: interpreter.
 MAX_CALLS = 3
 MAX_EVENTS = 200_000
 
@@ -95,7 +96,7 @@ def kind_of(result, arguments, versions):
 @contextmanager
 def observed(codes):
     """Observes calls of functions with these codes in a block. Yields a dictionary from each code to the kind of its
-    results, or None if a graph cannot call it."""
+    results, or to None if a graph cannot call it."""
     kinds, counts, calls, events = {}, dict.fromkeys(codes, 0), [], 0
     if sys.getprofile() is not None:
         yield kinds
@@ -293,8 +294,9 @@ _ASSIGNS = tuple(f"{what}_{where}" for what in ("STORE", "DELETE") for where in 
 
 
 class _Logged:
-    """One call that a run has made. `versions` contains the version counters of `copies`, the arguments, before the call,
-    and `rng_state` the state of torch's generator after it."""
+    """One call that a run has made. `copies` are the copies of the tensors among the arguments, with which the function
+    was called. `versions` contains their version counters before the call, and `rng_state` is the state of torch's
+    generator after it."""
 
     __slots__ = ("code", "result", "inputs", "copies", "versions", "rng_state")
 
@@ -307,8 +309,8 @@ class _Logged:
         self.rng_state = rng_state
 
     def replay(self, args, keywords):
-        """Has the effects of the logged call on these arguments, which have the same values, and on torch's generator.
-        Returns the logged result."""
+        """Repeats the effects of the logged call: on these arguments, which have the same values as the logged ones,
+        and on torch's generator. Returns the logged result."""
         tensors = [a for a in pytree.tree_leaves((args, keywords)) if isinstance(a, torch.Tensor)]
         for tensor, copy, version in zip(tensors, self.copies, self.versions):
             if copy._version != version:
@@ -411,14 +413,14 @@ def continued():
 
 
 def is_replaying():
-    """Whether converted code runs in a `replaying` block."""
+    """Returns whether converted code runs in a `replaying` block."""
     return getattr(_LOCAL, "replayed", None) is not None
 
 
 @contextmanager
 def replaying(run):
-    """In this block, converted code does not repeat the effects of a run: calls that the run has made get the logged
-    results, and calls of `print` and of loggers that the run has made write nothing."""
+    """In this block, converted code does not repeat the effects of a run. Calls that the run has made return the logged
+    results. Calls of `print` and of loggers that the run has made write nothing."""
     before, _LOCAL.replayed = getattr(_LOCAL, "replayed", None), run
     try:
         yield

@@ -84,7 +84,8 @@ def _stack_is_deep():
 
 
 def _called(staging, outer, function, converted, arguments):
-    """Calls a function of the graph: the one of an outer call if it admits the arguments, otherwise a new one."""
+    """Calls a function of the graph: that of an outer call if this function admits the arguments, otherwise a new
+    function."""
     widened = staging.recursive[function.__code__]
     for called in reversed(outer):
         if _same_function(called.function, function) and called.admits(arguments, widened):
@@ -111,7 +112,8 @@ def _differing(before, after):
 
 
 def _differs_in_objects(differing):
-    """Returns whether two calls differ in Python objects, as for a chain of modules. The objects end such a recursion."""
+    """Returns whether two calls differ in Python objects, as in a recursion along a chain of modules. Such a recursion
+    ends at the end of the chain."""
     staged = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
     simple = (bool, int, float, str, bytes, list, tuple, dict, *staged)
     return any(not isinstance(new, simple) for _, new in differing.values())

@@ -320,7 +320,7 @@ def check_not_caught(staging):
 
 
 def condition(staging, value, what):
-    """The operand for a staged condition: `bool(value)`."""
+    """Returns the operand for a staged condition: `bool(value)`."""
     if isinstance(value, StandIn):
         value = value._ag_truth()
     if isinstance(value, List):

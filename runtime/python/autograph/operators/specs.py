@@ -112,7 +112,7 @@ class Row(NamedTuple):
 
 
 def holds_rows(spec):
-    """Whether a list, tuple or dictionary holds nodes."""
+    """Returns whether a list, tuple or dictionary holds nodes."""
     if isinstance(spec, Tree):
         return any(map(holds_rows, spec.children))
     inner = {Growing: "element", Packed: "tree", Optional: "inner"}.get(type(spec))
@@ -120,7 +120,7 @@ def holds_rows(spec):
 
 
 class Packed(NamedTuple):
-    """A structure as an element of a list: a tuple of the graph."""
+    """The spec of a structure that is an element of a list. In the graph, the element is a tuple."""
 
     tree: Tree
 

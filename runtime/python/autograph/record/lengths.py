@@ -11,7 +11,7 @@ def known(value):
 
 
 def _derivation(value, found):
-    """Returns the base of a list, which is the list from which it was derived, and the number of items added since then. The
+    """Returns the list from which a list was derived (its *base*), and how many items have been added to the base. The
     base is None for a list that was created in the graph, and `_UNKNOWN` if it cannot be determined. `found` caches the
     derivations of results of regions: without it, the time would be exponential in the number of consecutive `if`s that
     extend the list."""

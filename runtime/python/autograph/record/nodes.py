@@ -1,8 +1,8 @@
 """The record of a trace: values, nodes and regions in program order.
 
 The graph is built only when the whole function has been traced. Until then, the record can change: a branch may need
-further nodes when the other one has been traced (`x = 1` in the first, `x = 0.5` in the second), and a loop is traced again
-if the type of its state changes.
+further nodes when the other branch has been traced (`x = 1` in the first, `x = 0.5` in the second), and a loop is
+traced again if the type of its state changes.
 """
 
 from contextlib import contextmanager
@@ -77,7 +77,7 @@ class Record:
 
     @contextmanager
     def new_region(self):
-        """A region inside the current one."""
+        """In this block, a new region inside the current one is the current region."""
         region = Region(self.region)
         region.open = False
         with self._at(region):

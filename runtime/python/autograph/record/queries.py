@@ -125,8 +125,8 @@ def is_used(record, value):
 
 
 def depend_on(record, inputs, outputs):
-    """For each input, whether the outputs depend on it with a gradient. Numbers, and tensors of integers or booleans, have no
-    gradient: nothing depends on what they were computed from."""
+    """Returns for each input whether an output depends on it with a gradient. Dependencies do not continue through
+    numbers and through tensors of integers or booleans, because these have no gradient."""
     needed = set(outputs)
     region = record.region
     while region is not None:
@@ -138,8 +138,8 @@ def depend_on(record, inputs, outputs):
 
 
 def earlier_values(value):
-    """Returns the earlier values of a tensor that may still be its value for autograd: on some path through conditions and
-    loops of the graph the tensor is not changed, or autograd has not recorded the change."""
+    """Returns the earlier values of a tensor that may still be its value for autograd: on some path through conditions
+    and loops of the graph, the tensor has not been changed since, or autograd has not recorded the change."""
     return _closure([value], _before) - {value}
 
 
@@ -174,8 +174,9 @@ def _operands(value, params):
 
 
 def _on_paths(value, params):
-    """Returns the values that a result of a condition or loop, or a parameter of a loop, may have; None for other values. For
-    a result of a loop, adds the parameters of the loop to `params`."""
+    """Returns the values that a value may be equal to, if it is a result of a condition or loop, or a parameter of a
+    loop: one for each path. Returns None for other values. For a result of a loop, adds the parameters of the loop to
+    `params`."""
     node = value.node
     if node is None:
         return params.get(value, ())

@@ -44,7 +44,7 @@ def _delayed(nodes):
 
 
 def _used(node):
-    """All values that a node uses, also in its regions and in the functions that these call."""
+    """Returns all values that a node uses, also in its regions and in the functions that these call."""
     pending, seen = [node], set()
     while pending:
         node = pending.pop()
@@ -73,14 +73,14 @@ def _is_wait(node):
 
 
 def _is_derivative(node):
-    """Whether a node only attaches a derivative to the result of a collective."""
+    """Returns whether a node only attaches a derivative to the result of a collective."""
     operator = operator_of(node.op)
     return operator is not None and operator.name() == "autograph::collected"
 
 
 def _is_view(node):
-    """Whether a node computes nothing: its results are views of an operand, or a tensor that is written. It can be moved,
-    because all values of a record are immutable."""
+    """Returns whether a node computes nothing: its results are views of an operand, or a tensor that is written. It can
+    be moved, because all values of a record are immutable."""
     if node.op == OVERWRITTEN:
         return True
     operator = operator_of(node.op)

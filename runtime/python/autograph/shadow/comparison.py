@@ -103,8 +103,8 @@ class Comparison:
 
 
 def _waited(value):
-    """The plain tensor for the result of a functional collective, which waits when it is used. A graph returns plain
-    tensors."""
+    """Returns the plain tensor for a result of a functional collective: in eager Python, such a result is a wrapper
+    that waits when it is used. All other values are returned unchanged."""
     module = sys.modules.get("torch.distributed._functional_collectives")
     return value.wait() if module is not None and isinstance(value, module.AsyncCollectiveTensor) else value
 

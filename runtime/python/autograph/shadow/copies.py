@@ -109,7 +109,8 @@ class Copies:
 
     @contextlib.contextmanager
     def in_place(self):
-        """A context in which every slot holds its copy. At its end, `after` becomes the value of the slot."""
+        """In this block, every slot holds its copy. At the end of the block, its value is stored in `after`, and it
+        holds the original again."""
         for slot in self.slots.values():
             slot.set(slot.copy)
         before = [(scope, set(_variables(scope))) for scope in self._scopes]

@@ -7,7 +7,8 @@ from torch.utils import _pytree as pytree
 
 
 def of_results(graph, eager, leaves):
-    """For each leaf, its index and the gradients of both results. The results have the same structure."""
+    """Yields for each leaf its index, and the gradients of both results with respect to it. The results have the same
+    structure."""
     outputs = [
         (a, b)
         for a, b in zip(pytree.tree_leaves(graph), pytree.tree_leaves(eager))

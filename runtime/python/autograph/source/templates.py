@@ -66,7 +66,7 @@ class _Filler(ast.NodeTransformer):
     # Replacements of names.
 
     def _of(self, name):
-        """Copies of the replacement; None if the name stands for itself."""
+        """Returns copies of the nodes that replace a name; None if the name stands for itself."""
         found = self.replacements.get(name)
         if found is None:
             return None

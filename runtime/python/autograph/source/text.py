@@ -50,8 +50,8 @@ def _characters(lines, line, offset):
 
 
 def _pairs(tree, again):
-    """Pairs of nodes of `tree` and of `again`, which was parsed from the text of `tree`. Parts with different structures,
-    such as adjacent string literals, are omitted."""
+    """Yields pairs of corresponding nodes of `tree` and of `again`, which was parsed from the text of `tree`. Parts
+    with different structures, such as adjacent string literals, are omitted."""
     pending = [(tree, again)]
     while pending:
         node, written = pending.pop()

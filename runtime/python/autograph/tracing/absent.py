@@ -1,9 +1,9 @@
 """Names that the code of a trace has looked up and not found: attributes that objects, classes and modules do not have, and
 variables that are not defined. The trace is valid as long as they are absent.
 
-A dictionary with the same number of keys as before that still has all of its keys has no new key. So a check compares the
-lengths, and looks up the keys without a guard of their own. It compares the names only if a length differs or a key is
-missing."""
+If a dictionary still has all of its keys, and as many keys as before, it has no new key. So a check compares the
+lengths, and looks up those keys that have no guard of their own. It compares the names only if a length differs or a
+key is missing."""
 
 from operator import contains
 

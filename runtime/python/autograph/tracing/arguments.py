@@ -9,14 +9,14 @@ _PLAIN = (torch.Tensor, int, float, str, type(None))
 
 
 def flatten_plain(args, kwargs):
-    """The leaves and their structure, if all arguments are positional tensors and numbers; otherwise None."""
+    """Returns the leaves and their structure, if all arguments are positional tensors and numbers; otherwise None."""
     if not kwargs and all(isinstance(arg, _PLAIN) for arg in args):
         return list(args), len(args)
     return None
 
 
 def flatten(args, kwargs):
-    """The leaves and their structure. There is a fast path for positional tensors and numbers."""
+    """Returns the leaves and their structure. There is a fast path for positional tensors and numbers."""
     return flatten_plain(args, kwargs) or pytree.tree_flatten((args, kwargs))
 
 

@@ -1,6 +1,6 @@
 """How the graphs of a trace become plans. `compile=` of `@ag.function` selects a compiler by its name."""
 
-#: Name -> a class. `export` registers its compilers here.
+#: Name of a compiler -> its class. `export` registers its compilers here.
 COMPILERS = {}
 
 
@@ -10,7 +10,8 @@ class Libtorch:
     regions = ()
 
     def plan(self, graph, callbacks, exceptions):
-        """The plan of a graph. `callbacks` are the Python functions that it calls, `exceptions` the classes that it raises."""
+        """Returns the plan of a graph. `callbacks` are the Python functions that it calls, `exceptions` the classes
+        that it raises."""
         return graph.compile(callbacks, exceptions)
 
 
@@ -25,5 +26,5 @@ def checked(name):
 
 
 def compiler(name, function):
-    """A compiler for the graphs of the function with this name."""
+    """Returns a compiler for the graphs of the function with this name."""
     return LIBTORCH if name is None else COMPILERS[name](function)

@@ -15,10 +15,10 @@ from .lowering import plain_graph
 
 
 def derivative(outer, operator, args, types, results):
-    """A graph that computes the gradients of an operator's tensors from the tensors and the gradients of its results.
-    The operator runs on tensors without data, and the computation of torch's autograd is recorded. None if torch has no
-    derivative either. If the derivative executes collectives, Python functions are added to those that the trace `outer`
-    calls."""
+    """Returns a graph that computes the gradients of an operator's tensors from the tensors and the gradients of its
+    results. The operator runs on tensors without data, and the computation of torch's autograd is recorded. Returns
+    None if torch has no derivative either. If the derivative executes collectives, Python functions are added to those
+    that the trace `outer` calls."""
     without_derivative = set()  # indexes of tensors
     while True:
         try:

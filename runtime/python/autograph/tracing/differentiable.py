@@ -44,13 +44,14 @@ def run(trace, tensors, needed):
 
 
 class _Recording:
-    """How autograd records the runs of a trace in which these inputs need a gradient. It is the same for all of them."""
+    """How autograd records the runs of a trace in which these inputs need a gradient. All such runs share this
+    object."""
 
     def __init__(self, trace, needed):
         self.trace, self.needed = trace, needed
         #: For each output, whether it depends on an input that needs a gradient.
         self.flags = trace.gradient(differentiable_outputs, needed)
-        #: New values of tensors do not count if autograd does not record the writes.
+        #: Whether an output has a history. New values of tensors do not count if autograd does not record the writes.
         self.has_history = any(flag for index, flag in enumerate(self.flags) if index not in trace.without_history)
         if not self.has_history:
             return
@@ -61,7 +62,7 @@ class _Recording:
         self.kept = range(len(needed)) if self.gradient is None else self.gradient.kept
         types = [getattr(operand, "type", None) for operand in trace.operands]
         is_tensor = all(isinstance(type, TensorType) for type in types)
-        #: Whether the outputs are different tensors.
+        #: Whether all outputs are tensors, and no two of them are the same tensor.
         self.returns_tensors = is_tensor and not trace.overwrites and not trace.uses
         if self.returns_tensors:
             self.constant = [
@@ -357,7 +358,7 @@ class Level:
         self.plan = trace.planned(self.graph, self.exceptions) if any(self._found) else None
 
     def gradients(self, inputs, random, seeds):
-        """For each input of the previous order, its gradient or None."""
+        """Returns for each input of the previous order its gradient, or None."""
         if self.plan is None:
             return [None] * len(self._found)
         values = iter(Derivative.apply(self, random, *inputs, *seeds))
@@ -374,8 +375,8 @@ class Partitioned(_Gradient):
 
 
 def differentiable_outputs(trace, needed):
-    """For each output, whether it has a gradient with respect to an input that needs one: whether it depends on such an
-    input by a path that does not pass through `detach`, `no_grad` or numbers."""
+    """Returns for each output whether it has a gradient with respect to an input that needs one. This is the case if it
+    depends on such an input by a path that does not pass through `detach`, `no_grad` or numbers."""
     return trace.graph.differentiable_in([index for index, need in enumerate(needed) if need])
 
 

@@ -10,16 +10,17 @@ from .lowering import Lowering, graph_name
 
 
 def scalar_graph(staging, value, nodes):
-    """Returns the graph that computes a scalar of a trace with these nodes of its entry, and the exceptions that it raises."""
+    """Returns a graph that consists of these nodes of the entry and computes a scalar of the trace, and the exceptions
+    that the graph raises."""
     lowering = _entry(staging, nodes=nodes)
     lowering.graph.finish([lowering.operand(value)], [None])
     return lowering.graph, lowering.exceptions
 
 
 def sizes_graph(staging, origins, nodes):
-    """Returns the graph that computes sizes and numbers of a trace with these nodes of its entry. Each origin is a staged
-    integer, or a tensor and the index of a dimension. Omits origins that other nodes compute. Also returns the indexes of the
-    origins that the graph computes, and the exceptions that it raises."""
+    """Returns a graph that consists of these nodes of the entry and computes sizes and numbers of the trace. Each
+    origin is a staged integer, or a tensor and the index of a dimension. Omits origins that other nodes compute. Also
+    returns the indexes of the origins that the graph computes, and the exceptions that it raises."""
     lowering = _entry(staging, nodes=nodes)
     known, results = [], []
     for index, origin in enumerate(origins):

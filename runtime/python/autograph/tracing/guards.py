@@ -1,8 +1,9 @@
 """Guards: the Python state that a trace depends on. A trace is valid as long as its guards hold.
 
 A trace depends on the state that its code names: attributes, globals, variables of enclosing functions, and the contents
-of the lists, tuples and dictionaries in them. Of torch's modules, it depends on the whole state. Each run looks up the
-tensors in this state, so a tensor can be replaced by another of the same dtype, shape, device, `requires_grad` and `is_leaf`."""
+of the lists, tuples and dictionaries in them. It also depends on the whole state of torch's own modules, such as
+`torch.nn.Linear`. Each run looks up the tensors in this state, so a tensor can be replaced by another of the same
+dtype, shape, device, `requires_grad` and `is_leaf`."""
 
 import os
 from contextvars import ContextVar
@@ -153,8 +154,8 @@ class Guards:
             self.expect(place, value, depth)
 
     def expect(self, place, value, depth=0):
-        """Expects this value at a place. A tensor may be replaced by one of the same kind; of a list, tuple or dictionary,
-        the form and the elements must be the same."""
+        """Expects this value at a place. A tensor may be replaced by one of the same kind. A list, tuple or dictionary
+        may be replaced by one of the same form with the same elements."""
         key = place.key()
         self._taken.add(key)
         if is_staged(value):
@@ -195,8 +196,8 @@ class Guards:
         self._taken.add(key)
 
     def expect_items(self, container, items, changed=None):
-        """Expects the items of a container that the trace changes in place. `changed` contains the indexes or keys of those
-        that it changes; None if it changes all."""
+        """Expects the items of a container that the trace changes in place. `changed` contains the indexes or keys of
+        the items that it changes; None if it changes all."""
         self.changed.add(id(container))
         if changed is None or len(items) <= LARGEST:
             self._structure(Held(container), items, 0, type(container))

@@ -44,8 +44,8 @@ class OuterLists:
         return {number: list(list.__iter__(replacement)) for number, replacement in self.replacements.items()}
 
     def adopt(self, before):
-        """Applies the changes that code outside of the trace has made to replacements since `before` to the original lists. The
-        changes are treated as if they had been made before the trace."""
+        """Applies changes of replacements to the original lists: the changes that code outside of the trace has made
+        since `before`. They are treated as if they had been made before the trace."""
         for number, replacement in self.replacements.items():
             items = list(list.__iter__(replacement))
             if _same(before[number], items):

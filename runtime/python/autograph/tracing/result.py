@@ -109,7 +109,7 @@ class Result:
         return slot
 
     def _row(self, value):
-        """A node of a tree among the arguments: the object in its row."""
+        """Returns a builder for a node of a tree among the arguments. It returns the object in the node's row."""
         row, key = self._slot(scalars.lower(self._staging, value._ag_row)), ("rows", value._ag_kind)
 
         def build(values, outside):

@@ -50,8 +50,8 @@ def state_of(staging, changed, numbers, guards):
 
 
 def _items(staging, place, before, value, guards):
-    """Returns the changes of a list or dictionary: one for each changed element if possible, otherwise one of all items. All
-    its items get guards, because the code may have read them."""
+    """Returns the changes of a list or dictionary: one for each changed element if possible, otherwise a single change
+    of all items. All items of the container get guards, because the code may have read them."""
     container = place.container
     if isinstance(value, List) and value.value is not None:
         keys = None

@@ -50,7 +50,7 @@ from .result import Result
 from .state import state_of
 from .tracebacks import is_caught, span_of_error, with_source_traceback
 
-#: Tracing temporarily changes global and user state, so only one thread traces at a time.
+#: The lock for tracing. Tracing temporarily changes global and user state, so only one thread traces at a time.
 TRACING = threading.RLock()
 
 
@@ -262,7 +262,8 @@ class Trace:
                 if scalars.is_staged(used):
                     self.uses.append((captures.index(base.source), len(operands)))
                     operands.append(scalars.lower(staging, used))
-        #: The captures whose `.data` a run assigns, each with the capture whose memory it gets; None for new memory.
+        #: For each capture whose `.data` a run assigns: the capture whose memory it gets, or None if it gets new
+        #: memory.
         self.assigned = {}
         for capture in self.writes:
             base = capture.fake.__dict__["_ag_view"].base
@@ -282,11 +283,13 @@ class Trace:
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
         late = checked_late(staging.record.entry, staging.assumptions, staging.undone)
-        #: Whether a run may contradict an assumption after effects, which Python must then not repeat.
+        #: Whether a run may contradict an assumption after it has had effects. Python must then not repeat these
+        #: effects.
         self.replays = bool(late) and staging.is_replayable()
         #: Whether Python can run a call that contradicts an assumption.
         self.may_run_in_python = not late or self.replays
-        #: Message of a check of an assumption from profiled calls -> its point. A run that fails such a check has no effect.
+        #: The checks of assumptions from profiled calls: message of the check -> point of the assumption. A run that
+        #: fails such a check has no effect.
         self.points = staging.path.made
         #: The random number generators to restore after a run that contradicts an assumption.
         self.generators = None
@@ -311,8 +314,9 @@ class Trace:
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
         self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
-        #: Whether the state of torch's generator must be restored after a run that raises an exception, because Python repeats
-        #: the call: the user's code may catch the exception, or Python changes state before it raises the exception.
+        #: Whether the state of torch's generator must be restored after a run that raises an exception. It must be if
+        #: Python then repeats the call, because the user's code may catch the exception, or because Python changes
+        #: state before it raises the exception.
         self.restores_random = False
         if self.is_random and self.is_repeatable:
             is_repeated = not self.only_returns or any(map(spans.has_handlers, staging.objects.codes))
@@ -330,7 +334,7 @@ class Trace:
             capture.tensor = None
 
     def planned(self, graph, exceptions):
-        """The plan of a graph of this trace."""
+        """Returns the plan of a graph of this trace."""
         return self._compiler.plan(graph, self.staging.callbacks, exceptions)
 
     def gradient(self, kind, needed):

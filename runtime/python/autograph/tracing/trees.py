@@ -9,7 +9,7 @@ from ..trees.encoding import EncodedRoot
 
 
 def stand_ins(staging, arguments):
-    """The arguments with a stand-in in place of each root."""
+    """Returns the arguments with a stand-in in place of each root."""
     leaves = pytree.tree_leaves(arguments, is_leaf=_is_root)
     first = next((leaf for leaf in leaves if _is_root(leaf)), None)
     if first is None:
@@ -23,7 +23,7 @@ def _is_root(value):
 
 
 def returned(staging, result):
-    """The result of a trace, in which a number or tensor of a node may be None."""
+    """Returns the result of a trace, with a `Maybe` in place of each number or tensor of a node that may be None."""
     if staging.trees is None:
         return result
     return pytree.tree_map(lambda leaf: leaf._ag_maybe() if isinstance(leaf, MaybeNone) else leaf, result)

@@ -1,4 +1,4 @@
-"""Which classes refer to themselves, so that their objects are nodes of trees, lists or graphs.
+"""Determines which classes refer to themselves, so that their objects are nodes of trees, lists or graphs.
 
     @dataclass
     class Node:
@@ -37,7 +37,7 @@ _OBSERVED = set()  # classes of which an object has been seen to hold another on
 
 @functools.lru_cache(maxsize=4096)
 def is_plain(kind):
-    """Whether the objects of a class only hold attributes, so that rows of columns can represent them."""
+    """Returns whether the objects of a class only hold attributes, so that rows of columns can represent them."""
     if issubclass(kind, _OTHERS) or hasattr(kind, "__ag_inline__"):
         return False
     root = kind.__module__.partition(".")[0]
@@ -53,8 +53,8 @@ def is_plain(kind):
 
 
 def occur_in(values):
-    """Whether the values, or lists, tuples and dictionaries among them, contain an object of a class that is known to refer to
-    itself. This runs in each call, so it is fast."""
+    """Returns whether the values, or lists, tuples and dictionaries among them, contain an object of a class that is
+    known to refer to itself. This runs in each call, so it is fast."""
     for value in values:
         kind = type(value)
         if kind in _OTHER_CLASSES:
@@ -71,12 +71,12 @@ def occur_in(values):
 
 
 def is_record(kind):
-    """Whether a class is a named tuple."""
+    """Returns whether a class is a named tuple."""
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
 
 
 def is_node_class(kind):
-    """Whether a plain class is known to refer to itself."""
+    """Returns whether a plain class is known to refer to itself."""
     return _names_itself(kind) or kind in _OBSERVED
 
 
@@ -88,7 +88,7 @@ def observe(values):
 
 @functools.lru_cache(maxsize=4096)
 def _names_itself(kind):
-    """Whether the annotations of a class name it, directly or through the annotations of other classes."""
+    """Returns whether the annotations of a class name it, directly or through the annotations of other classes."""
     pending, seen = list(named_classes(kind)), set()
     while pending:
         other = pending.pop()
@@ -101,7 +101,7 @@ def _names_itself(kind):
 
 
 def named_classes(kind):
-    """The plain classes that the annotations of a class, its bases and its `__init__` name."""
+    """Returns the plain classes that the annotations of a class, its bases and its `__init__` name."""
     found = set()
     for base in kind.__mro__:
         for hint in _hints(base).values():
@@ -110,14 +110,14 @@ def named_classes(kind):
 
 
 def _hints(base):
-    """The annotations of a class itself: of its attributes, and of the parameters of its `__init__`."""
+    """Returns the annotations of a class itself: of its attributes, and of the parameters of its `__init__`."""
     init = base.__dict__.get("__init__")
     of_init = init.__annotations__ if isinstance(init, types.FunctionType) else {}
     return {**of_init, **(base.__dict__.get("__annotations__") or {})}
 
 
 def annotated(kind, name):
-    """The plain classes that the annotation of an attribute names."""
+    """Returns the plain classes that the annotation of an attribute names."""
     for base in kind.__mro__:
         hints = _hints(base)
         if name in hints:
@@ -126,7 +126,7 @@ def annotated(kind, name):
 
 
 def _classes_in(hint, kind, scope):
-    """The plain classes in an annotation, which may be a text."""
+    """Returns the plain classes in an annotation, which may be a text."""
     if isinstance(hint, typing.ForwardRef):
         hint = hint.__forward_arg__
     if isinstance(hint, str):
@@ -139,7 +139,8 @@ def _classes_in(hint, kind, scope):
 
 
 def _is_observed(value, kind):
-    """Whether an object holds another object of its class, in an attribute or in a list or tuple that is an attribute."""
+    """Returns whether an object holds another object of its class, in an attribute or in a list or tuple that is an
+    attribute."""
     names = _slots(kind)
     held = value.__dict__.values() if kind.__dictoffset__ else ()
     if names:
@@ -154,6 +155,6 @@ def _is_observed(value, kind):
 
 @functools.lru_cache(maxsize=4096)
 def _slots(kind):
-    """The names of the slots of a class and its bases."""
+    """Returns the names of the slots of a class and its bases."""
     members = (item for base in kind.__mro__ for item in base.__dict__.items())
     return [name for name, member in members if isinstance(member, types.MemberDescriptorType)]

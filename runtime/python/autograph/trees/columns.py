@@ -56,7 +56,7 @@ def described(kind, name, values, known):
 
 
 def _unseen(kind, name, values, known):
-    """The column of an attribute that is None in all objects."""
+    """Returns the column of an attribute that is None in all objects."""
     if known is None or known.form == ALWAYS_NONE:
         named = classes.annotated(kind, name)
         return Column(name, NODE, next(iter(named))) if len(named) == 1 else Column(name, ALWAYS_NONE)
@@ -84,7 +84,7 @@ def _form(kind, name, kinds, values):
 
 
 def _is_float(kind, name):
-    """Whether an attribute is annotated as `float`, so that an integer in it stands for a float."""
+    """Returns whether an attribute is annotated as `float`, so that an integer in it stands for a float."""
     for base in kind.__mro__:
         hint = (base.__dict__.get("__annotations__") or {}).get(name)
         if hint is not None:
@@ -122,7 +122,7 @@ def _of_lists(kind, name, values):
 
 
 def tensors(column, values, rows):
-    """The tensors of a column. `rows` is a dictionary from the id of each node to its index."""
+    """Returns the tensors of a column. `rows` is a dictionary from the id of each node to its index."""
     missing = max(ROWS - len(values), 0)
     if column.form == NODE:
         return [_integers([-1 if value is None else rows[id(value)] for value in values] + [-1] * missing)]
@@ -156,7 +156,7 @@ def _integers(numbers):
 
 
 def parts(column):
-    """The names of the tensors of a column."""
+    """Returns the names of the tensors of a column."""
     name = column.name
     if column.form == NODES:
         return [f"{name}.start", f"{name}.length", f"{name}.items"]

@@ -15,7 +15,7 @@ from .columns import MISSING, NUMBER, TENSOR, described, parts, tensors
 
 
 class Table(NamedTuple):
-    """The class of rows, and its columns."""
+    """The columns of a class. Each row represents an object of the class `kind`."""
 
     kind: type
     columns: tuple
@@ -70,18 +70,18 @@ class Encoded:
         self.originals = {}  # id of a new container -> the container of the program
 
     def original(self, container):
-        """Returns the container of the program that was replaced by this container, in which roots replace nodes."""
+        """Returns the container of the program in whose place the encoded arguments have this container."""
         return self.originals.get(id(container), container)
 
     def sizes(self, leaves):
-        """Returns the dimensions of leaves that are numbers of rows or items: index of the leaf -> {0: None}. The code never
-        sees these sizes."""
+        """Returns the dimensions of leaves whose sizes are numbers of rows or items: index of the leaf -> {0: None}.
+        The code never sees these sizes."""
         columns = {id(tensor) for tensor in self.first_root.tensors[1:]}
         return {index: {0: None} for index, leaf in enumerate(leaves) if id(leaf) in columns}
 
 
 class TreeEncoder:
-    """What a staged function knows about the trees among its arguments: the attributes that its graphs read, and the
+    """Encodes the trees among the arguments of one staged function. Stores the attributes that its graphs read, and the
     classes whose objects are not encoded."""
 
     def __init__(self):
@@ -95,19 +95,19 @@ class TreeEncoder:
             self.columns.setdefault(kind, {}).setdefault(name, None)
 
     def exclude(self, kinds, roots):
-        """Excludes the roots of these classes from encoding, or all roots if none has such a class. Returns the excluded
-        classes."""
+        """Excludes those of these classes to which a root belongs from encoding. If there are none, excludes the
+        classes of all roots. Returns the excluded classes."""
         of_roots = {type(root) for root in roots}
         excluded = kinds & of_roots or of_roots
         self.excluded |= excluded
         return excluded
 
     def include(self, kinds):
-        """The opposite of `exclude`."""
+        """Encodes objects of these classes again."""
         self.excluded -= kinds
 
     def encoded(self, args, kwargs):
-        """The arguments with their trees encoded; None if there are none."""
+        """Returns the arguments with their trees encoded; None if they contain no trees."""
         with self._lock:
             return self._encoded(args, kwargs)
 
@@ -153,8 +153,8 @@ class TreeEncoder:
         return root
 
     def _tables(self, roots):
-        """The tables of all nodes that can be reached from the roots through the attributes that graphs read, their
-        tensors, and the nodes of each class in the order of their rows."""
+        """Returns the tables of all nodes that can be reached from the roots through the attributes that graphs read,
+        their tensors, and the nodes of each class in the order of their rows."""
         nodes, rows, values = {kind: [] for kind in self.columns}, {}, {}
         _add(roots, nodes, rows)
         done = dict.fromkeys(nodes, 0)

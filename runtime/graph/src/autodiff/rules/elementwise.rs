@@ -179,7 +179,7 @@ fn clamped(r: &mut Rule, low: Operand, high: Operand, is_flat_there: bool) -> Op
     Some(())
 }
 
-/// The derivative is zero everywhere.
+/// Sets a gradient of zeros: the derivative is zero everywhere.
 fn zero(r: &mut Rule) -> Option<()> {
     for index in 0..r.node.operands.len() {
         if r.needs_gradient(index) {

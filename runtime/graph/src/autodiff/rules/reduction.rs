@@ -83,7 +83,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
     })
 }
 
-/// The operand index for a reduction over all dimensions, which has no such operand.
+/// The index for `dims` if the operator has no such operand, because it reduces all dimensions.
 const NO_OPERAND: usize = usize::MAX;
 
 /// Broadcasts the gradient of a full reduction; `scale` gets the number of elements.
@@ -200,7 +200,7 @@ fn selected(r: &mut Rule, dim: usize, keeps: Option<usize>) -> Option<()> {
     Some(())
 }
 
-/// Returns the derivative of the norm of vectors along some dimensions. At zero, it is zero.
+/// Sets the derivative of the norm of vectors along some dimensions. The derivative at the zero vector is zero.
 fn norm(r: &mut Rule, dims: &[usize], keeps: bool) -> Option<()> {
     let order = if r.is_none(1) { 2.0 } else { r.number(1)? };
     let g = r.g()?;

@@ -11,7 +11,7 @@ use crate::ir::types::{Dim, TensorType, Type};
 /// Sets the gradients of the operands. `None` if the rule does not apply.
 pub(super) type Derivative = fn(&mut Rule) -> Option<()>;
 
-/// The gradient of an operand, given the gradient of the result, both operands and the result.
+/// Returns the gradient of an operand, given the gradient of the result, both operands and the result.
 type BinaryDerivative = fn(Expr, Expr, Expr, Expr) -> Expr;
 
 /// A node that is being differentiated by a rule.
@@ -191,7 +191,8 @@ impl<'a, 'b> Rule<'a, 'b> {
         Some(sum)
     }
 
-    /// Returns whether no other operand can have broadcast this dimension (counted from the last).
+    /// Returns whether only the operand `index` determines the size of the dimension `from_end` (1 for the last) of the
+    /// result, so that it was not broadcast there.
     pub(super) fn only_source_of_dim(&self, index: usize, from_end: usize) -> bool {
         if self.node.operands.iter().any(|operand| matches!(operand, Operand::List(_))) {
             return false;
@@ -227,7 +228,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         self.operand(index) == Operand::None
     }
 
-    /// Returns a literal integer.
+    /// Returns an operand that is a literal integer; `None` for any other operand.
     pub(super) fn int(&self, index: usize) -> Option<i64> {
         if let Operand::Int(number) = self.operand(index) { Some(number) } else { None }
     }
@@ -254,7 +255,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         dimension(self.int(index)?, self.rank(0)?)
     }
 
-    /// Dimensions of the first operand; all if none are given.
+    /// Returns dimensions of the first operand; all if none are given.
     pub(super) fn dims(&self, index: usize) -> Option<Vec<usize>> {
         let rank = self.rank(0)?;
         let named = if self.is_none(index) { Vec::new() } else { self.ints(index)? };
@@ -273,7 +274,7 @@ impl<'a, 'b> Rule<'a, 'b> {
         }
     }
 
-    /// Returns an operator whose result has the shape of an operand.
+    /// Returns a call of the operator `name` whose result has the shape of the operand `index`.
     pub(super) fn shaped(&self, index: usize, name: &'static str, gradient: Expr, others: Vec<Expr>) -> Expr {
         let ty = self.like(index, &gradient);
         let mut operands = vec![gradient];

@@ -150,7 +150,7 @@ impl Parser {
         Ok(Function { name, body, results, values: std::mem::take(&mut self.values) })
     }
 
-    /// Nodes up to and including the keyword that ends them.
+    /// Parses nodes, and the keyword `end` that follows them.
     fn nodes(&mut self, end: &str) -> Parsed<Region> {
         let mut region = Region::default();
         while !self.take_word(end) {

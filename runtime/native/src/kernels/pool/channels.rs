@@ -32,11 +32,11 @@ struct Pixels<'a> {
     channels: usize,
     /// The first pixel of the image.
     start: usize,
-    /// The first pixel of the window, in its plane.
+    /// The position of the window's first pixel in its plane.
     first: usize,
-    /// The distances of its rows and columns, in pixels.
+    /// The distance between two rows of the window, and between two columns, in pixels.
     steps: [usize; 2],
-    /// The numbers of its rows and columns.
+    /// The number of rows, and of columns, of the window.
     counts: [usize; 2],
 }
 

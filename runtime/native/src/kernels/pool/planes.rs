@@ -51,8 +51,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Returns whether `lanes` windows from `column` on are horizontally inside the plane, and whether all values that
-    /// `block` reads for them exist. It also reads the values between the windows.
+    /// Returns whether `lanes` windows from `column` on are horizontally inside the plane and all values that `block`
+    /// reads for them exist. `block` also reads the values between the windows.
     #[inline(always)]
     fn has_room(&self, column: usize, lanes: usize, stride: usize) -> bool {
         let Window { kernel, padding, dilation, .. } = self.window;

@@ -1,4 +1,5 @@
-//! Finds the products of a loop whose left operands, or parts of them, depend on the index of the loop only.
+//! Finds the products of a loop whose left operands, or parts of them, depend only on the index of the loop and on
+//! values from outside of it.
 
 use ag_graph::ir::{Function, Node, Op, Operand, Region, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,7 +9,7 @@ use crate::lower::known;
 /// A left operand of a product, or a part of it that `torch.cat` joins with others.
 pub(super) struct Part {
     pub(super) operand: Value,
-    /// The first of its columns in the left operand.
+    /// The index of the part's first column in the left operand.
     pub(super) start: usize,
     pub(super) columns: usize,
     /// Whether a slice computes it.
@@ -22,7 +23,7 @@ pub(super) struct Candidate {
     pub(super) weight: Operand,
     pub(super) parts: Vec<Part>,
     pub(super) rows: usize,
-    /// Whether the parts are joined for products only, so that they need not be joined.
+    /// Whether only products use the joined parts, so that the parts need not be joined.
     pub(super) is_split: bool,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Candidate {
 pub(super) enum Dependence {
     /// The index, and values from outside.
     Index,
-    /// Values of earlier iterations, or a product of a slice.
+    /// Values of earlier iterations, or a product with a slice.
     Iterations,
 }
 
@@ -64,8 +65,8 @@ pub(super) fn dependences(body: &Region) -> FxHashMap<Value, Dependence> {
     found
 }
 
-/// Returns the product of a node, if a slice computes its left operand or a part of it, and the other operands are from
-/// outside.
+/// Returns the product that a node computes, if a slice computes its left operand or a part of the left operand, and
+/// the other operands are from outside.
 pub(super) fn candidate(
     function: &Function,
     node: &Node,
@@ -100,7 +101,7 @@ pub(super) fn candidate(
     (rows > 0).then(|| Candidate { output, added, weight: weight.clone(), parts, rows, is_split })
 }
 
-/// Returns whether the other nodes and the results of a loop's body do not use this value.
+/// Returns whether only products use this value: neither another node nor a result of the loop's body does.
 fn is_used_by_products_only(body: &Region, value: Value) -> bool {
     let mut found = false;
     let mut visit = |used: &Value| found |= *used == value;

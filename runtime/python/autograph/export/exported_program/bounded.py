@@ -4,8 +4,9 @@
         if c: items.append(x)        rows, length = while_loop(... rows[length] = x, length + 1 ...)
                                      items = rows[:length]
 
-In torch's loops, shapes are the same in each iteration. So the tensor has rows for all items from the start: for as many
-as the number of iterations times the maximum number of items that an iteration appends. This number may depend on data.
+In torch's loops, shapes are the same in each iteration. So the tensor has rows for all items from the start. Their
+number is the number of iterations times the maximum number of items that an iteration appends. The number of iterations
+may depend on data.
 """
 
 import torch
@@ -69,7 +70,8 @@ class _Changes:
             self.known[output] = low + least, high + most
 
     def loop(self, node):
-        """Visits a nested `for`. A list that grows in it is derived only if the number of iterations is known."""
+        """Visits a nested `for`. The result of the loop for a list that grows in it counts as derived from that list
+        only if the number of iterations is known."""
         body, *tests = node.regions
         bounds, starts = node.operands[:3], node.operands[3:]
         count = len(range(*bounds)) if all(type(bound) is int for bound in bounds) and bounds[2] else None

@@ -95,7 +95,8 @@ class ControlFlow(BoundedLists):
     # Loops.
 
     def loop(self, node, starts, tests, body, bounds=None):
-        """Writes a `while_loop`, which runs while all `tests` are true and, for a `for`, its index is in `range(*bounds)`."""
+        """Computes a loop with `while_loop`. It runs while all `tests` are true and, for a `for`, the index is in
+        `range(*bounds)`."""
         outside = Operands(self, node.regions)
         growing = self.growing(node, starts, body, bounds)
         if bounds is not None:
@@ -173,7 +174,7 @@ class ControlFlow(BoundedLists):
         return size_of(self.value(counting.outputs[-1]))
 
     def scan(self, node, starts, body, bounds, appended):
-        """Writes a `scan` for a loop that appends one item to each of the lists `appended` in each iteration."""
+        """Computes, with `scan`, a loop that appends one item to each of the lists `appended` in each iteration."""
         indexes = torch.arange(*bounds, dtype=torch.int64)
         lists = [self.items(start, node) if index in appended else None for index, start in enumerate(starts)]
         if isinstance(indexes.size(0), int) and indexes.size(0) == 0:
@@ -258,7 +259,8 @@ class ControlFlow(BoundedLists):
 
     @contextmanager
     def inside(self, names):
-        """A context for computing the nodes of a region. `names` are the values that the region reads from outside."""
+        """In this block, the nodes of a region can be computed. `names` are the values that the region reads from
+        outside."""
         before = self.names, self.fresh, self.constant, self.has_ended
         self.names, self.fresh, self.constant, self.has_ended = names, {}, {}, False
         try:
@@ -331,7 +333,7 @@ def count_uses(region, uses):
 
 
 def always_raises(region):
-    """Whether a region raises an exception on each path."""
+    """Returns whether a region raises an exception on each path."""
     return any(node.op == "raise" or node.op == "if" and all(map(always_raises, node.regions)) for node in region.nodes)
 
 

@@ -159,7 +159,8 @@ class Lists:
         self.define(node, found, item)
 
     def has_unknown_length(self, operand):
-        """Whether the items of a list are the rows of a tensor, and their number is known only when the program runs."""
+        """Returns whether the items of a list are the rows of a tensor, and their number is known only when the program
+        runs."""
         found = self.value(operand)
         return isinstance(found, Stacked) and not isinstance(found.rows.size(0), int)
 

@@ -15,8 +15,8 @@ aten = torch.ops.aten
 
 #: Name of an overload -> the name of the overload that takes a tensor in place of a number.
 _WITH_TENSORS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor", "ScalarOther": "self", "ScalarSelf": "self"}
-#: Operator -> arguments without a derivative. They are detached, because all results of `cond` and `while_loop` require a
-#: gradient.
+#: Operator -> the names of its arguments that have no derivative. These arguments are detached, because all results of
+#: `cond` and `while_loop` require a gradient.
 _CONSTANT = {aten._native_batch_norm_legit_functional.default: ("running_mean", "running_var")}
 _CLAMPS = (aten.clamp.default, aten.clamp_min.default, aten.clamp_max.default)
 

@@ -34,7 +34,7 @@ class CompiledRegion:
         self._region = region
         self._not_computed = (*(torch.empty(0) for _ in region.results), False)
         self._exact = {}  # dtypes, devices, sizes and strides of the inputs -> the compiled code, or None
-        self._variants = []  # (a function that tells whether the code is valid for inputs, the compiled code)
+        self._variants = []  # (a function that returns whether the code is valid for inputs, the compiled code)
 
     @property
     def variants(self):
@@ -89,7 +89,8 @@ class CompiledRegion:
 
 
 def _compiled(region, inputs):
-    """Compiles a region. Returns a function that tells whether the code is valid for inputs, and the compiled code."""
+    """Compiles a region. Returns a function that returns whether the code is valid for given inputs, and the compiled
+    code."""
     from torch._dynamo.source import LocalSource
     from torch._inductor import config
     from torch._inductor.compile_fx import compile_fx

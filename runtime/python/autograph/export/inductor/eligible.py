@@ -25,7 +25,7 @@ _TAGS_LEFT_OUT = (
     torch.Tag.nondeterministic_seeded, torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape,
     torch.Tag.inplace_view,
 )  # fmt: skip
-#: Views that the schemas do not show.
+#: Operators that may return a view, although their schemas do not declare it.
 _MAYBE_VIEWS = {_aten.reshape, _aten.contiguous}
 #: Operators that address the memory of a tensor regardless of its sizes, and operators whose results are uninitialized.
 _OF_MEMORY = {_aten.as_strided, _aten.as_strided_copy, _aten.as_strided_scatter, _aten.empty, _aten.empty_like, _aten.empty_strided}
@@ -35,7 +35,7 @@ _CALLED = {
     _aten.linear, _aten.convolution, _aten.convolution_backward, _aten._scaled_dot_product_flash_attention_for_cpu,
     _aten._scaled_dot_product_flash_attention_for_cpu_backward, _aten.sort, _aten.topk, _aten.cumprod, _aten.logcumsumexp,
 }  # fmt: skip
-#: Operators, besides elementwise ones, that may have integer operands: they do not use them as indices.
+#: Operators that may have integer operands, besides elementwise ones. They do not use the integers as indices.
 _OF_ANY_DTYPE = {
     _aten.sum, _aten.prod, _aten.amax, _aten.amin, _aten.max, _aten.min, _aten.argmax, _aten.argmin, _aten.any, _aten.all,
     _aten.cumsum, _aten.cat, _aten.stack, _aten.constant_pad_nd, _aten.flip, _aten.zeros_like, _aten.ones_like, _aten.full_like,
@@ -51,7 +51,7 @@ def overload(name):
 
 
 def is_eligible(node):
-    """Whether Inductor may compile a node."""
+    """Returns whether Inductor may compile a node."""
     operator = overload(node.op)
     if operator is None or not _is_possible(operator):
         return False
@@ -70,7 +70,7 @@ def is_eligible(node):
 
 
 def is_view(node):
-    """Whether the result of a node may be a view of its first operand."""
+    """Returns whether the result of a node may be a view of its first operand."""
     operator = overload(node.op)
     return operator is not None and (operator.overloadpacket in _MAYBE_VIEWS or operator.is_view)
 

@@ -13,9 +13,10 @@ import torch
 from ..graph import Tensor, values
 from .eligible import is_eligible, is_view, overload
 
-#: The minimum number of elements of intermediate results, which compiled code does not write to memory. A region with fewer
-#: elements is not worth compiling: the call of its code takes 12 µs, most of it in Inductor's wrapper. (On one thread, 4
-#: operators on 32,768 elements take 14 µs with and without Inductor; 12 operators take 14 µs with, and 47 µs without it.)
+#: The minimum number of elements of a region's intermediate results, which compiled code does not write to memory. A
+#: region with fewer elements is not worth compiling: the call of its code takes 12 µs, most of it in Inductor's
+#: wrapper. (On one thread, 4 operators on 32,768 elements take 14 µs with and without Inductor; 12 operators take 14 µs
+#: with, and 47 µs without it.)
 MIN_ELEMENTS = 98_304
 #: The assumed size of a dimension that is known only when the graph runs. It is large, so that the region is formed. When the
 #: graph runs, the actual sizes decide whether the region is compiled.
@@ -63,7 +64,8 @@ class Region:
         return found
 
     def is_profitable(self, unknown_size=UNKNOWN_SIZE):
-        """Whether the compiled region is expected to be faster than its nodes, if unknown dimensions have this size."""
+        """Returns whether the compiled region is expected to be faster than its nodes, if unknown dimensions have this
+        size."""
         fused = [output for node in self.nodes if _is_fused(node) for output in node.outputs]
         inside = [_elements(output.type, unknown_size) for output in fused if output not in self.results]
         return bool(inside) and sum(inside) >= MIN_ELEMENTS
@@ -172,7 +174,8 @@ def _read_by(node):
 
 
 def _is_fused(node):
-    """Whether Inductor fuses a node with others: it is not a view, a constant or a copy into a larger tensor."""
+    """Returns whether Inductor fuses a node with others: it is not a view, a constant or a copy into a larger
+    tensor."""
     operator = overload(node.op)
     return torch.Tag.pointwise in operator.tags or bool(_read(node)) and not is_view(node) and operator.overloadpacket not in _COPIES
 

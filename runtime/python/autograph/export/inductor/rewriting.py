@@ -11,8 +11,8 @@ from .regions import Region, StraightLine
 
 
 def rewritten(text, number):
-    """Returns the S-expression of the graph in which calls of Python replace the regions, and the regions. `number` is the
-    index of the first region's callback; the other regions have the indexes after it."""
+    """Returns the S-expression of the graph with calls of Python in place of the regions, and a list of the regions.
+    `number` is the index of the first region's callback; the other regions have the indexes after it."""
     tree = tree_of(text)
     graph = of_tree(tree)
     found = []
@@ -63,7 +63,7 @@ class _Writer:
 
 
 def symbol_of(value):
-    """The name of a value in the S-expression."""
+    """Returns the name of a value in the S-expression."""
     return Symbol(f"{value.name}.{value.number}" if value.name else f"x{value.number}")
 
 

@@ -203,7 +203,8 @@ class Code(Walk):
         self.owned |= {output for output in outputs if isinstance(output.type, List)}
 
     def start(self, node, starts):
-        """Assigns the first values of the variables of a loop. Returns their names."""
+        """Writes the statements that assign the initial values of a loop's variables. Returns the names of the
+        variables."""
         names, params = [], node.regions[0].params[-len(starts) :]
         for start, output, param in zip(starts, node.outputs, params):
             names.append(self.name(output.name or param.name or "v"))
@@ -211,7 +212,7 @@ class Code(Walk):
         return names
 
     def next(self, names, region, outputs):
-        """Assigns the next values of the variables of a loop."""
+        """Writes the statement that assigns the next values of a loop's variables."""
         if self.has_ended:
             return
         nexts = [self.stored(result, region, output.type) for result, output in zip(region.results, outputs)]
@@ -238,7 +239,7 @@ class Code(Walk):
         self.outputs(node.outputs, names)
 
     def stop(self, test, names):
-        """Ends the loop if the result of a region is false."""
+        """Writes a `break` that ends the loop if the result of a region is false."""
         self.outputs(test.params, names)
         self.nodes(test.nodes)
         if not self.has_ended:
@@ -290,7 +291,8 @@ class Code(Walk):
         self.new_list(node, f"{self.text(left)} + {self.text(right)}")
 
     def changing(self, node, list):
-        """Returns the name of a list that the next statement changes in place. Copies the list first if it is used again."""
+        """Returns the name of a list that the next statement changes in place. If the original list is used again,
+        writes a statement that copies it."""
         output = node.outputs[0]
         if list in self.owned and list in self.dying[id(node)]:
             self.names[output] = self.text(list)

@@ -111,7 +111,8 @@ def _expectations(code, trace, entry):
 
 
 def _finish(code, trace, body, assigned):
-    """Writes to tensors from outside, assigns changed attributes, and returns the result."""
+    """Writes the last statements of `forward`: they write to tensors from outside, assign changed attributes, and
+    return the result."""
     count = len(trace.result.operands)
     types = [graphs.type_of(result) for result in body.results]
     slots = [(code.text(result), type) for result, type in zip(body.results[:count], types)]
@@ -133,7 +134,8 @@ def _finish(code, trace, body, assigned):
 
 
 def _return(code, found, assigned):
-    """Assigns the changed attributes and returns the result. `found` are the returned value and the values of attributes."""
+    """Writes the statements that assign the changed attributes and return the result. `found` is a pair of the returned
+    value and the values of the attributes, or a `Choice` between two such pairs."""
     if isinstance(found, results.Choice):
         for head, chosen in ((f"if {found.condition}:", found.yes), ("else:", found.no)):
             with code.block(head):

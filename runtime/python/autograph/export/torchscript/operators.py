@@ -42,7 +42,7 @@ def _argument(operator, type, operand, operands, text):
 
 
 def _takes_numbers(operator):
-    """Whether TorchScript has an overload of the operator that takes a number in place of a tensor."""
+    """Returns whether TorchScript has an overload of the operator that takes a number in place of a tensor."""
     packet = getattr(getattr(torch.ops, operator.namespace), operator._schema.name.split("::")[1])
     return any(name.startswith(("Scalar", "Tensor_Scalar")) for name in packet.overloads())
 
@@ -65,5 +65,5 @@ def _list(element, operand, text):
 
 
 def is_view(name):
-    """Whether results of an operator may share memory with its operands."""
+    """Returns whether results of an operator may share memory with its operands."""
     return any(result.alias_info is not None for result in overload(name)._schema.returns)

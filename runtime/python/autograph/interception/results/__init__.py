@@ -12,8 +12,8 @@ from .operands import any_layout, is_no_image, is_row_major, overloads
 
 RULES = {**elementwise.RULES, **reductions.RULES, **structure.RULES, **networks.RULES, **creation.RULES}
 
-#: Operator -> a test of the layout of each operand. The results are contiguous if all operands pass it. The operands of all
-#: other operators must be contiguous.
+#: Operator -> a test of the layout of each operand. The results are contiguous if all operands pass this test. The
+#: operands of all other operators must be contiguous.
 _LAYOUTS = {
     **{func: is_row_major for func, rule in elementwise.RULES.items() if elementwise.is_pointwise(rule)},
     **overloads("mm bmm mv dot addmm addmv baddbmm sum mean max min any all embedding index_select gather", any_layout),
