@@ -47,10 +47,12 @@ class Slot(NamedTuple):
 
 class Group(NamedTuple):
     """Places that hold the same container on some path: `positions` are pairs of the index of a slot and a path in its value, and
-    `older` is the container if it existed before the branches or the loop."""
+    `older` is the container if it existed before the branches or the loop. `twins` are positions of cells that are the same places
+    as some of the `positions`."""
 
     positions: tuple
     older: Any
+    twins: tuple = ()
 
     @property
     def key(self):
@@ -109,12 +111,12 @@ def groups(staging, slots, born, is_loop=False):
     trace with the condition or loop decided, or raises an error. `born` is the clock of the heap and the number of a list before
     the branches or the loop."""
     found = {}
-    before = {id(container): len(positions) for container, positions in _occurrences(slots, [slot.before for slot in slots])}
+    before = {id(container): len(positions) for container, positions, _ in _occurrences(slots, [slot.before for slot in slots])}
     for number in range(len(slots[0].afters) if slots else 0):
-        for container, positions in _occurrences(slots, [slot.afters[number] for slot in slots]):
+        for container, positions, twins in _occurrences(slots, [slot.afters[number] for slot in slots]):
             group = _group(staging, slots, born, container, positions, before.get(id(container), 0), is_loop)
             if group is not None:
-                found.setdefault(group.key, group)
+                found.setdefault(group.key, group._replace(twins=tuple(twins)))
         for base, indexes in _tensors(staging, slots, number).items():
             group = _tensor_group(staging, slots, base, indexes, number)
             if group is not None:
@@ -147,14 +149,14 @@ def _tensor_group(staging, slots, base, indexes, number):
 
 
 def _occurrences(slots, values):
-    """Returns the containers in these values of the slots, each with its positions."""
+    """Returns the containers in these values of the slots, each with its positions and their twins."""
     found = {}
     for index, (slot, value) in enumerate(zip(slots, values)):
         for path, container in containers_in(value):
             if path or not slot.is_inner:
-                positions = found.setdefault(id(container), (container, []))[1]
-                if not any(_is_same_place(slots[other], at, slot, path) for other, at in positions):
-                    positions.append((index, path))
+                _, positions, twins = found.setdefault(id(container), (container, [], []))
+                is_twin = any(_is_same_place(slots[other], at, slot, path) for other, at in positions)
+                (twins if is_twin else positions).append((index, path))
     return found.values()
 
 
@@ -227,7 +229,7 @@ def mark(staging, found, values):
     span = spans.current()
     may_decide = not staging.depth and staging.allows_decisions and span not in staging.decisions
     for group in found:
-        shared = [*(_at(values[index], path) for index, path in group.positions), group.older]
+        shared = [*(_at(values[index], path) for index, path in group.positions + group.twins), group.older]
         shared = [_whole(staging, value) for value in shared if isinstance(value, (List, dict, torch.Tensor))]
         merged = Merged(span, may_decide, [weakref.ref(value) for value in shared if type(value) is not dict])
         for value in shared:
