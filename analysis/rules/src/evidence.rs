@@ -24,7 +24,7 @@ use ag_db::diagnostic::{Anchor, Diagnostic};
 use ag_flow::{Def, DefKind};
 use ag_index::answers::Target;
 use ag_index::assumptions::Source;
-use ag_index::dialect::RootKind;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
 
@@ -87,7 +87,11 @@ pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnosti
             && parameter.why.iter().any(|step| diagnostic.why.contains(step))
             && !is_confirmed(ctx, position, MAX_CALLERS)
     });
-    of_parameter || decisive(ctx, diagnostic).is_some_and(|value| is_assumed(ctx, value, MAX_CALLERS))
+    of_parameter
+        || decisive(ctx, diagnostic).is_some_and(|value| {
+            let evidence = of_expression(ctx, value, &mut FxHashSet::default());
+            is_number(ctx, &evidence) || is_unconfirmed(ctx, evidence, MAX_CALLERS)
+        })
 }
 
 /// Returns the expression at which the why-chain of a finding starts.
@@ -96,6 +100,13 @@ fn decisive<'a>(ctx: &FunctionContext<'a>, diagnostic: &Diagnostic) -> Option<&'
     let is_own =
         span.document == ctx.document && matches!(&span.anchor, Anchor::Function(path) if *path == ctx.path);
     is_own.then(|| ctx.expression_at(span.range))?
+}
+
+/// Returns whether no Tensor flows to the value: `k` in `for k in range(3)`, also if a parameter of this name is a Tensor.
+/// AutoGraph makes Tensors of the numbers in staged loops, JAX does not.
+fn is_number(ctx: &FunctionContext, evidence: &Evidence) -> bool {
+    matches!(evidence, Evidence::Parameters(parameters) if parameters.is_empty())
+        && ctx.dialect() == Dialect::Jax
 }
 
 fn is_assumed(ctx: &FunctionContext, expression: &Expr, calls: usize) -> bool {

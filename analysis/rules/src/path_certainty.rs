@@ -5,7 +5,7 @@ use ruff_python_ast::{CmpOp, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use super::callers::{self, Call, MAX_CALLERS};
+use super::callers::{self, Call, MAX_CALLERS, is_called_by_users};
 use super::defaults;
 use super::guards;
 use ag_db::Db;
@@ -31,14 +31,14 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
         return !is_called_uncompiled(ctx);
     }
     if guards::is_in_handler(&ctx.def().body, range)
-        || callers::of(ctx).any(|call| guards::is_in_handler(&call.ast.def().body, call.range))
+        || callers::from_root(ctx).iter().any(|call| guards::is_in_handler(&call.ast.def().body, call.range))
     {
         return false;
     }
     if is_called_by_users(ctx.stage) {
         return true;
     }
-    if callers::of(ctx).any(|call| defaults::exclude(ctx.db, &call)) {
+    if callers::from_root(ctx).iter().any(|call| defaults::exclude(ctx.db, call)) {
         return false;
     }
     let mut calls =
@@ -74,7 +74,8 @@ pub(super) fn highest_severity(ctx: &FunctionContext, range: TextRange) -> Sever
             };
             guards::is_under(&function.def().body, range, &is_python, &|_| false)
         };
-    let mut calls = callers::of(ctx).filter_map(|call| call.stage.map(|stage| (call, stage)));
+    let calls = callers::from_root(ctx);
+    let mut calls = calls.iter().filter_map(|call| call.stage.map(|stage| (call, stage)));
     let conditional = is_conditional(ctx.ast, ctx.constructs, ctx.stage, range)
         || calls.any(|(call, stage)| {
             is_conditional(call.ast, queries::constructs(ctx.db, call.function), stage, call.range)
@@ -118,11 +119,6 @@ fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
             .iter()
             .any(|word| text.contains(word))
     })
-}
-
-/// Returns whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.
-fn is_called_by_users(stage: &Stage) -> bool {
-    stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
 /// Returns whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some
