@@ -68,6 +68,11 @@ pub struct FileIndex {
     pub names_keras2: bool,
     /// The file uses an API that exists only in Keras 3.
     pub names_keras3: bool,
+    /// The functions in which every `compile` of a Keras model passes `run_eagerly=True`; the module, if this holds in the
+    /// whole file.
+    pub compile_eagerly: Vec<Code>,
+    /// The decorated functions that their test only calls where it expects an exception. They are no roots.
+    pub expected_to_fail: Vec<FunctionIndex>,
     /// The file calls `keras.Input`, so it builds functional models.
     pub makes_keras_inputs: bool,
     /// The file has a class whose only base class is a layer, model or metric of Keras.

@@ -64,16 +64,23 @@ pub(crate) fn passed_functions<'a>(
 /// Returns whether a call is `model.compile(…)` of a Keras model, and `run_eagerly` is not true. Files that import
 /// torch are excluded: a backend other than TensorFlow may run losses without tracing.
 fn is_compile(imports: &Imports, call: &ast::ExprCall) -> bool {
+    compiles_eagerly(imports, call) == Some(false) && !imports.uses("torch")
+}
+
+/// Returns whether `model.compile(…)` of a Keras model passes `run_eagerly`, other than `False`. `None` for other calls.
+pub(crate) fn compiles_eagerly(imports: &Imports, call: &ast::ExprCall) -> Option<bool> {
     let is_method = call.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "compile");
+    if !is_method {
+        return None;
+    }
     let keyword = |name: &str| call.arguments.find_keyword(name).map(|keyword| &keyword.value);
-    let says_keras =
-        || ["loss", "optimizer", "metrics", "weighted_metrics"].iter().any(|name| keyword(name).is_some());
+    let says_keras = ["loss", "optimizer", "metrics", "weighted_metrics", "run_eagerly"]
+        .iter()
+        .any(|name| keyword(name).is_some());
     let uses_keras = || ["tensorflow", "keras", "tf_keras"].iter().any(|package| imports.uses(package));
-    let is_eager = || {
-        keyword("run_eagerly")
-            .is_some_and(|value| value.as_boolean_literal_expr().is_none_or(|literal| literal.value))
-    };
-    is_method && says_keras() && uses_keras() && !imports.uses("torch") && !is_eager()
+    let eager = keyword("run_eagerly")
+        .is_some_and(|value| value.as_boolean_literal_expr().is_none_or(|literal| literal.value));
+    (says_keras && uses_keras()).then_some(eager)
 }
 
 /// The functions in an argument: alone, or in lists, tuples and dicts.

@@ -13,9 +13,12 @@ use crate::ids::{Code, FunctionIndex};
 use crate::index::FileIndex;
 use crate::keras_functions;
 use crate::root_decorators;
-use crate::static_arguments::{MoreStatic, StaticArguments};
+use crate::static_arguments::{MoreStatic, StaticArgument, StaticArguments};
 use ag_syntax::expressions::{self, ExprId};
 use ag_syntax::imports::Imports;
+
+/// More arguments than a function in a `Lambda` layer has.
+const MAX_LAMBDA_ARGUMENTS: u32 = 16;
 
 /// A decorator, call or method that makes a function a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,7 +202,11 @@ fn all_of_call<'a>(
         let dialect = if imports.uses("tf_keras") { Dialect::Tensorflow } else { Dialect::Keras };
         let site = |passed: keras_functions::PassedFunction| {
             let function = innermost(imports, passed.function);
-            let site = plain(function, dialect, passed.kind, dialect.converts());
+            let mut site = plain(function, dialect, passed.kind, dialect.converts());
+            // `Lambda(f, arguments={"axis": 1})` calls `f(x, axis=1)`.
+            if call.arguments.find_keyword("arguments").is_some() {
+                site.static_arguments.listed = (1..=MAX_LAMBDA_ARGUMENTS).map(StaticArgument::at).collect();
+            }
             found(site, function, None)
         };
         return passed.into_iter().map(site).collect();

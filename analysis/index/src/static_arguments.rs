@@ -16,6 +16,10 @@ pub enum StaticArgument {
 }
 
 impl StaticArgument {
+    pub(crate) fn at(position: u32) -> Self {
+        Self::Position(position.into())
+    }
+
     /// Returns the argument that a literal names, `0` or `"mode"`; `None` for any other expression.
     pub fn of(literal: &Expr) -> Option<Self> {
         match literal {

@@ -6,6 +6,7 @@ use super::FunctionContext;
 use ag_db::Db;
 use ag_db::diagnostic::{Anchor, Span};
 use ag_index::assumptions::Stage;
+use ag_index::dialect::RootKind;
 use ag_index::index::{FunctionId, function_ast};
 use ag_staging::queries;
 use ag_syntax::functions::FunctionAst;
@@ -41,4 +42,25 @@ pub(super) fn of_stage<'a>(db: &'a dyn Db, stage: &Stage) -> Option<Call<'a>> {
     let function = FunctionId::new(db, document, path);
     let stage = queries::stage(db, function).as_ref();
     Some(Call { function, ast: function_ast(db, function).as_ref()?, stage, range })
+}
+
+/// Returns the calls that lead to a function from the nearest root that users call, up to the call in this root. The
+/// callers of the root are not included: other code may call the root as well.
+pub(super) fn from_root<'a>(ctx: &FunctionContext<'a>) -> Vec<Call<'a>> {
+    let mut calls = Vec::new();
+    if !is_called_by_users(ctx.stage) {
+        for call in of(ctx) {
+            let ends = call.stage.is_none_or(is_called_by_users);
+            calls.push(call);
+            if ends {
+                break;
+            }
+        }
+    }
+    calls
+}
+
+/// Returns whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.
+pub(super) fn is_called_by_users(stage: &Stage) -> bool {
+    stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }

@@ -22,6 +22,7 @@ use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, Fact};
 use ag_index::index::{FunctionId, function_ast};
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
+use ag_staging::{decisions, queries};
 
 use ag_index::answers::{Facts, ScopeTypes};
 use ag_index::modules::module_name;
@@ -53,6 +54,26 @@ pub struct FunctionContext<'a> {
 }
 
 impl<'a> FunctionContext<'a> {
+    /// Returns the context of a function; `None` unless it is staged.
+    pub fn of(db: &'a dyn Db, function: FunctionId<'a>) -> Option<Self> {
+        let document = function.document(db);
+        let ast = function_ast(db, function).as_ref()?;
+        Some(Self {
+            db,
+            document,
+            path: function.path(db).clone(),
+            ast,
+            flow: queries::flow(db, function).as_ref()?,
+            stage: queries::stage(db, function).as_ref()?,
+            constructs: queries::constructs(db, function),
+            nodes: decisions::nodes(ast.def()).into_iter().map(|(node, _)| node).collect(),
+            facts: queries::facts(db, function),
+            types: queries::types(db, function),
+            imports: queries::imports(db, document),
+            diagnostics: RefCell::default(),
+        })
+    }
+
     pub fn def(&self) -> &'a ast::StmtFunctionDef {
         self.ast.def()
     }

@@ -1,7 +1,7 @@
 //! Recognizes code guarded by a test for eager execution, code outside the graph, and code that expects an
 //! exception.
 
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{ExceptHandler, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::FunctionContext;
@@ -128,6 +128,27 @@ pub(super) fn is_under(
     false
 }
 
+/// Returns whether `range` is in the body of an `except` clause.
+pub(super) fn is_in_handler(body: &[Stmt], range: TextRange) -> bool {
+    let Some(statement) = body.iter().find(|statement| statement.range().contains_range(range)) else {
+        return false;
+    };
+    let within = |body: &[Stmt]| is_in_handler(body, range);
+    match statement {
+        Stmt::If(conditional) => {
+            within(&conditional.body)
+                || conditional.elif_else_clauses.iter().any(|clause| within(&clause.body))
+        }
+        Stmt::Try(attempt) => {
+            let handles = |ExceptHandler::ExceptHandler(handler): &ExceptHandler| {
+                handler.body.iter().any(|statement| statement.range().contains_range(range))
+            };
+            attempt.handlers.iter().any(handles) || bodies(statement).into_iter().any(within)
+        }
+        _ => bodies(statement).into_iter().any(within),
+    }
+}
+
 /// Returns whether `range` is in an operand that is evaluated only after a test: `x.size and int(x.min()) < 0`,
 /// `int(x) if known else 0`.
 pub(super) fn is_operand(expression: &Expr, range: TextRange) -> bool {
@@ -139,7 +160,7 @@ pub(super) fn is_operand(expression: &Expr, range: TextRange) -> bool {
     }
 }
 
-fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
+pub(super) fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
     match statement {
         Stmt::For(inner) => vec![&inner.body, &inner.orelse],
         Stmt::While(inner) => vec![&inner.body, &inner.orelse],

@@ -37,7 +37,7 @@ const ACCEPT_NUMBERS: [&str; 20] = [
 ];
 
 /// Attributes of Tensors that numbers, sequences and dictionaries do not have.
-const TENSOR_ATTRIBUTES: [&str; 33] = [
+pub(super) const TENSOR_ATTRIBUTES: [&str; 33] = [
     "T",
     "abs",
     "all",
@@ -80,6 +80,18 @@ const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"
 /// use as a Tensor: `if decay > 0:` in a function that may just as well be called with a number. The arguments of a
 /// layer may be numbers, too, except for the first one: `def call(self, x, width)`.
 pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    let assumed = |parameter: &Parameter| {
+        parameter.source == Source::Assumption
+            && parameter.why.iter().any(|step| diagnostic.why.contains(step))
+    };
+    let unconfirmed = ctx.stage.parameters.iter().enumerate().any(|(position, parameter)| {
+        assumed(parameter) && may_be_number(ctx, position) && !is_used_as_tensor(ctx, &parameter.name)
+    });
+    unconfirmed || depends_on_flag(ctx, diagnostic) || depends_on_annotated_flag(ctx, diagnostic)
+}
+
+/// Returns whether callers of this root may pass a Python number for a parameter without annotation.
+pub(super) fn may_be_number(ctx: &FunctionContext, position: usize) -> bool {
     // `jax.jit` traces numbers, TorchScript requires annotations for them, and libraries call the other roots
     // with Tensors.
     let takes_numbers = matches!(
@@ -93,16 +105,7 @@ pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &
                 | RootKind::Configured
         )
     );
-    let assumed = |parameter: &Parameter| {
-        parameter.source == Source::Assumption
-            && parameter.why.iter().any(|step| diagnostic.why.contains(step))
-    };
-    let unconfirmed = ctx.stage.parameters.iter().enumerate().any(|(position, parameter)| {
-        (takes_numbers || may_be_option(ctx, position))
-            && assumed(parameter)
-            && !is_used_as_tensor(ctx, &parameter.name)
-    });
-    unconfirmed || depends_on_flag(ctx, diagnostic) || depends_on_annotated_flag(ctx, diagnostic)
+    takes_numbers || may_be_option(ctx, position)
 }
 
 /// Returns whether a diagnostic depends on a parameter that is used as a flag although it is annotated as a Tensor: the
@@ -195,7 +198,7 @@ fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
 
 /// Returns whether an expression of the body treats the parameter as a Tensor: `torch.sin(x)`, `x.shape`, `x @ w`,
 /// `x[:, 0]`, `self.layer(x)`.
-fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool {
+pub(super) fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool {
     ctx.expressions().into_iter().any(|expression| match expression {
         Expr::Call(call) => {
             let tensors = match ctx.resolve(&call.func) {

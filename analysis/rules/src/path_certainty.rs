@@ -5,9 +5,11 @@ use ruff_python_ast::{CmpOp, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use super::callers::{self, Call, MAX_CALLERS};
+use super::callers::{self, Call, MAX_CALLERS, is_called_by_users};
+use super::defaults;
 use super::guards;
 use ag_db::Db;
+use ag_db::diagnostic::Severity;
 use ag_index::answers::Target;
 use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::{Dialect, RootKind};
@@ -22,12 +24,22 @@ use ag_syntax::functions::FunctionAst;
 /// condition such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a
 /// finding under one of them applies to the callers that satisfy it. In TorchScript both branches are always compiled;
 /// in AutoGraph both branches of a staged `if` are traced.
+///
+/// An `except` clause runs only if an exception is raised while the function is traced.
 pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> bool {
     if ctx.stage.mode == RootKind::TorchScript {
         return !is_called_uncompiled(ctx);
     }
+    if guards::is_in_handler(&ctx.def().body, range)
+        || callers::from_root(ctx).iter().any(|call| guards::is_in_handler(&call.ast.def().body, call.range))
+    {
+        return false;
+    }
     if is_called_by_users(ctx.stage) {
         return true;
+    }
+    if callers::from_root(ctx).iter().any(|call| defaults::exclude(ctx.db, call)) {
+        return false;
     }
     let mut calls =
         callers::of(ctx).take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)));
@@ -38,6 +50,53 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
         && calls.all(|call| {
             !is_under_python_test(call.ast, queries::constructs(ctx.db, call.function), call.range)
         })
+}
+
+/// Returns the highest severity of a finding on a path that is not excluded. It is a warning if the root itself takes the
+/// path under a condition that Python decides: no call may satisfy it.
+///
+/// ```python
+/// @jax.jit
+/// def attend(q, ids, count=None):
+///     if count is None:
+///         count = int(ids.max())                # raises, but all callers may pass `count`
+/// ```
+pub(super) fn highest_severity(ctx: &FunctionContext, range: TextRange) -> Severity {
+    if ctx.stage.mode == RootKind::TorchScript {
+        return Severity::Error;
+    }
+    let is_conditional =
+        |function: &FunctionAst, constructs: &[Construct], stage: &Stage, range: TextRange| {
+            let is_python = |test: &Expr| {
+                let construct = constructs.iter().find(|construct| construct.test_range == test.range());
+                let decides = construct.is_some_and(|construct| construct.binding != Binding::Staged);
+                decides && !is_filled(function, test, range) && !is_satisfied(stage, test)
+            };
+            guards::is_under(&function.def().body, range, &is_python, &|_| false)
+        };
+    let calls = callers::from_root(ctx);
+    let mut calls = calls.iter().filter_map(|call| call.stage.map(|stage| (call, stage)));
+    let conditional = is_conditional(ctx.ast, ctx.constructs, ctx.stage, range)
+        || calls.any(|(call, stage)| {
+            is_conditional(call.ast, queries::constructs(ctx.db, call.function), stage, call.range)
+        });
+    if conditional { Severity::Warning } else { Severity::Error }
+}
+
+/// Returns whether a call of the project satisfies `size is None`.
+fn is_satisfied(stage: &Stage, test: &Expr) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let ([CmpOp::Is], [Expr::NoneLiteral(_)], Expr::Name(name)) =
+        (&*compare.ops, &*compare.comparators, &*compare.left)
+    else {
+        return false;
+    };
+    let passes_none = |shown: &Name| shown.split(" | ").any(|alternative| alternative == "None");
+    stage.parameters.iter().any(|parameter| {
+        parameter.name == name.id
+            && parameter.source == Source::CallSites
+            && parameter.shown.as_ref().is_some_and(passes_none)
+    })
 }
 
 /// Returns whether `range` is under an `if` that Python decides while the graph is built, which may be false in every
@@ -60,11 +119,6 @@ fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
             .iter()
             .any(|word| text.contains(word))
     })
-}
-
-/// Returns whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.
-fn is_called_by_users(stage: &Stage) -> bool {
-    stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
 /// Returns whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some

@@ -4,38 +4,20 @@ use std::cell::{OnceCell, RefCell};
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
-use super::{Check, Rule, parameter_use, path_certainty, test_certainty};
+use super::{Check, Rule, evidence, parameter_use, path_certainty, test_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, with_text};
 use ag_index::dialect::Dialect;
 use ag_index::expected;
-use ag_index::index::{FunctionId, file_index, function_ast, tree_of};
-use ag_staging::{decisions, queries, reached_from};
+use ag_index::index::{FunctionId, file_index, tree_of};
+use ag_staging::{queries, reached_from};
 
 /// Returns the findings of one staged function, relative to its `def`.
 #[salsa::tracked(returns(ref))]
 pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Vec<Diagnostic> {
-    let (Some(ast), Some(stage), Some(flow)) =
-        (function_ast(db, function), queries::stage(db, function), queries::flow(db, function))
-    else {
-        return Vec::new();
-    };
-    let document = function.document(db);
-    let context = FunctionContext {
-        db,
-        document,
-        path: function.path(db).clone(),
-        ast,
-        flow,
-        stage,
-        constructs: queries::constructs(db, function),
-        nodes: decisions::nodes(ast.def()).into_iter().map(|(node, _)| node).collect(),
-        facts: queries::facts(db, function),
-        types: queries::types(db, function),
-        imports: queries::imports(db, document),
-        diagnostics: RefCell::default(),
-    };
+    let Some(context) = FunctionContext::of(db, function) else { return Vec::new() };
+    let stage = context.stage;
     for rule in rules_of(stage.dialect) {
         if let Check::Function(check) = rule.check {
             check(&context);
@@ -46,10 +28,12 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         if stage.uncertain
             || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
             || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
+            || evidence::rests_on_assumptions(&context, diagnostic)
         {
             diagnostic.severity = Severity::Info;
         } else {
-            let highest = test_certainty::highest_severity(&context, diagnostic);
+            let highest = test_certainty::highest_severity(&context, diagnostic)
+                .min(path_certainty::highest_severity(&context, diagnostic.span.range));
             diagnostic.severity = diagnostic.severity.min(highest);
             if stage.by_value {
                 diagnostic.severity = diagnostic.severity.min(Severity::Warning);

@@ -5,8 +5,11 @@ use ruff_python_ast::{self as ast, Stmt};
 
 use ag_syntax::imports::Imports;
 
-/// Members of Keras modules that version 3 removed, or that raise in it.
-const ONLY_KERAS2: [(&str, &str); 14] = [
+/// Members of Keras modules that version 3 removed, or that raise in it, and members of TensorFlow that were removed
+/// before it had Keras 3.
+const ONLY_KERAS2: [(&str, &str); 16] = [
+    ("tensorflow", "contrib"),
+    ("tensorflow", "estimator"),
     ("keras.optimizers", "legacy"),
     ("keras.backend", "function"),
     ("keras.backend", "get_session"),

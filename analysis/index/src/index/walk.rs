@@ -14,10 +14,12 @@ use crate::index::compiled_modules;
 use crate::index::keras_version::{self, Version};
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
 use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
+use crate::keras_functions;
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::root_decorators;
 use crate::roots;
+use crate::roots::{RootSite, RootTarget};
 use ag_syntax::expressions::ExprId;
 use ag_syntax::words::words;
 
@@ -40,8 +42,12 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
         expecting: 0,
         wraps_operands: true,
         is_in_loop: false,
+        compiles: Vec::new(),
+        local_roots: FxHashMap::default(),
     };
     walk.visit_body(body);
+    walk.index.compile_eagerly = walk.eager_scopes();
+    walk.remove_expected_roots();
     let imports = &walk.index.imports;
     walk.index.names_keras2 |= keras_version::imports_need(Version::Two, imports, body);
     walk.index.names_keras3 |= keras_version::imports_need(Version::Three, imports, body);
@@ -77,6 +83,18 @@ struct Walk<'a> {
     wraps_operands: bool,
     /// Whether the current code is in a loop of its function.
     is_in_loop: bool,
+    /// The calls of `compile` of Keras models, and whether they pass `run_eagerly=True`.
+    compiles: Vec<(Code, bool)>,
+    /// The decorated roots nested in functions, by the function around them and their name.
+    local_roots: FxHashMap<(Code, Name), LocalRoot>,
+}
+
+/// How the function around a nested root uses it.
+#[derive(Clone, Copy, Default)]
+struct LocalRoot {
+    /// In a `with pytest.raises(…):`.
+    expecting: bool,
+    otherwise: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -104,6 +122,9 @@ impl<'a> Walk<'a> {
                 )
             {
                 self.index.roots.push(site);
+                if self.scope != Code::Module {
+                    self.local_roots.insert((self.scope, def.name.id.clone()), LocalRoot::default());
+                }
             }
             self.visit_expr(&decorator.expression);
         }
@@ -171,6 +192,9 @@ impl<'a> Walk<'a> {
                 self.called.entry(std::ptr::from_ref(lambda)).or_insert(false);
             }
         }
+        if let Some(eager) = keras_functions::compiles_eagerly(&self.index.imports, call) {
+            self.compiles.push((self.scope, eager));
+        }
         if self.expecting > 0 {
             return;
         }
@@ -182,6 +206,50 @@ impl<'a> Walk<'a> {
             if let Some(receiver) = found.receiver {
                 self.pending.entry(receiver).or_default().push((site, Pending::Receiver));
             }
+        }
+    }
+
+    fn eager_scopes(&self) -> Vec<Code> {
+        let all = |within: &dyn Fn(Code) -> bool| {
+            let mut within = self.compiles.iter().filter(|(scope, _)| within(*scope)).peekable();
+            within.peek().is_some() && within.all(|(_, eager)| *eager)
+        };
+        let mut scopes: Vec<Code> = self.compiles.iter().map(|(scope, _)| *scope).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        scopes.retain(|scope| *scope != Code::Module && all(&|other| other == *scope));
+        scopes.extend(all(&|_| true).then_some(Code::Module));
+        scopes
+    }
+
+    /// Removes the roots that a test only calls where it expects an exception:
+    ///
+    /// ```python
+    /// @tf.function
+    /// def run(epsilon): …
+    ///
+    /// with self.assertRaises(ValueError):
+    ///     run(-1)
+    /// ```
+    fn remove_expected_roots(&mut self) {
+        let index = &mut self.index;
+        let functions = &index.definitions.functions;
+        let own = |site: &RootSite| match site.target {
+            RootTarget::Own(function) => Some(function),
+            RootTarget::Reference(_) => None,
+        };
+        let is_expected = |function: &FunctionIndex| {
+            let Some(entry) = functions.get(*function) else { return false };
+            let around = entry.parent.map_or(Code::Module, Code::Function);
+            let used = self.local_roots.get(&(around, Name::new(entry.path.name())));
+            used.is_some_and(|used| used.expecting && !used.otherwise)
+        };
+        let expected: Vec<FunctionIndex> = index.roots.iter().filter_map(own).filter(is_expected).collect();
+        if !expected.is_empty() {
+            let roots = std::mem::take(&mut index.roots);
+            let is_root = |site: &RootSite| own(site).is_none_or(|function| !expected.contains(&function));
+            index.roots = roots.into_iter().filter(is_root).collect();
+            index.expected_to_fail = expected;
         }
     }
 
@@ -442,6 +510,12 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
         }
         match expression {
             Expr::Call(call) => self.call(call),
+            Expr::Name(name) if !self.local_roots.is_empty() && name.ctx.is_load() => {
+                if let Some(used) = self.local_roots.get_mut(&(self.scope, name.id.clone())) {
+                    used.expecting |= self.expecting > 0;
+                    used.otherwise |= self.expecting == 0;
+                }
+            }
             Expr::Lambda(lambda) => {
                 self.index.lambda_count += 1;
                 if let Some(stages) = self.called.remove(&std::ptr::from_ref(lambda)) {

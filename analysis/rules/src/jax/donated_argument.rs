@@ -4,7 +4,7 @@ use ag_syntax::blocks;
 use ag_syntax::expressions::{integer, sequence};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
@@ -69,11 +69,37 @@ fn check(ctx: &FileContext) {
     }
     let program = ctx.program();
     check_block(ctx, program, program.module(), ctx.parsed.suite());
+    let traced = traced(ctx, program);
     for (def, _) in &program.functions {
-        if let Some(scope) = program.scope_of(def.range()) {
+        if !traced.iter().any(|outer| outer.contains_range(def.range()))
+            && let Some(scope) = program.scope_of(def.range())
+        {
             check_block(ctx, program, scope, &def.body);
         }
     }
+}
+
+/// Returns the functions that JAX traces: decorated ones, and those that are arguments of its functions. In a trace, a call
+/// of a jitted function is part of the outer graph, and deletes nothing.
+fn traced(ctx: &FileContext, program: &Program) -> Vec<TextRange> {
+    let is_of_jax = |function: &Expr| ctx.resolve(function).is_some_and(|name| name.starts_with("jax."));
+    let decorated = program.functions.iter().map(|(def, _)| *def).filter(|def| {
+        def.decorator_list.iter().any(|decorator| match &decorator.expression {
+            Expr::Call(call) => is_of_jax(&call.func) || call.arguments.args.first().is_some_and(is_of_jax),
+            maker => is_of_jax(maker),
+        })
+    });
+    let calls = program.calls.iter().filter(|site| is_of_jax(&site.node.func));
+    let passed = calls.flat_map(|site| {
+        let arguments = site.node.arguments.iter_source_order().map(|argument| argument.value());
+        arguments.filter_map(Expr::as_name_expr).filter_map(move |name| {
+            match program.lookup(site.scope, &name.id, name.range().start())?.0 {
+                Bound::Function(def) => Some(def),
+                _ => None,
+            }
+        })
+    });
+    decorated.chain(passed).map(Ranged::range).collect()
 }
 
 fn check_block<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, block: &'a [Stmt]) {

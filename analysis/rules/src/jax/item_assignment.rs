@@ -97,6 +97,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
     let other = match &*subscript.slice {
         Expr::StringLiteral(_) => true,
         Expr::EllipsisLiteral(_) => tracing::origin(ctx, &subscript.value) == Origin::Assumed,
+        Expr::Name(index) => is_key(ctx, index),
         _ => false,
     };
     if other || !is_tensor(ctx, &subscript.value) || may_be_ref(ctx, &subscript.value) {
@@ -129,6 +130,18 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         }
         _ => report.help("use `x = x.at[i].set(value)`").emit(),
     }
+}
+
+/// Returns whether an index is a key of a dictionary: `for name, f in self.fns.items(): state[name] = f(state)`.
+fn is_key(ctx: &FunctionContext, index: &ast::ExprName) -> bool {
+    let definitions = ctx.flow.definitions_of(index.range(), &QName::from(&index.id));
+    !definitions.is_empty()
+        && definitions.iter().all(|definition| {
+            let iterable = definition.value.filter(|_| definition.kind == DefKind::ForTarget);
+            let iterable = iterable.and_then(|range| ctx.expression_at(range)).and_then(Expr::as_call_expr);
+            let method = iterable.and_then(|call| call.func.as_attribute_expr());
+            method.is_some_and(|method| matches!(method.attr.as_str(), "items" | "keys"))
+        })
 }
 
 /// Returns whether the array may be a `Ref`, which is written in place: Pallas kernels pass `Ref`s to the functions

@@ -2,7 +2,7 @@
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::{Ranged, TextRange};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use super::block_steps::{assignment, calls, created, flatten, same_arguments};
@@ -130,19 +130,40 @@ impl<'a> Blocks<'_, 'a> {
                 else {
                     continue;
                 };
+                let lifetime = self.lifetime(function);
                 let before = steps.iter().take(position).rev();
                 let Some(traced) = before.clone().find_map(|step| read.call(step)) else { continue };
+                if !lifetime.contains_range(traced.range()) {
+                    continue;
+                }
                 // A function or object that is bound again is traced again.
                 let rebound =
                     before.take_while(|step| read.call(step).is_none()).any(|step| read.rebinds(step));
                 let mut after = steps.iter().skip(position + 1).take_while(|step| !read.rebinds(step));
                 let again = after.find_map(|step| read.call(step));
+                let again = again.filter(|again| lifetime.contains_range(again.range()));
                 if !rebound && again.is_some_and(|again| same_arguments(traced, again)) {
                     self.report(target, function, &read, traced);
                     break;
                 }
             }
         }
+    }
+
+    /// Returns the code in which the name of a function means this one. If the file defines several functions of this
+    /// name, such as the cells of a notebook, it ends at the next definition.
+    fn lifetime(&self, function: &Declared) -> TextRange {
+        let all = TextRange::up_to(TextSize::of(self.ctx.text));
+        let is_same = |other: &&Declared| {
+            other.class.is_none() && function.class.is_none() && other.def.name.id == function.def.name.id
+        };
+        let starts: Vec<TextSize> = self.functions.iter().filter(is_same).map(|it| it.def.start()).collect();
+        if starts.len() < 2 {
+            return all;
+        }
+        let own = function.def.range();
+        let next = starts.into_iter().filter(|start| *start > own.start()).min();
+        TextRange::new(own.end(), next.unwrap_or(all.end()))
     }
 
     /// Returns the value that a function reads and an assignment changes.

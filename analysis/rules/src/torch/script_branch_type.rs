@@ -121,8 +121,10 @@ fn expressions(ctx: &FunctionContext, compiled: &Compiled) {
         {
             continue;
         }
-        let types =
-            (ScriptType::of(ctx.fact(&conditional.body)), ScriptType::of(ctx.fact(&conditional.orelse)));
+        let types = (
+            ScriptType::of_expression(ctx, &conditional.body),
+            ScriptType::of_expression(ctx, &conditional.orelse),
+        );
         let (Some(one), Some(other)) = types else { continue };
         if differ(one, other) {
             ctx.report(

@@ -14,7 +14,7 @@
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::FunctionContext;
 use ag_db::{Db, Document, text};
@@ -235,6 +235,49 @@ fn of_class(
                 stores.visit_body(&method.body);
             }
             _ => {}
+        }
+    }
+    let constructing = constructing(class);
+    for attribute in found.attributes.values_mut() {
+        if attribute.initial.is_empty() && attribute.mentioned_by.iter().any(|it| constructing.contains(it)) {
+            attribute.initial.push(Initial::Other);
+        }
+    }
+    found
+}
+
+/// Returns the methods that the constructor of a class calls, also through other methods:
+///
+/// ```python
+/// def __init__(self, cell):
+///     self.update(cell)              # sets `self.cell`
+/// ```
+fn constructing(class: &ast::StmtClassDef) -> FxHashSet<&Name> {
+    struct Called<'a> {
+        found: Vec<&'a Name>,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Called<'a> {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            if let Expr::Call(call) = expression
+                && let Expr::Attribute(method) = &*call.func
+                && method.value.as_name_expr().is_some_and(|object| object.id == "self")
+            {
+                self.found.push(&method.attr.id);
+            }
+            source_order::walk_expr(self, expression);
+        }
+    }
+    let called_by = |name: &str| {
+        let mut called = Called { found: Vec::new() };
+        let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+        methods.filter(|method| method.name.id == name).for_each(|method| called.visit_body(&method.body));
+        called.found
+    };
+    let mut pending = called_by("__init__");
+    let mut found = FxHashSet::default();
+    while let Some(method) = pending.pop() {
+        if found.insert(method) {
+            pending.extend(called_by(method));
         }
     }
     found

@@ -85,7 +85,7 @@ fn check(ctx: &FunctionContext) {
                     .emit();
                     continue;
                 }
-                let ty = ScriptType::of(ctx.fact(value));
+                let ty = ScriptType::of_expression(ctx, value);
                 let Some(ty) = ty.filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None)) else {
                     continue;
                 };
@@ -103,7 +103,7 @@ fn check(ctx: &FunctionContext) {
             Expr::Subscript(subscript) => {
                 let fact = ctx.fact(&subscript.value);
                 let [Alternative::Container { class, .. }] = fact.alternatives.as_slice() else { continue };
-                let index = ScriptType::of(ctx.fact(&subscript.slice)) == Some(ScriptType::Int);
+                let index = ScriptType::of_expression(ctx, &subscript.slice) == Some(ScriptType::Int);
                 let computed = matches!(&*subscript.slice, Expr::Name(_) | Expr::BinOp(_));
                 if class == "tuple" && !fact.unknown && index && computed && is_mixed_tuple(&fact.shown) {
                     ctx.report(
@@ -132,7 +132,7 @@ fn check_item(ctx: &FunctionContext, statement: &Stmt) {
     if !is_always(ctx, dict, |value| value.as_dict_expr().is_some_and(|dict| dict.items.is_empty())) {
         return;
     }
-    let type_of = |value: &Expr| ScriptType::of(ctx.fact(value));
+    let type_of = |value: &Expr| ScriptType::of_expression(ctx, value);
     let key = type_of(&item.slice).filter(|key| matches!(key, ScriptType::Int | ScriptType::Float));
     let value = type_of(&assign.value).filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None));
     if key.is_none() && value.is_none() {

@@ -181,11 +181,13 @@ pub(super) fn rebindings(ctx: &FunctionContext) -> Vec<Rebinding> {
     for statement in ctx.statements() {
         let (target, value) = match statement {
             Stmt::Assign(assign) => match assign.targets.as_slice() {
-                [Expr::Name(name)] => (name, ScriptType::of(ctx.fact(&assign.value))),
+                [Expr::Name(name)] => (name, ScriptType::of_expression(ctx, &assign.value)),
                 _ => continue,
             },
             Stmt::AugAssign(assign) => match &*assign.target {
-                Expr::Name(name) if arithmetic(assign.op) => (name, ScriptType::of(ctx.fact(&assign.value))),
+                Expr::Name(name) if arithmetic(assign.op) => {
+                    (name, ScriptType::of_expression(ctx, &assign.value))
+                }
                 _ => continue,
             },
             _ => continue,

@@ -260,7 +260,8 @@ fn attributes(ctx: &FunctionContext) {
             && !attribute.is_constant
             && attribute.initial == [Initial::None]
             && attribute.mentioned_by == [ctx.def().name.id.clone()];
-        let Some(ty) = ScriptType::of(ctx.fact(&assign.value)).filter(|ty| *ty != ScriptType::None) else {
+        let Some(ty) = ScriptType::of_expression(ctx, &assign.value).filter(|ty| *ty != ScriptType::None)
+        else {
             continue;
         };
         if only_none && compiled.contains(statement.range()) {

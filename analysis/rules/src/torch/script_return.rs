@@ -82,7 +82,7 @@ fn mixed(ctx: &FunctionContext, compiled: &Compiled) {
         }
         // `None` and one other type make an `Optional`.
         let Some(value) = returned.value.as_deref() else { continue };
-        let ty = match ScriptType::of(ctx.fact(value)) {
+        let ty = match ScriptType::of_expression(ctx, value) {
             None => return,
             Some(ScriptType::None) => continue,
             Some(ty) => ty,
@@ -121,7 +121,7 @@ fn undeclared(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
         let Some(value) = returned.value.as_deref().filter(|_| compiled.contains(returned.range())) else {
             continue;
         };
-        let Some(actual) = ScriptType::of(ctx.fact(value)) else { continue };
+        let Some(actual) = ScriptType::of_expression(ctx, value) else { continue };
         if actual == declared || converts(actual, declared) {
             continue;
         }

@@ -101,6 +101,21 @@ impl ScriptType {
         types.all(|ty| ty == Some(first)).then_some(first)
     }
 
+    /// Returns the type of an expression if it has exactly one. TorchScript's mathematical functions return numbers for
+    /// numbers, unlike those of eager PyTorch: `torch.sqrt(volume)` with `volume: float`.
+    pub(super) fn of_expression(ctx: &FunctionContext, expression: &Expr) -> Option<Self> {
+        if let Expr::Call(call) = expression
+            && ctx.resolve(&call.func).is_some_and(|name| name.starts_with("torch."))
+            && let [first, rest @ ..] = &*call.arguments.args
+            && [first].into_iter().chain(rest).all(|argument| {
+                matches!(Self::of_expression(ctx, argument), Some(Self::Int | Self::Float | Self::Bool))
+            })
+        {
+            return None;
+        }
+        Self::of(ctx.fact(expression))
+    }
+
     /// Returns the type that a definition gives a name. It is unknown if the annotation is more general than the value:
     /// `best: Optional[Tensor] = None`.
     pub(super) fn of_definition(ctx: &FunctionContext, definition: &Def) -> Option<Self> {
@@ -119,7 +134,7 @@ impl ScriptType {
         if !Self::is_plain_binding(ctx, definition) {
             return None;
         }
-        Self::of(ctx.fact(ctx.expression_at(definition.value?)?))
+        Self::of_expression(ctx, ctx.expression_at(definition.value?)?)
     }
 
     /// Returns whether a definition is `x = value`. The right side of `x += 1` is not the value of `x`, and the right

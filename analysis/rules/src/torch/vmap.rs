@@ -84,15 +84,17 @@ fn check(ctx: &FunctionContext) {
     dropout(ctx);
     unmapped_writes(ctx);
     for expression in ctx.expressions() {
-        if let Some((what, value, help)) = needed(ctx, expression) {
-            let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
+        if let Some((what, value, help)) =
+            needed(ctx, expression).filter(|(_, value, _)| !is_created(ctx, value))
+        {
+            let severity = severity(ctx, value);
             let message =
                 format!("{what} needs one value of `{}`, which has one for each row", snippet(ctx, value));
             report(ctx, expression, message, severity, help);
-        } else if let Some((what, value)) =
-            sized_by_values(ctx, expression).filter(|_| !is_mapped_by_torch(expression))
+        } else if let Some((what, value)) = sized_by_values(ctx, expression)
+            .filter(|(_, value)| !is_mapped_by_torch(expression) && !is_created(ctx, value))
         {
-            let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
+            let severity = severity(ctx, value);
             let message = format!("the size of {what} would differ between the rows of the batch");
             report(
                 ctx,
@@ -102,6 +104,50 @@ fn check(ctx: &FunctionContext) {
                 "use `torch.where(mask, x, fill)`, which keeps the shape",
             );
         }
+    }
+}
+
+/// An error needs a value that certainly depends on a mapped argument.
+fn severity(ctx: &FunctionContext, value: &Expr) -> Severity {
+    match is_assumed(ctx, value) || !mapped::is_mapped(ctx, value) {
+        true => Severity::Warning,
+        false => Severity::Error,
+    }
+}
+
+/// Returns whether a Tensor is computed only from Tensors that the function creates from numbers and sizes:
+/// `torch.cumsum(torch.tensor(x.shape), 0)`. All rows of the batch share it.
+fn is_created(ctx: &FunctionContext, value: &Expr) -> bool {
+    let all = |operands: &mut dyn Iterator<Item = &Expr>| {
+        let mut tensors = operands.filter(|operand| may_be_mapped(ctx, operand)).peekable();
+        tensors.peek().is_some() && tensors.all(|tensor| is_created(ctx, tensor))
+    };
+    match value {
+        Expr::Call(call) => {
+            let mut arguments = call.arguments.iter_source_order().map(|argument| argument.value());
+            match (ctx.resolve(&call.func), &*call.func) {
+                (Some(function), _) if is_factory(&function) => !arguments.any(|it| may_be_mapped(ctx, it)),
+                (Some(function), _) => function.starts_with("torch.") && all(&mut arguments),
+                (None, Expr::Attribute(method)) if ctx.callee(call).is_none() => {
+                    all(&mut std::iter::once(&*method.value).chain(arguments))
+                }
+                _ => false,
+            }
+        }
+        Expr::Name(name) => {
+            let definitions = definitions(ctx, name);
+            // A loop may bind the name to a value that is computed from itself.
+            let value = |definition: &&Def| {
+                ctx.value_of(definition)
+                    .filter(|value| definition.kind == DefKind::Assign && value.end() <= name.start())
+            };
+            !definitions.is_empty()
+                && definitions.iter().all(|it| value(it).is_some_and(|value| is_created(ctx, value)))
+        }
+        Expr::BinOp(operation) => all(&mut [&*operation.left, &*operation.right].into_iter()),
+        Expr::UnaryOp(operation) => is_created(ctx, &operation.operand),
+        Expr::Subscript(subscript) => all(&mut [&*subscript.value, &*subscript.slice].into_iter()),
+        _ => false,
     }
 }
 

@@ -5,11 +5,12 @@
 //! loss = criterion(model(x), y)
 //! ```
 //!
-//! Such a call traces nothing. `model.fit(…)`, a symbolic input or a `tf.function` around the call do.
+//! Such a call traces nothing. `model.fit(…)`, a symbolic input or a `tf.function` around the call do, unless
+//! `model.compile(run_eagerly=True)` precedes it.
 
 use crate::fixpoint::Fixpoint;
 use ag_db::Db;
-use ag_index::ids::FunctionIndex;
+use ag_index::ids::{Code, FunctionIndex};
 use ag_index::index::{FileIndex, file_index};
 use ag_index::keras_classes;
 use ruff_python_ast::name::Name;
@@ -35,7 +36,8 @@ impl Fixpoint {
     /// Finds out whether the project may trace models.
     pub(super) fn find_tracing_of_models(&mut self, db: &dyn Db) {
         self.names.extend(TRACING.map(Name::new_static));
-        self.traces_models = TRACING.iter().any(|name| self.calls(db, name));
+        self.traces_models =
+            TRACING.iter().any(|name| self.calls(db, name) && !self.is_own_evaluation(db, name));
     }
 
     /// Returns whether a function is the `call` of a Keras model, and the project creates the model but does not trace
@@ -46,6 +48,10 @@ impl Fixpoint {
         index: &FileIndex,
         function: FunctionIndex,
     ) -> bool {
+        let around = index.definitions.functions.get(function).and_then(|entry| entry.parent);
+        if index.compile_eagerly.contains(&around.map_or(Code::Module, Code::Function)) {
+            return true;
+        }
         if self.traces_models || index.short_name(function) != "call" {
             return false;
         }
@@ -55,6 +61,18 @@ impl Fixpoint {
         let name = class.qualname.rsplit('.').next().unwrap_or_default();
         self.names.insert(Name::new(name));
         self.calls(db, name)
+    }
+
+    /// Returns whether a name means a function of the project: `evaluate(model, data)`, whose body says what is traced.
+    fn is_own_evaluation(&self, db: &dyn Db, name: &str) -> bool {
+        name == "evaluate"
+            && self.documents.iter().any(|document| {
+                let index = file_index(db, *document);
+                let functions = index.definitions.functions.iter_enumerated();
+                functions.into_iter().any(|(function, entry)| {
+                    entry.class.is_none() && entry.parent.is_none() && index.short_name(function) == name
+                })
+            })
     }
 
     /// Returns whether the project calls a function or class of this name.

@@ -121,7 +121,11 @@ impl<'db> Inference<'db> {
     /// Returns whether a type is a host value. It is decisive in an intersection: a Tensor after `isinstance(x, list)`
     /// is a list.
     fn is_host_value(&self, ty: Type<'db>) -> bool {
-        const HOST: &[&str] = &["list", "tuple", "dict", "set", "str", "int", "float", "bool", "ndarray"];
+        const HOST: &[&str] = &[
+            "list", "tuple", "dict", "set", "str", "int", "float", "bool", "ndarray",
+            // The abstract base classes of `numbers` and `collections.abc`.
+            "Number", "Complex", "Real", "Rational", "Integral", "Mapping", "Sequence",
+        ];
         self.is_class(ty, HOST)
     }
 

@@ -211,7 +211,7 @@ impl<'a> Collector<'a> {
             mappings: Vec::new(),
             result,
             attribute: None,
-            expects_exception: false,
+            expects_exception: self.index.expected_to_fail.contains(&function),
         }));
         result
     }

@@ -1,0 +1,225 @@
+//! Calls that are not made while all parameters have their defaults:
+//!
+//! ```python
+//! @partial(jax.jit, static_argnames="validate")
+//! def update(cache, slices, validate=False):
+//!     if validate:
+//!         check(slices)                         # not called by default
+//! ```
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::callers::{self, Call, MAX_CALLERS};
+use super::guards;
+use ag_db::Db;
+use ag_flow::{DefKind, Flow};
+use ag_index::assumptions::{Source, Stage};
+use ag_staging::queries;
+use ag_syntax::expressions;
+use ag_syntax::functions::FunctionAst;
+use ag_syntax::qname::QName;
+
+/// Parameters that libraries and training loops give both values.
+const SWITCHED: [&str; 7] =
+    ["deterministic", "is_train", "is_training", "mask", "train", "training", "use_running_average"];
+
+/// Returns whether the tests before a call fail if the parameters of the calling functions have their defaults, as far as
+/// the calls that lead to it do not pass other values.
+pub(super) fn exclude(db: &dyn Db, call: &Call) -> bool {
+    let (Some(stage), Some(flow)) = (call.stage, queries::flow(db, call.function).as_ref()) else {
+        return false;
+    };
+    let scope = Scope { db, stage, ast: call.ast, flow };
+    excludes(&call.ast.def().body, call.range, &|test| scope.holds(test))
+}
+
+/// `holds`: the truth value of a test, if it is known.
+fn excludes(body: &[Stmt], range: TextRange, holds: &dyn Fn(&Expr) -> Option<bool>) -> bool {
+    for statement in body {
+        let Stmt::If(conditional) = statement else {
+            if statement.range().contains_range(range) {
+                return guards::bodies(statement).into_iter().any(|body| excludes(body, range, holds));
+            }
+            continue;
+        };
+        let elifs = &conditional.elif_else_clauses;
+        let clauses = std::iter::once((Some(&*conditional.test), &conditional.body))
+            .chain(elifs.iter().map(|clause| (clause.test.as_ref(), &clause.body)));
+        for (test, body) in clauses {
+            let holds_here = test.map_or(Some(true), holds);
+            if body.iter().any(|statement| statement.range().contains_range(range)) {
+                return holds_here == Some(false) || excludes(body, range, holds);
+            }
+            let ends = matches!(body.last(), Some(Stmt::Return(_) | Stmt::Raise(_)));
+            if holds_here == Some(true) && test.is_some() {
+                let is_later = conditional.range().contains_range(range)
+                    || ends && conditional.range().end() <= range.start();
+                if is_later && !test.is_some_and(|test| test.range().contains_range(range)) {
+                    return true;
+                }
+                break;
+            }
+        }
+    }
+    false
+}
+
+/// A staged function in which parameters are evaluated.
+struct Scope<'a> {
+    db: &'a dyn Db,
+    stage: &'a Stage,
+    ast: &'a FunctionAst,
+    flow: &'a Flow,
+}
+
+impl<'a> Scope<'a> {
+    fn holds(&self, test: &Expr) -> Option<bool> {
+        match test {
+            Expr::UnaryOp(operation) if operation.op == UnaryOp::Not => {
+                self.holds(&operation.operand).map(|holds| !holds)
+            }
+            Expr::BoolOp(operation) => {
+                let decisive = operation.op == ast::BoolOp::Or;
+                let mut values = operation.values.iter().map(|value| self.holds(value));
+                match values.any(|value| value == Some(decisive)) {
+                    true => Some(decisive),
+                    false => None,
+                }
+            }
+            Expr::Compare(compare) => {
+                let ([op], [right]) = (&*compare.ops, &*compare.comparators) else { return None };
+                let equal = same(self.value(&compare.left, MAX_CALLERS)?, self.value(right, MAX_CALLERS)?)?;
+                match op {
+                    CmpOp::Is | CmpOp::Eq => Some(equal),
+                    CmpOp::IsNot | CmpOp::NotEq => Some(!equal),
+                    _ => None,
+                }
+            }
+            Expr::Name(_) => match self.value(test, MAX_CALLERS)? {
+                Expr::BooleanLiteral(literal) => Some(literal.value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns the constant that an expression evaluates to by default.
+    fn value<'e>(&'e self, expression: &'e Expr, calls: usize) -> Option<&'e Expr> {
+        match expression {
+            _ if is_constant(expression) => Some(expression),
+            Expr::Name(name) => {
+                let definitions = self.flow.definitions_of(name.range(), &QName::from(&name.id));
+                let [definition] = definitions.as_slice() else { return None };
+                matches!(definition.kind, DefKind::Parameter(_)).then(|| self.parameter(&name.id, calls))?
+            }
+            // `tuple(axes)`
+            Expr::Call(call) if call.func.as_name_expr().is_some_and(|name| name.id == "tuple") => {
+                let [inner] = &*call.arguments.args else { return None };
+                self.value(inner, calls).filter(|value| value.is_tuple_expr())
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the constant that a parameter receives from the call that leads here, or its default.
+    fn parameter(&self, name: &Name, calls: usize) -> Option<&'a Expr> {
+        let calls = calls.checked_sub(1)?;
+        if let Some(Call { function, ast, stage, range }) = callers::of_stage(self.db, self.stage)
+            && let Some(Expr::Call(call)) = expressions::at(ast.def(), range)
+        {
+            if spreads(call) {
+                return None;
+            }
+            let passed = match self.stage.root {
+                Some(_) => given(call, name),
+                None => call
+                    .arguments
+                    .find_keyword(name)
+                    .map(|it| &it.value)
+                    .or_else(|| self.positional(call, name)),
+            };
+            let Some(passed) = passed else { return self.default(name) };
+            let flow = queries::flow(self.db, function).as_ref()?;
+            let caller = Scope { db: self.db, stage: stage?, ast, flow };
+            return match passed {
+                Expr::Name(inner) => {
+                    let definitions = flow.definitions_of(inner.range(), &QName::from(&inner.id));
+                    let is_parameter = definitions.iter().all(|it| matches!(it.kind, DefKind::Parameter(_)));
+                    is_parameter.then(|| caller.parameter(&inner.id, calls))?
+                }
+                _ => Some(passed).filter(|passed| is_constant(passed)),
+            };
+        }
+        self.default(name)
+    }
+
+    /// Returns the default of a parameter if no call of the project seems to replace it.
+    fn default(&self, name: &Name) -> Option<&'a Expr> {
+        let parameter = self.stage.parameters.iter().find(|parameter| parameter.name == *name)?;
+        if parameter.source == Source::CallSites || SWITCHED.contains(&name.as_str()) {
+            return None;
+        }
+        let declared = self.ast.def().parameters.iter().find(|declared| declared.name().id == *name)?;
+        // An argument that is `None` by default is an input that most calls may have: `labels=None`.
+        declared.default().filter(|default| is_constant(default) && !default.is_none_literal_expr())
+    }
+
+    /// Returns the positional argument of a direct call of this function.
+    fn positional<'c>(&self, call: &'c ast::ExprCall, name: &Name) -> Option<&'c Expr> {
+        let names: Vec<&Name> = self.ast.def().parameters.iter().map(|it| &it.name().id).collect();
+        let position = names.iter().position(|declared| *declared == name)?;
+        let has_receiver = names.first().is_some_and(|first| matches!(first.as_str(), "self" | "cls"));
+        let is_bound = has_receiver && call.func.is_attribute_expr();
+        call.arguments.args.get(position.checked_sub(usize::from(is_bound))?)
+    }
+}
+
+fn spreads(call: &ast::ExprCall) -> bool {
+    call.arguments.args.iter().any(Expr::is_starred_expr)
+        || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+}
+
+/// Returns the keyword argument that a call which makes a root gives to its function, in a `partial`:
+/// `jax.vmap(partial(f, flag=True))`.
+fn given<'a>(call: &'a ast::ExprCall, name: &Name) -> Option<&'a Expr> {
+    let inner = call.arguments.args.first().and_then(Expr::as_call_expr)?;
+    inner.arguments.find_keyword(name).map(|keyword| &keyword.value)
+}
+
+fn is_constant(expression: &Expr) -> bool {
+    match expression {
+        Expr::Tuple(tuple) => tuple.elts.iter().all(is_constant),
+        Expr::UnaryOp(operation) => {
+            operation.op == UnaryOp::USub && operation.operand.is_number_literal_expr()
+        }
+        _ => expression.is_literal_expr(),
+    }
+}
+
+/// Returns whether two constants are equal; `None` if they cannot be compared here.
+fn same(left: &Expr, right: &Expr) -> Option<bool> {
+    match (left, right) {
+        (Expr::NoneLiteral(_), _) | (_, Expr::NoneLiteral(_)) => {
+            Some(left.is_none_literal_expr() && right.is_none_literal_expr())
+        }
+        (Expr::BooleanLiteral(left), Expr::BooleanLiteral(right)) => Some(left.value == right.value),
+        (Expr::StringLiteral(left), Expr::StringLiteral(right)) => {
+            Some(left.value.to_str() == right.value.to_str())
+        }
+        (Expr::NumberLiteral(left), Expr::NumberLiteral(right)) => Some(left.value == right.value),
+        (Expr::UnaryOp(left), Expr::UnaryOp(right)) => same(&left.operand, &right.operand),
+        (Expr::Tuple(left), Expr::Tuple(right)) => {
+            if left.elts.len() != right.elts.len() {
+                return Some(false);
+            }
+            let mut equal = true;
+            for (left, right) in left.elts.iter().zip(&right.elts) {
+                equal &= same(left, right)?;
+            }
+            Some(equal)
+        }
+        _ => None,
+    }
+}

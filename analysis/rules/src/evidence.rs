@@ -1,0 +1,306 @@
+//! The evidence for the staged value of a finding.
+//!
+//! The value of a finding may be a Tensor only because a parameter is assumed to be one, through any number of
+//! variables and calls:
+//!
+//! ```python
+//! def call(self, inputs, length):
+//!     for t in range(length):                   # staged if `length` is a Tensor
+//!         outputs.append(inputs[:, t])
+//! ```
+//!
+//! Such a finding is info unless a use of the parameter confirms the assumption: [`super::parameter_use`].
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
+
+use super::FunctionContext;
+use super::callers::{self, MAX_CALLERS};
+use super::parameter_use;
+use super::path_certainty;
+use ag_db::diagnostic::{Anchor, Diagnostic};
+use ag_flow::{Def, DefKind};
+use ag_index::answers::Target;
+use ag_index::assumptions::Source;
+use ag_index::dialect::{Dialect, RootKind};
+use ag_syntax::expressions;
+use ag_syntax::qname::QName;
+
+/// Builtins whose result is a Tensor, or has Tensors, only if an argument is or has one.
+const BUILTINS: [&str; 13] = [
+    "abs",
+    "enumerate",
+    "float",
+    "int",
+    "iter",
+    "len",
+    "list",
+    "max",
+    "min",
+    "range",
+    "reversed",
+    "sum",
+    "zip",
+];
+
+/// Functions that apply another one to the leaves of a structure, with the position of the structure.
+const MAPS: [&str; 4] =
+    ["jax.tree.map", "jax.tree_util.tree_map", "keras.tree.map_structure", "tensorflow.nest.map_structure"];
+
+/// Methods of Keras whose first argument is what the data set yields, usually a tuple.
+const STEPS: [&str; 3] = ["train_step", "test_step", "predict_step"];
+
+/// Why an expression is a Tensor.
+enum Evidence {
+    /// A library function returns it, an annotation declares it, or it is unknown.
+    Established,
+    /// These parameters are Tensors.
+    Parameters(FxHashSet<usize>),
+}
+
+impl Evidence {
+    fn none() -> Self {
+        Self::Parameters(FxHashSet::default())
+    }
+
+    /// Returns the evidence for a value that is a Tensor if one of several values is.
+    fn any(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = FxHashSet::default();
+        for part in parts {
+            match part {
+                Self::Established => return Self::Established,
+                Self::Parameters(parameters) => all.extend(parameters),
+            }
+        }
+        Self::Parameters(all)
+    }
+}
+
+/// Returns whether the value that decides about a finding is a Tensor only because of unconfirmed assumptions about
+/// parameters, of this function or of the functions that call it.
+pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    let of_parameter = ctx.stage.parameters.iter().enumerate().any(|(position, parameter)| {
+        parameter.source == Source::CallSites
+            && !is_options(ctx, &parameter.name)
+            && parameter.why.iter().any(|step| diagnostic.why.contains(step))
+            && !is_confirmed(ctx, position, MAX_CALLERS)
+    });
+    of_parameter
+        || decisive(ctx, diagnostic).is_some_and(|value| {
+            let evidence = of_expression(ctx, value, &mut FxHashSet::default());
+            is_number(ctx, &evidence) || is_unconfirmed(ctx, evidence, MAX_CALLERS)
+        })
+}
+
+/// Returns the expression at which the why-chain of a finding starts.
+fn decisive<'a>(ctx: &FunctionContext<'a>, diagnostic: &Diagnostic) -> Option<&'a Expr> {
+    let span = diagnostic.why.first()?.span.as_ref()?;
+    let is_own =
+        span.document == ctx.document && matches!(&span.anchor, Anchor::Function(path) if *path == ctx.path);
+    is_own.then(|| ctx.expression_at(span.range))?
+}
+
+/// Returns whether no Tensor flows to the value: `k` in `for k in range(3)`, also if a parameter of this name is a Tensor.
+/// AutoGraph makes Tensors of the numbers in staged loops, JAX does not.
+fn is_number(ctx: &FunctionContext, evidence: &Evidence) -> bool {
+    matches!(evidence, Evidence::Parameters(parameters) if parameters.is_empty())
+        && ctx.dialect() == Dialect::Jax
+}
+
+fn is_assumed(ctx: &FunctionContext, expression: &Expr, calls: usize) -> bool {
+    let evidence = of_expression(ctx, expression, &mut FxHashSet::default());
+    is_unconfirmed(ctx, evidence, calls)
+}
+
+fn is_unconfirmed(ctx: &FunctionContext, evidence: Evidence, calls: usize) -> bool {
+    let Evidence::Parameters(parameters) = evidence else { return false };
+    !parameters.is_empty() && !parameters.into_iter().any(|position| is_confirmed(ctx, position, calls))
+}
+
+/// Returns whether a parameter is certainly a Tensor if the analysis infers that it is. `calls`: the number of calls
+/// that may be followed back.
+fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
+    let Some(parameter) = ctx.stage.parameters.iter().nth(position) else { return true };
+    // The items of `**options` have one common type.
+    if is_options(ctx, &parameter.name) {
+        return parameter.source == Source::Annotation;
+    }
+    match parameter.source {
+        Source::Assumption => {
+            !(parameter_use::may_be_number(ctx, position) || is_data_of_step(ctx, position))
+                || parameter_use::is_used_as_tensor(ctx, &parameter.name)
+        }
+        Source::CallSites if ctx.stage.root.is_none() => {
+            parameter_use::is_used_as_tensor(ctx, &parameter.name) || is_passed_tensor(ctx, position, calls)
+        }
+        _ => true,
+    }
+}
+
+/// Returns whether a parameter is `**options`.
+fn is_options(ctx: &FunctionContext, parameter: &Name) -> bool {
+    ctx.def().parameters.kwarg.as_deref().is_some_and(|options| options.name.id == *parameter)
+}
+
+fn is_data_of_step(ctx: &FunctionContext, position: usize) -> bool {
+    position == 1 && ctx.stage.root == Some(RootKind::KerasMethod) && STEPS.contains(&ctx.def().name.as_str())
+}
+
+/// Returns whether the call that leads here passes a value that does not rest on assumptions.
+fn is_passed_tensor(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
+    let (Some(calls), Some(parameter)) = (calls.checked_sub(1), ctx.stage.parameters.iter().nth(position))
+    else {
+        return true;
+    };
+    let Some(call) = callers::of_stage(ctx.db, ctx.stage) else { return true };
+    let (Some(caller), Some(Expr::Call(expression))) =
+        (FunctionContext::of(ctx.db, call.function), expressions::at(call.ast.def(), call.range))
+    else {
+        return true;
+    };
+    // `tf.vectorized_map(f, rows)` calls `f` with parts of its other arguments.
+    if caller.resolve(&expression.func).is_some() {
+        let others = expression.arguments.iter_source_order().map(|argument| argument.value()).skip(1);
+        let evidence = of_any(&caller, others, &mut FxHashSet::default());
+        return !is_unconfirmed(&caller, evidence, calls);
+    }
+    let callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
+    path_certainty::argument(ctx.db, ctx.stage, &callee, &parameter.name)
+        .is_none_or(|(_, value)| !is_assumed(&caller, value, calls))
+}
+
+/// `seen`: the expressions that are already followed.
+fn of_expression(ctx: &FunctionContext, expression: &Expr, seen: &mut FxHashSet<TextRange>) -> Evidence {
+    if !seen.insert(expression.range()) {
+        return Evidence::none();
+    }
+    match expression {
+        Expr::Name(name) => of_name(ctx, expression, &QName::from(&name.id), seen),
+        Expr::Attribute(attribute) if is_of_tensor(attribute) => Evidence::Established,
+        Expr::Attribute(attribute) => match QName::from_expr(expression) {
+            Some(name) if !ctx.flow.definitions_of(expression.range(), &name).is_empty() => {
+                of_name(ctx, expression, &name, seen)
+            }
+            _ => of_expression(ctx, &attribute.value, seen),
+        },
+        Expr::Subscript(subscript) => of_item(ctx, &subscript.value, seen),
+        Expr::Starred(starred) => of_expression(ctx, &starred.value, seen),
+        Expr::UnaryOp(operation) => of_expression(ctx, &operation.operand, seen),
+        Expr::Named(named) => of_expression(ctx, &named.value, seen),
+        Expr::BinOp(operation) => of_any(ctx, [&*operation.left, &*operation.right], seen),
+        Expr::BoolOp(operation) => of_any(ctx, &operation.values, seen),
+        Expr::Compare(compare) => {
+            of_any(ctx, std::iter::once(&*compare.left).chain(&compare.comparators), seen)
+        }
+        Expr::If(conditional) => of_any(ctx, [&*conditional.body, &*conditional.orelse], seen),
+        Expr::Tuple(tuple) => of_any(ctx, &tuple.elts, seen),
+        Expr::List(list) => of_any(ctx, &list.elts, seen),
+        Expr::Call(call) => {
+            let arguments = || call.arguments.iter_source_order().map(|argument| argument.value());
+            if let Some(name) = ctx.resolve(&call.func) {
+                return match MAPS.contains(&name.as_str()) {
+                    true => of_any(ctx, arguments().skip(1), seen),
+                    false => Evidence::Established,
+                };
+            }
+            match &*call.func {
+                function if ctx.builtin(function).is_some_and(|name| BUILTINS.contains(&name)) => {
+                    of_any(ctx, arguments(), seen)
+                }
+                // `options.get("mask")`; not a method of the project.
+                Expr::Attribute(method) if !is_of_tensor(method) && ctx.callee(call).is_none() => {
+                    of_item(ctx, &method.value, seen)
+                }
+                _ => Evidence::Established,
+            }
+        }
+        _ => Evidence::Established,
+    }
+}
+
+/// Returns whether only Tensors and arrays have an attribute: `x.sum`.
+fn is_of_tensor(attribute: &ast::ExprAttribute) -> bool {
+    parameter_use::TENSOR_ATTRIBUTES.contains(&attribute.attr.as_str())
+}
+
+/// Returns the evidence for an item of a container.
+fn of_item(ctx: &FunctionContext, container: &Expr, seen: &mut FxHashSet<TextRange>) -> Evidence {
+    let options = container.as_name_expr().filter(|name| is_options(ctx, &name.id));
+    let position = options.and_then(|name| ctx.stage.parameters.iter().position(|it| it.name == name.id));
+    match position {
+        Some(position) => Evidence::Parameters(FxHashSet::from_iter([position])),
+        None => of_expression(ctx, container, seen),
+    }
+}
+
+/// Returns the evidence for the operands that may be Tensors.
+fn of_any<'e>(
+    ctx: &FunctionContext,
+    operands: impl IntoIterator<Item = &'e Expr>,
+    seen: &mut FxHashSet<TextRange>,
+) -> Evidence {
+    let tensors = operands.into_iter().filter(|operand| {
+        let fact = ctx.fact(operand);
+        fact.may_be_tensor() || fact.unknown || fact.alternatives.is_empty()
+    });
+    Evidence::any(tensors.map(|operand| of_expression(ctx, operand, seen)).collect::<Vec<_>>())
+}
+
+/// Returns the evidence for a variable: that for the values that reach it.
+fn of_name(ctx: &FunctionContext, read: &Expr, name: &QName, seen: &mut FxHashSet<TextRange>) -> Evidence {
+    let definitions = ctx.flow.definitions_of(read.range(), name);
+    if definitions.is_empty() {
+        return Evidence::Established;
+    }
+    let of_definition = |definition: &Def| match definition.kind {
+        DefKind::Parameter(position) => match ctx.stage.parameters.get(position.into()) {
+            Some(parameter) if !is_options(ctx, &parameter.name) => {
+                Evidence::Parameters(FxHashSet::from_iter([position as usize]))
+            }
+            _ => Evidence::Established,
+        },
+        DefKind::Undefined | DefKind::Delete => Evidence::none(),
+        DefKind::Assign | DefKind::Walrus | DefKind::ForTarget => match bound_value(ctx, definition) {
+            Some(value) if is_python(ctx, value) => Evidence::none(),
+            Some(value) => of_expression(ctx, value, seen),
+            None => Evidence::Established,
+        },
+        _ => Evidence::Established,
+    };
+    let evidence: Vec<Evidence> = definitions.into_iter().map(of_definition).collect();
+    Evidence::any(evidence)
+}
+
+/// Returns the value that a definition binds, or the value that it unpacks: `a, b = data`.
+fn bound_value<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr> {
+    if let Some(value) = definition.value {
+        return expressions::at(ctx.def(), value);
+    }
+    ctx.statements().into_iter().find_map(|statement| match statement {
+        Stmt::Assign(assign)
+            if assign.targets.iter().any(|target| target.range().contains_range(definition.range)) =>
+        {
+            Some(&*assign.value)
+        }
+        _ => None,
+    })
+}
+
+/// Returns whether a value is certainly no Tensor and has none.
+fn is_python(ctx: &FunctionContext, value: &Expr) -> bool {
+    use ag_index::facts::Alternative;
+    let fact = ctx.fact(value);
+    let is_scalar = |alternative: &Alternative| {
+        matches!(
+            alternative,
+            Alternative::None
+                | Alternative::Bool(_)
+                | Alternative::Int(_)
+                | Alternative::Float
+                | Alternative::Str(_)
+        )
+    };
+    !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_scalar)
+}
