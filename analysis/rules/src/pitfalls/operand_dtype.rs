@@ -8,8 +8,10 @@ use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use crate::tracing::snippet;
 use ag_db::text;
+use ag_flow::DefKind;
 use ag_index::facts::{Alternative, DType, Library, TensorKind};
 use ag_syntax::expressions::sequence;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -81,6 +83,37 @@ const BINARY: [&str; 22] = [
     "subtract",
 ];
 
+/// Functions whose result is never an integer.
+const FLOATING: [&str; 24] = [
+    "exp",
+    "math.exp",
+    "math.l2_normalize",
+    "math.log",
+    "math.log1p",
+    "math.log_softmax",
+    "math.reduce_logsumexp",
+    "math.reduce_std",
+    "math.reduce_variance",
+    "math.rsqrt",
+    "math.sigmoid",
+    "math.softmax",
+    "math.softplus",
+    "math.sqrt",
+    "math.tanh",
+    "nn.l2_loss",
+    "nn.l2_normalize",
+    "nn.log_softmax",
+    "nn.sigmoid",
+    "nn.softmax",
+    "nn.softplus",
+    "sigmoid",
+    "sqrt",
+    "tanh",
+];
+
+/// The maximum number of expressions that are followed.
+const MAX_STEPS: usize = 5;
+
 fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         let pair = match expression {
@@ -101,11 +134,11 @@ fn check(ctx: &FunctionContext) {
             continue;
         }
         let message = format!(
-            "`{}` is a Tensor of dtype {}, but `{}` one of dtype {}: TensorFlow does not convert Tensors",
+            "`{}` is a Tensor {}, but `{}` one {}: TensorFlow does not convert Tensors",
             snippet(ctx.text(left)),
-            first.as_str(),
+            first.shown(),
             snippet(ctx.text(right)),
-            second.as_str()
+            second.shown()
         );
         ctx.report(&OPERAND_DTYPE, expression, message)
             .why(ctx.why(right))
@@ -136,18 +169,74 @@ fn promotes(ctx: &FunctionContext) -> bool {
         .any(|it| text.as_str().contains(it))
 }
 
-type Typed<'a> = (&'a Expr, DType);
+type Typed<'a> = (&'a Expr, Known);
+
+/// What is known about the dtype of a Tensor.
+#[derive(Clone, Copy)]
+enum Known {
+    DType(DType),
+    Floating,
+}
+
+impl Known {
+    fn differs(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::DType(one), Self::DType(other)) => one != other,
+            (Self::DType(exact), Self::Floating) | (Self::Floating, Self::DType(exact)) => {
+                exact.is_integer() || matches!(exact, DType::Bool | DType::String)
+            }
+            (Self::Floating, Self::Floating) => false,
+        }
+    }
+
+    fn shown(self) -> String {
+        match self {
+            Self::DType(dtype) => format!("of dtype {}", dtype.as_str()),
+            Self::Floating => "of floating-point dtype".to_owned(),
+        }
+    }
+}
 
 /// Returns the dtype of a Tensor that is certainly one of TensorFlow.
-fn dtype(ctx: &FunctionContext, value: &Expr) -> Option<DType> {
+fn dtype(ctx: &FunctionContext, value: &Expr) -> Option<Known> {
     let fact = ctx.fact(value);
     match fact.alternatives.as_slice() {
         [Alternative::Tensor { kind: TensorKind::Tensor, dtype, library: Library::Tensorflow }]
             if !fact.unknown =>
         {
-            *dtype
+            match dtype {
+                Some(dtype) => Some(Known::DType(*dtype)),
+                None => is_floating(ctx, value, MAX_STEPS).then_some(Known::Floating),
+            }
         }
         _ => None,
+    }
+}
+
+/// Returns whether a Tensor of unknown dtype has a floating-point or complex dtype, because of the operation that
+/// computes it: `tf.nn.softmax(x)`, `-tf.math.log(x)`, `tf.reduce_sum(tf.exp(x))`.
+fn is_floating(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    let is_floating = |value: &Expr| is_floating(ctx, value, steps);
+    match value {
+        Expr::UnaryOp(operation) => is_floating(&operation.operand),
+        Expr::BinOp(operation) => is_floating(&operation.left) || is_floating(&operation.right),
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return false };
+            definition.kind == DefKind::Assign
+                && definition.value.and_then(|range| ctx.expression_at(range)).is_some_and(is_floating)
+        }
+        Expr::Call(call) => {
+            let Some(name) = ctx.resolve(&call.func) else { return false };
+            let Some(function) = name.strip_prefix("tensorflow.") else { return false };
+            let keeps =
+                matches!(function, "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min" | "identity");
+            FLOATING.contains(&function)
+                || function.ends_with("_cross_entropy_with_logits")
+                || keeps && call.arguments.args.first().is_some_and(is_floating)
+        }
+        _ => false,
     }
 }
 
@@ -158,7 +247,7 @@ fn different<'a>(
 ) -> Option<(Typed<'a>, Typed<'a>)> {
     let mut known = values.into_iter().filter_map(|value| Some((value, dtype(ctx, value)?)));
     let first = known.next()?;
-    known.find(|(_, dtype)| *dtype != first.1).map(|other| (first, other))
+    known.find(|(_, dtype)| dtype.differs(first.1)).map(|other| (first, other))
 }
 
 /// Returns arguments with different dtypes: `tf.maximum(x, y)`, `tf.where(test, x, y)`, `tf.concat([x, y], 0)`.
