@@ -89,6 +89,16 @@ impl StaticParameters {
     pub fn contains(&self, parameter: ParameterIndex) -> bool {
         self.known.contains(&parameter)
     }
+
+    /// Returns the parameters that two roots of a function do not trace.
+    pub fn in_all(&self, other: &Self) -> Self {
+        let is_in = |of: &Self, parameter| of.more || of.contains(parameter);
+        let mut known: Vec<ParameterIndex> = self.known.iter().chain(&other.known).copied().collect();
+        known.retain(|parameter| is_in(self, *parameter) && is_in(other, *parameter));
+        known.sort_unstable();
+        known.dedup();
+        Self { known, more: self.more && other.more }
+    }
 }
 
 /// Where the type of a parameter comes from.

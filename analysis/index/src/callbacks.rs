@@ -116,6 +116,11 @@ const fn torch(
     })
 }
 
+/// Returns a function that maps the user's function over the elements of Tensors.
+const fn mapped(caller: Caller) -> Caller {
+    Caller { kind: RootKind::TorchVmap, ..caller }
+}
+
 const fn keras(
     name: &'static str,
     functions: &'static [(usize, &'static str)],
@@ -151,6 +156,7 @@ pub static HIGHER_ORDER_FUNCTIONS: &[HigherOrderFunction] = &[
     jax("jax.scipy.sparse.linalg.cg", &[(0, "A")], &[Argument(1, "b")]),
     jax("jax.scipy.sparse.linalg.gmres", &[(0, "A")], &[Argument(1, "b")]),
     jax("jax.scipy.sparse.linalg.bicgstab", &[(0, "A")], &[Argument(1, "b")]),
+    jax("jax.lax.scatter_apply", &[(2, "func")], &[Tensor]),
     jax("jax.numpy.piecewise", &[(2, "funclist")], &[Argument(0, "x")]),
     inline(jax("jax.tree.map", &[(0, "f")], &[Leaf(1, "tree"), Leaf(2, "rest")])),
     inline(jax("jax.tree_util.tree_map", &[(0, "f")], &[Leaf(1, "tree"), Leaf(2, "rest")])),
@@ -183,6 +189,7 @@ pub static HIGHER_ORDER_FUNCTIONS: &[HigherOrderFunction] = &[
     jax("diffrax.ControlTerm", &[(0, "vector_field")], &[Tensor, Tensor]),
     torch("torch.cond", &[(1, "true_fn"), (2, "false_fn")], &[Spread(3, "operands")]),
     torch("torch._higher_order_ops.cond", &[(1, "true_fn"), (2, "false_fn")], &[Spread(3, "operands")]),
+    torch("torch.while_loop", &[(0, "cond_fn"), (1, "body_fn")], &[Spread(2, "carried_inputs")]),
     torch(
         "torch._higher_order_ops.while_loop",
         &[(0, "cond_fn"), (1, "body_fn")],
@@ -191,18 +198,37 @@ pub static HIGHER_ORDER_FUNCTIONS: &[HigherOrderFunction] = &[
     torch("torch._higher_order_ops.scan", &[(0, "combine_fn")], &[Argument(1, "init"), Argument(2, "xs")]),
     torch("torch._higher_order_ops.map", &[(0, "f")], &[Argument(1, "xs")]),
     torch("torch._higher_order_ops.associative_scan", &[(0, "combine_fn")], &[Tensor, Tensor]),
+    // The scores and indices are mapped over all positions.
+    mapped(torch(
+        "torch.nn.attention.flex_attention.flex_attention",
+        &[(3, "score_mod")],
+        &[Tensor, Tensor, Tensor, Tensor, Tensor],
+    )),
+    mapped(torch(
+        "torch.nn.attention.flex_attention.create_block_mask",
+        &[(0, "mask_mod")],
+        &[Tensor, Tensor, Tensor, Tensor],
+    )),
+    mapped(torch(
+        "torch.nn.attention.flex_attention.create_mask",
+        &[(0, "mod_fn")],
+        &[Tensor, Tensor, Tensor, Tensor],
+    )),
     keras("keras.ops.cond", &[(1, "true_fn"), (2, "false_fn")], &[]),
     keras("keras.ops.while_loop", &[(0, "cond"), (1, "body")], &[Spread(2, "loop_vars")]),
     keras("keras.ops.fori_loop", &[(2, "body_fun")], &[Tensor, Argument(3, "init_val")]),
     keras("keras.ops.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
     keras("keras.ops.map", &[(0, "f")], &[Slice(1, "xs")]),
     keras("keras.ops.switch", &[(1, "branches")], &[Rest(2)]),
-    keras("keras.ops.vectorized_map", &[(0, "function")], &[Slice(1, "elements")]),
+    always(keras("keras.ops.vectorized_map", &[(0, "function")], &[Slice(1, "elements")])),
     dataset("tensorflow.data.experimental.map_and_batch", &[(0, "map_func")]),
     dataset("tensorflow.data.experimental.parallel_interleave", &[(0, "map_func")]),
     dataset("tensorflow.data.experimental.group_by_window", &[(0, "key_func"), (1, "reduce_func")]),
     dataset("tensorflow.data.experimental.scan", &[(1, "scan_func")]),
     dataset("tensorflow.data.experimental.take_while", &[(0, "predicate")]),
+    dataset("tensorflow.data.experimental.group_by_reducer", &[(0, "key_func")]),
+    dataset("tensorflow.data.experimental.bucket_by_sequence_length", &[(0, "element_length_func")]),
+    dataset("tensorflow.data.experimental.rejection_resample", &[(0, "class_func")]),
     // Roots with example inputs, which determine the types of the functions' parameters.
     inline(torch("torch.export.export", &[(0, "mod")], &[Spread(1, "args")])),
     inline(torch("torch.jit.trace", &[(0, "func")], &[Spread(1, "example_inputs")])),
@@ -275,6 +301,8 @@ pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
         "group_by_window" => (1, "reduce_func"),
         "bucket_by_sequence_length" => (0, "element_length_func"),
         "rejection_resample" => (0, "class_func"),
+        "save" => (2, "shard_func"),
+        "snapshot" => (3, "shard_func"),
         _ => return None,
     };
     Some(DatasetMethod { receiver: &attribute.value, function: argument(call, position, keyword)? })

@@ -2,6 +2,7 @@
 //! over the tree, which is dropped afterwards. A file without roots needs no further work.
 
 mod compiled_modules;
+mod initial_uses;
 mod keras_version;
 mod operands;
 mod plain;
@@ -39,6 +40,9 @@ use ag_syntax::nesting;
 pub const OVERLOADED_BUILTINS: &[&str] =
     &["int", "float", "range", "enumerate", "zip", "map", "filter", "len", "sorted", "any", "all"];
 
+/// Builtins for which the type engine has a less precise type than annotated source, in all dialects.
+pub const REPLACED_BUILTINS: &[&str] = &["sum"];
+
 /// The index of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileIndex {
@@ -52,7 +56,7 @@ pub struct FileIndex {
     /// `make_step` after `step = make_step(0.1)`. Sorted, without duplicates.
     pub other_names: FxHashMap<Name, Vec<Name>>,
     pub roots: IndexVec<RootIndex, RootSite>,
-    /// Names of overloaded builtins that functions call: (function, range of the name).
+    /// Names of overloaded and replaced builtins that functions call: (function, range of the name).
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
     /// The operands that annotated source wraps; an outer operand comes before the operands inside it.
     pub operands: Vec<(FunctionIndex, TextRange)>,

@@ -32,6 +32,9 @@ pub struct Assumption {
     pub parameters: IndexVec<ParameterIndex, Option<AssumedType>>,
     /// The parameters whose annotations do not hold: `n: int` of a jitted function receives a tracer.
     pub replaced: Vec<ParameterIndex>,
+    /// The types of arguments for parameters that the body binds to a value of another kind. They hold at the uses
+    /// before that binding.
+    pub initial: Vec<(ParameterIndex, AssumedType)>,
     pub returns: Option<AssumedType>,
     /// The parameter types of its lambdas.
     pub lambdas: Vec<LambdaTypes>,

@@ -198,6 +198,36 @@ impl<'a> Program<'a> {
         Some((value, store.scope))
     }
 
+    /// Returns the method of an object that the file creates: `model.loss` after `model = Model(3)`, `self.layer.call`
+    /// after `self.layer = Layer(3)` in the constructor. No code assigns to the attribute.
+    pub(crate) fn method_of_object(
+        &self,
+        scope: ScopeId,
+        object: &'a Expr,
+        method: &str,
+    ) -> Option<&'a ast::StmtFunctionDef> {
+        let (value, scope) = match object {
+            Expr::Attribute(attribute) => self.attribute_value(scope, attribute)?,
+            Expr::Name(_) => match self.value(scope, object) {
+                (Bound::Value(value), scope) => (value, scope),
+                _ => return None,
+            },
+            // `Model(3).loss`
+            Expr::Call(_) => (object, scope),
+            _ => return None,
+        };
+        let (Bound::Class(class), _) = self.value(scope, &value.as_call_expr()?.func) else { return None };
+        let is_assigned = self.stores.iter().any(|store| store.node.attr.as_str() == method);
+        match self.bindings(self.scope_of(class.range())?, method) {
+            [Binding { bound: Bound::Function(def), .. }]
+                if !is_assigned && class.decorator_list.is_empty() =>
+            {
+                Some(*def)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the class in whose method `self.name` is read or assigned.
     fn class_of_receiver(&self, scope: ScopeId, attribute: &ast::ExprAttribute) -> Option<ScopeId> {
         let receiver = attribute.value.as_name_expr()?;

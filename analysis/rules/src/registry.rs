@@ -79,6 +79,7 @@ pub static RULES: &[&Rule] = &[
     &pitfalls::keras_layer::KERAS_LAYER,
     &pitfalls::keras_training::KERAS_TRAINING,
     &pitfalls::keras_batch_size::KERAS_BATCH_SIZE,
+    &pitfalls::operand_dtype::OPERAND_DTYPE,
     &jax::branch::JAX_BRANCH,
     &jax::loops::JAX_LOOP,
     &jax::concretize::JAX_CONCRETIZE,

@@ -5,6 +5,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::{FunctionContext, path_certainty};
+use ag_db::Db;
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_flow::cfg::{BlockKind, StatementKind};
@@ -183,15 +184,21 @@ pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     let outer =
         !definitions.is_empty() && definitions.iter().all(|definition| definition.kind == DefKind::Outer);
-    let mut around = ctx.path.qualname.as_str();
-    while let Some((rest, _)) = around.rsplit_once('.').filter(|_| outer) {
+    outer && is_outside_staged_code(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()))
+}
+
+/// Returns whether no function around a function is staged. So the variables that it captures are created before
+/// tracing.
+pub(super) fn is_outside_staged_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
+    let mut around = function.path(db).qualname.as_str();
+    while let Some((rest, _)) = around.rsplit_once('.') {
         let path = FunctionPath { qualname: rest.into(), occurrence: 0 };
-        if queries::stage(ctx.db, FunctionId::new(ctx.db, ctx.document, path)).is_some() {
+        if queries::stage(db, FunctionId::new(db, function.document(db), path)).is_some() {
             return false;
         }
         around = rest;
     }
-    outer
+    true
 }
 
 /// Returns whether a parameter is listed in `static_argnums` or `static_argnames`.

@@ -195,8 +195,16 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
 }
 
 fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
-    let ParameterSyntax { name, kind, annotated, annotation: _, default, used_as_python, name_range: _ } =
-        before;
+    let ParameterSyntax {
+        name,
+        kind,
+        annotated,
+        annotation: _,
+        default,
+        used_as_python,
+        name_range: _,
+        initial_uses: _,
+    } = before;
     let shape = |parameter: &ParameterSyntax| {
         let annotation = parameter.annotation?;
         Some((annotation.quoted, annotation.vague, annotation.variable, annotation.number))

@@ -393,6 +393,15 @@ impl Fixpoint {
                     })
                     .map(|((position, _), _)| position)
                     .collect(),
+                initial: parameters
+                    .iter_enumerated()
+                    .zip(&signature.parameters)
+                    .filter(|((_, parameter), syntax)| {
+                        let rebound = self.rebound.get(&(*scope, syntax.name.clone()));
+                        rebound.is_some_and(|others| others.unknown) && is_one_type(&parameter.assumed)
+                    })
+                    .map(|((position, parameter), _)| (position, parameter.assumed.clone()))
+                    .collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.typed_as(*scope).is_some_and(|staged| staged.converts),
             };
@@ -413,6 +422,14 @@ impl Fixpoint {
             }
         }
         assumptions
+    }
+}
+
+/// Returns whether a type is known, and is not `None`, from which tests such as `x is None` would narrow it.
+fn is_one_type(assumed: &AssumedType) -> bool {
+    match assumed.alternatives() {
+        [one] => !assumed.unknown && !one.is_none(),
+        _ => false,
     }
 }
 

@@ -23,7 +23,7 @@ use crate::dependency_slice::DependencySlice;
 use ag_index::assumed::AssumedType;
 use ag_index::definitions::ClassEntry;
 use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
-use ag_index::index::{FileIndex, ParameterSyntax};
+use ag_index::index::{FileIndex, ParameterSyntax, REPLACED_BUILTINS, Signature};
 use ag_index::oracle::Assumption;
 use ag_index::type_expression::TypeExpression;
 use ag_syntax::expressions::{NESTED, OPERAND};
@@ -97,6 +97,9 @@ pub(crate) fn annotated_source(
                 writer.parameter(parameter, assumed, assumption.replaced.contains(&position));
             }
         }
+        if !matches!(queried, Queried::Slice(slice) if !slice.has_body(function)) {
+            writer.initial_uses(signature, &assumption.initial);
+        }
         if matches!(queried, Queried::Slice(slice) if !slice.has_result(function)) {
             continue;
         }
@@ -125,8 +128,9 @@ pub(crate) fn annotated_source(
         }
     }
     for (function, range) in &index.builtin_calls {
-        if assumptions.get(&Code::Function(*function)).is_some_and(|assumption| assumption.converts)
+        if let Some(assumption) = assumptions.get(&Code::Function(*function))
             && let Some(name) = text.get(std::ops::Range::<usize>::from(*range))
+            && (assumption.converts || REPLACED_BUILTINS.contains(&name))
         {
             writer.edits.push((range.start(), range.len(), format!("ag_{name}_")));
         }
@@ -146,7 +150,7 @@ struct Writer<'a> {
     edits: Vec<(TextSize, TextSize, String)>,
     /// Modules imported for annotations; the position determines the alias.
     imports: Vec<String>,
-    /// The annotations of the names that replace parameters of lambdas.
+    /// The annotations of the names that replace parameters.
     values: Vec<String>,
 }
 
@@ -259,6 +263,24 @@ impl Writer<'_> {
             let name = format!("ag_v{}", self.values.len());
             let own = uses.iter().filter(|(parameter, _)| *parameter == position);
             self.edits.extend(own.map(|(_, range)| (range.start(), range.len(), name.clone())));
+            self.values.push(annotation);
+        }
+    }
+
+    /// Replaces the uses of parameters before the body binds them to a value of another kind, as for lambdas:
+    ///
+    /// ```python
+    /// def scale(x: "ag_m0.Tensor | ag_m1.Any"):
+    ///     x = np.asarray(ag_v0)
+    /// ag_v0: "ag_m0.Tensor"
+    /// ```
+    fn initial_uses(&mut self, signature: &Signature, types: &[(ParameterIndex, AssumedType)]) {
+        for (position, assumed) in types {
+            let uses = signature.parameters.get(*position).map(|parameter| parameter.initial_uses.as_slice());
+            let Some(uses @ [_, ..]) = uses else { continue };
+            let Some(annotation) = self.annotation(assumed) else { continue };
+            let name = format!("ag_v{}", self.values.len());
+            self.edits.extend(uses.iter().map(|range| (range.start(), range.len(), name.clone())));
             self.values.push(annotation);
         }
     }

@@ -187,6 +187,7 @@ impl<'db> Inference<'db> {
                 None => 0,
             };
             types.facts.index.push(fact);
+            self.special_method(expression, ExprId(position as u32), &mut types.calls);
             if let Expr::Call(call) = expression
                 && !host.iter().any(|range| range.contains_range(call.range()))
             {

@@ -7,6 +7,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use crate::ids::ParameterIndex;
+use crate::index::initial_uses;
 use crate::index::last_name;
 use crate::type_expression::TypeExpression;
 
@@ -53,6 +54,8 @@ pub struct ParameterSyntax {
     /// The body uses it in a way that a Tensor does not support, or as a flag: `x["key"]`, `x.items()`,
     /// `x == "sum"`, `isinstance(x, dict)`, `if x:`.
     pub used_as_python: bool,
+    /// The uses before the body binds the name again: see `index/initial_uses.rs`.
+    pub initial_uses: Vec<TextRange>,
 }
 
 /// An annotation that the user wrote.
@@ -128,6 +131,7 @@ impl Signature {
                         .map(|annotation| Annotation::of(annotation, variables)),
                     default: DefaultValue::of(parameter.default()),
                     used_as_python: false,
+                    initial_uses: initial_uses::of(def, &parameter.parameter.name.id),
                 })
                 .collect::<Vec<_>>()
         };
@@ -140,6 +144,7 @@ impl Signature {
                 annotation: None,
                 default: DefaultValue::Absent,
                 used_as_python: false,
+                initial_uses: Vec::new(),
             })
         };
         let mut all = plain(&parameters.posonlyargs, ParameterKind::PositionalOnly);

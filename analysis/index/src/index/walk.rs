@@ -9,12 +9,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::aliases::DecoratorAliases;
 use crate::expected::expects_exception;
 use crate::ids::{Code, FunctionIndex, RootIndex};
-use crate::index::OVERLOADED_BUILTINS;
 use crate::index::compiled_modules;
 use crate::index::keras_version::{self, Version};
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
 use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
-use crate::keras_functions;
+use crate::index::{OVERLOADED_BUILTINS, REPLACED_BUILTINS};
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::root_decorators;
@@ -178,7 +177,8 @@ impl<'a> Walk<'a> {
         }
         if let Expr::Name(name) = call.func.as_ref()
             && let Code::Function(function) = self.scope
-            && OVERLOADED_BUILTINS.contains(&name.id.as_str())
+            && (OVERLOADED_BUILTINS.contains(&name.id.as_str())
+                || REPLACED_BUILTINS.contains(&name.id.as_str()))
             && self.index.imports.get(&name.id).is_none()
         {
             self.index.builtin_calls.push((function, name.range()));

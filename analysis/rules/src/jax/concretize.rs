@@ -181,6 +181,10 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
             let value = set.elts.iter().find(|value| is_key(ctx, value))?;
             Some(("the element of a set".to_owned(), value, LOOK_UP))
         }
+        Expr::Dict(dict) => {
+            let value = dict.iter_keys().flatten().find(|key| is_key(ctx, key))?;
+            Some(("the key of a dictionary".to_owned(), value, LOOK_UP))
+        }
         Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
         _ => None,
     }

@@ -72,7 +72,7 @@ fn check(ctx: &FunctionContext) {
         if is_created_before_tracing(ctx, value) {
             continue;
         }
-        // `h[mask]`: any array raises, but the object may be of another kind.
+        // `h[mask]`, `h[:n]`: any array or sequence raises, but the object may be of another kind.
         let indexed = expression.as_subscript_expr().map(|subscript| &*subscript.value);
         let severity = match value_severity(ctx, value) {
             Severity::Error if indexed.is_some_and(|it| is_unknown(ctx, it)) => Severity::Warning,
@@ -121,7 +121,7 @@ fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) ->
             );
             return Some((message, part, "use `jnp.where(mask, x, fill)`, which keeps the shape".to_owned()));
         }
-        let Some(slice) = part.as_slice_expr().filter(|_| !is_unknown) else { continue };
+        let Some(slice) = part.as_slice_expr() else { continue };
         let bounds = [&slice.lower, &slice.upper, &slice.step].into_iter().flatten();
         if let Some(bound) = bounds.map(|bound| &**bound).find(|bound| is_tensor(ctx, bound)) {
             let message = format!(

@@ -19,13 +19,28 @@ use crate::program::{Bound, Program, ScopeId, Site};
 /// The maximum depth of names and calls that are followed.
 pub(super) const DEEPEST: usize = 6;
 
+/// The calls in a file.
+#[derive(Default)]
+struct Calls<'a> {
+    /// The calls of each function and method of the file.
+    resolved: FxHashMap<TextRange, Vec<CallSite<'a>>>,
+    /// The names of methods that are called on other objects.
+    unresolved: FxHashSet<&'a str>,
+}
+
+struct CallSite<'a> {
+    call: &'a ast::ExprCall,
+    scope: ScopeId,
+    /// Whether it passes an object for the first parameter: `self.step(x)`.
+    bound: bool,
+}
+
 pub(super) struct Evaluator<'c, 'a> {
     pub ctx: &'c FileContext<'a>,
     pub program: &'c Program<'a>,
     /// Whether the default dtypes have 64 bits: the file may set `jax_enable_x64`.
     pub wide: bool,
-    /// The calls of each function of the file.
-    calls: OnceCell<FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>>>,
+    calls: OnceCell<Calls<'a>>,
     /// The variables whose object a method changes: `branches.append(f)`.
     changed: OnceCell<FxHashSet<(ScopeId, &'a str)>>,
     /// The values of parameters; `Unknown` while the value is being computed.
@@ -65,7 +80,10 @@ impl<'c, 'a> Evaluator<'c, 'a> {
                 if let Some((value, constructor)) = self.program.attribute_value(owner, attribute) {
                     return value.is_call_expr().then(|| self.function(constructor, value)).flatten();
                 }
-                let def = self.program.method(owner, attribute)?;
+                let def = self
+                    .program
+                    .method(owner, attribute)
+                    .or_else(|| self.program.method_of_object(owner, &attribute.value, &attribute.attr))?;
                 (self.is_plain(def) && !is_stub(def)).then_some(Function::Method(def))
             }
             _ => None,
@@ -191,12 +209,15 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         let mut positional = Function::Def(def).positional().enumerate();
         let (position, parameter) = positional.find(|(_, it)| it.parameter.name.range() == parameter)?;
         let name = &parameter.parameter.name;
-        let sites = self.calls.get_or_init(|| self.calls_of_functions()).get(&range)?;
-        if sites.len() > 4 {
+        let calls = self.calls.get_or_init(|| self.calls_of_functions());
+        let sites = calls.resolved.get(&range)?;
+        let is_method = sites.iter().any(|site| site.bound);
+        if sites.len() > 4 || is_method && calls.unresolved.contains(def.name.as_str()) {
             return None;
         }
-        let values = sites.iter().map(|(call, scope)| {
+        let values = sites.iter().map(|CallSite { call, scope, bound }| {
             let arguments = &call.arguments;
+            let Some(position) = position.checked_sub(usize::from(*bound)) else { return Value::Unknown };
             if arguments.keywords.iter().any(|keyword| keyword.arg.is_none()) {
                 return Value::Unknown;
             }
@@ -221,14 +242,35 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         changed.contains(&(owner, name))
     }
 
-    fn calls_of_functions(&self) -> FxHashMap<TextRange, Vec<(&'a ast::ExprCall, ScopeId)>> {
-        let mut calls: FxHashMap<TextRange, Vec<_>> = FxHashMap::default();
+    fn calls_of_functions(&self) -> Calls<'a> {
+        let mut calls = Calls::default();
         for site in &self.program.calls {
-            // `f(x)`, `jax.jit(f)(x)`
-            if matches!(&*site.node.func, Expr::Name(_) | Expr::Call(_))
-                && let Some(Function::Def(def)) = self.function(site.scope, &site.node.func)
-            {
-                calls.entry(def.range()).or_default().push((site.node, site.scope));
+            let (call, scope) = (site.node, site.scope);
+            let function = match &*call.func {
+                Expr::Name(_) | Expr::Call(_) | Expr::Attribute(_) => self.function(scope, &call.func),
+                _ => None,
+            };
+            match (function, &*call.func) {
+                // `f(x)`, `jax.jit(f)(x)`
+                (Some(Function::Def(def)), Expr::Name(_) | Expr::Call(_)) => {
+                    calls.resolved.entry(def.range()).or_default().push(CallSite {
+                        call,
+                        scope,
+                        bound: false,
+                    });
+                }
+                // `self.step(x)`, `trainer.step(x)`
+                (Some(Function::Method(def)), Expr::Attribute(_)) => {
+                    calls.resolved.entry(def.range()).or_default().push(CallSite {
+                        call,
+                        scope,
+                        bound: true,
+                    });
+                }
+                (_, Expr::Attribute(attribute)) => {
+                    calls.unresolved.insert(attribute.attr.as_str());
+                }
+                _ => {}
             }
         }
         calls

@@ -84,8 +84,7 @@ fn check(ctx: &FunctionContext) {
             && let Expr::Call(call) = &*expression.value
             && let Expr::Attribute(method) = &*call.func
             && STORING_METHODS.contains(&method.attr.as_str())
-            && is_container(ctx, &method.value)
-            && outlives(ctx, &method.value, true)
+            && let Some(container) = outer_container(ctx, &method.value)
             && let Some(value) = call
                 .arguments
                 .args
@@ -93,9 +92,33 @@ fn check(ctx: &FunctionContext) {
                 .chain(call.arguments.keywords.iter().map(|keyword| &keyword.value))
                 .find(|value| is_traced(ctx, value))
         {
-            report(ctx, &expression.value, value, &method.value);
+            report(ctx, &expression.value, value, container);
         }
     }
+}
+
+/// Returns the container that outlives the trace and to which a method adds a value: `seen` for `seen.append(x)`,
+/// `seen[key].append(x)` and `seen.setdefault(key, []).append(x)`.
+fn outer_container<'a>(ctx: &FunctionContext, object: &'a Expr) -> Option<&'a Expr> {
+    if is_container(ctx, object) && outlives(ctx, object, true) {
+        return Some(object);
+    }
+    let outer = match object {
+        Expr::Subscript(item) if is_container(ctx, object) => &*item.value,
+        Expr::Call(call) => {
+            let method =
+                call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "setdefault")?;
+            let is_new = |default: &Expr| {
+                default.is_list_expr()
+                    || default.is_dict_expr()
+                    || default.is_set_expr()
+                    || default.is_call_expr()
+            };
+            call.arguments.args.get(1).is_some_and(is_new).then_some(&*method.value)?
+        }
+        _ => return None,
+    };
+    (is_container(ctx, outer) && outlives(ctx, outer, true)).then_some(outer)
 }
 
 fn report(ctx: &FunctionContext, at: &Expr, value: &Expr, destination: &Expr) {

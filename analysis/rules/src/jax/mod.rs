@@ -367,6 +367,8 @@ fn handles_state(ctx: &FunctionContext) -> bool {
 /// def noise(x):
 ///     return x + jax.random.normal(keys.next())
 /// ```
+///
+/// A function that the jitted one calls may also capture the object, as a variable of functions that are not staged.
 fn is_called_on_outer(ctx: &FunctionContext) -> bool {
     let mut method = ctx.def().name.as_str();
     for call in callers::of(ctx) {
@@ -383,7 +385,9 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
             return is_jitted && (is_outer || is_own && captures_receiver(stage));
         }
         if !is_own {
-            return false;
+            let is_captured = !flow.scope().is_local(&receiver.id)
+                && tracing::is_outside_staged_code(ctx.db, call.function);
+            return is_captured && stage.mode == RootKind::JaxJit;
         }
         method = call.ast.def().name.as_str();
     }

@@ -1,5 +1,7 @@
 //! Results of `lax.while_loop` that depend on the argument of `jax.grad`: the loop has no derivative in reverse mode.
 
+use std::cell::Cell;
+
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
@@ -9,11 +11,79 @@ use super::evaluate::Evaluator;
 use super::function::Function;
 use crate::program::{Binding, Bound, ScopeId};
 use ag_index::callbacks::argument;
-use ag_syntax::expressions::natural;
+use ag_syntax::expressions::{natural, sequence};
 use ag_syntax::statements;
 
 /// The maximum number of calls and names that are followed.
 const DEEPEST: usize = 20;
+
+/// The maximum number of expressions that are followed for one function.
+const MAX_STEPS: usize = 4000;
+
+/// Functions whose result depends on their first arguments, with a derivative that is not zero everywhere.
+const SMOOTH: [&str; 54] = [
+    "abs",
+    "add",
+    "asarray",
+    "cos",
+    "cosh",
+    "cross",
+    "cumsum",
+    "divide",
+    "dot",
+    "elu",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "gelu",
+    "hypot",
+    "inner",
+    "kron",
+    "log",
+    "log1p",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "multiply",
+    "negative",
+    "outer",
+    "power",
+    "prod",
+    "ravel",
+    "relu",
+    "reshape",
+    "sigmoid",
+    "silu",
+    "sin",
+    "sinh",
+    "softmax",
+    "softplus",
+    "sqrt",
+    "square",
+    "squeeze",
+    "std",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "take_along_axis",
+    "tan",
+    "tanh",
+    "transpose",
+    "var",
+    "vdot",
+];
+
+/// An element of a tuple, or a field of a record.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Index(usize),
+    Field(&'a str),
+}
 
 /// How a value depends on the argument with respect to which a function is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +102,12 @@ enum Dependence {
 ///     return lax.while_loop(lambda v: v > 1.0, lambda v: v / 2, x)
 /// ```
 pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Function<'a>) -> bool {
-    Flow { evaluator }.result(function, &[Passed::of(Dependence::Smooth)], &Parameters::default(), DEEPEST)
-        == Dependence::Loop
+    Flow { evaluator, steps: Cell::new(MAX_STEPS) }.result(
+        function,
+        &[Passed::of(Dependence::Smooth)],
+        &Parameters::default(),
+        DEEPEST,
+    ) == Dependence::Loop
 }
 
 /// What is known about the parameters of the functions that are followed.
@@ -60,6 +134,8 @@ impl Passed<'_> {
 
 struct Flow<'e, 'c, 'a> {
     evaluator: &'e Evaluator<'c, 'a>,
+    /// The number of expressions that may still be followed. A variable is followed again at each use.
+    steps: Cell<usize>,
 }
 
 impl<'a> Flow<'_, '_, 'a> {
@@ -107,11 +183,11 @@ impl<'a> Flow<'_, '_, 'a> {
         Some((returned, scope, known))
     }
 
-    /// Returns an element of a tuple: `while_loop(test, body, (x, 0))[0]`.
+    /// Returns an element of a tuple or record: `while_loop(test, body, (x, 0))[0]`, `state.x`.
     fn of_element(
         &self,
         tuple: &'a Expr,
-        index: usize,
+        part: Part<'a>,
         scope: ScopeId,
         known: &Parameters<'a>,
         depth: usize,
@@ -120,26 +196,77 @@ impl<'a> Flow<'_, '_, 'a> {
         let (Bound::Value(value), scope) = self.evaluator.program.value(scope, tuple) else {
             return Dependence::None;
         };
-        match value {
-            Expr::Tuple(tuple) => match tuple.elts.get(index) {
-                Some(element) if !tuple.iter().any(Expr::is_starred_expr) => {
-                    self.of(element, scope, known, depth)
-                }
-                _ => Dependence::None,
-            },
-            Expr::Call(call) if self.is_while_loop(call) => {
-                let element = argument(call, 2, "init_val").and_then(|init| element(init, index));
-                let Some(element) = element else { return Dependence::None };
-                let body = argument(call, 1, "body_fun").and_then(|it| self.evaluator.function(scope, it));
-                let reads = body
-                    .and_then(|body| self.entered(body, &[], known))
-                    .map_or(Dependence::None, |(returned, scope, known)| {
-                        self.of_element(returned, index, scope, &known, depth)
-                    });
-                self.after_loop(element, reads, scope, known, depth)
-            }
-            _ => Dependence::None,
+        if let Some(element) = self.element(value, part, scope) {
+            return self.of(element, scope, known, depth);
         }
+        let Expr::Call(call) = value else { return Dependence::None };
+        if self.is_while_loop(call) {
+            let init = argument(call, 2, "init_val").map(|init| self.evaluator.program.value(scope, init));
+            let Some((Bound::Value(init), owner)) = init else { return Dependence::None };
+            let Some(element) = self.element(init, part, owner) else { return Dependence::None };
+            let body = argument(call, 1, "body_fun").and_then(|it| self.evaluator.function(scope, it));
+            let reads = body
+                .and_then(|body| self.entered(body, &[], known))
+                .map_or(Dependence::None, |(returned, scope, known)| {
+                    self.of_element(returned, part, scope, &known, depth)
+                });
+            return self.after_loop(element, reads, owner, known, depth);
+        }
+        match self.entered_by(call, scope, known, depth) {
+            Some((returned, scope, known)) => self.of_element(returned, part, scope, &known, depth),
+            None => Dependence::None,
+        }
+    }
+
+    /// Returns an element of a tuple that is written out, or an argument of the constructor of a record: `x` of
+    /// `State(x, 0)` for the field `position`.
+    fn element(&self, value: &'a Expr, part: Part<'a>, scope: ScopeId) -> Option<&'a Expr> {
+        match (value, part) {
+            (Expr::Tuple(tuple), Part::Index(index)) if !tuple.iter().any(Expr::is_starred_expr) => {
+                tuple.elts.get(index)
+            }
+            (Expr::Call(call), part) => {
+                let (Bound::Class(class), _) = self.evaluator.program.value(scope, &call.func) else {
+                    return None;
+                };
+                let declares = |statement: &'a Stmt| {
+                    Some(statement.as_ann_assign_stmt()?.target.as_name_expr()?.id.as_str())
+                };
+                let fields: Vec<&str> = class.body.iter().filter_map(declares).collect();
+                let index = match part {
+                    Part::Index(index) => index,
+                    Part::Field(name) => fields.iter().position(|field| *field == name)?,
+                };
+                let has_constructor = class.body.iter().any(|statement| {
+                    let def = statement.as_function_def_stmt();
+                    def.is_some_and(|def| {
+                        matches!(def.name.as_str(), "__init__" | "__new__" | "__post_init__")
+                    })
+                });
+                (!has_constructor).then(|| argument(call, index, fields.get(index)?)).flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what the function that a call enters returns: see [`Self::entered`].
+    fn entered_by(
+        &self,
+        call: &'a ast::ExprCall,
+        scope: ScopeId,
+        known: &Parameters<'a>,
+        depth: usize,
+    ) -> Option<(&'a Expr, ScopeId, Parameters<'a>)> {
+        if !call.arguments.keywords.is_empty() || self.evaluator.ctx.resolve(&call.func).is_some() {
+            return None;
+        }
+        let function = self.callee(&call.func, scope, known)?;
+        let passed = |value: &'a Expr| Passed {
+            dependence: self.of(value, scope, known, depth),
+            function: self.callee(value, scope, known),
+        };
+        let arguments: Vec<Passed> = call.arguments.args.iter().map(passed).collect();
+        self.entered(function, &arguments, known)
     }
 
     /// Returns the right side of `_, x, _ = f()`, which binds the name at `range`, and the position of the name.
@@ -161,7 +288,12 @@ impl<'a> Flow<'_, '_, 'a> {
         {
             return Some(*function);
         }
-        self.evaluator.function(scope, callee)
+        if let Some(function) = self.evaluator.function(scope, callee) {
+            return Some(function);
+        }
+        // `self.layer(x)`
+        let def = self.evaluator.program.method_of_object(scope, callee, "__call__")?;
+        self.evaluator.returns_as_written(def).then_some(Function::Method(def))
     }
 
     fn is_while_loop(&self, call: &ast::ExprCall) -> bool {
@@ -186,7 +318,10 @@ impl<'a> Flow<'_, '_, 'a> {
     }
 
     fn of(&self, expression: &'a Expr, scope: ScopeId, known: &Parameters<'a>, depth: usize) -> Dependence {
-        let Some(depth) = depth.checked_sub(1) else { return Dependence::None };
+        let Some((depth, steps)) = depth.checked_sub(1).zip(self.steps.get().checked_sub(1)) else {
+            return Dependence::None;
+        };
+        self.steps.set(steps);
         let of = |expression: &'a Expr| self.of(expression, scope, known, depth);
         match expression {
             Expr::Name(name) => {
@@ -202,7 +337,9 @@ impl<'a> Flow<'_, '_, 'a> {
                     }
                     Some((Binding { bound: Bound::Other, range, .. }, owner)) => {
                         match self.unpacked(owner, *range) {
-                            Some((tuple, index)) => self.of_element(tuple, index, owner, known, depth),
+                            Some((tuple, index)) => {
+                                self.of_element(tuple, Part::Index(index), owner, known, depth)
+                            }
                             None => Dependence::None,
                         }
                     }
@@ -211,11 +348,17 @@ impl<'a> Flow<'_, '_, 'a> {
             }
             Expr::BinOp(operation) => of(&operation.left).max(of(&operation.right)),
             Expr::UnaryOp(operation) => of(&operation.operand),
-            Expr::Subscript(item) => match natural(&item.slice).and_then(|index| usize::try_from(index).ok())
-            {
-                Some(index) => self.of_element(&item.value, index, scope, known, depth),
-                None => Dependence::None,
-            },
+            // An element of an array, or of a tree of parameters, depends on what the whole depends on.
+            Expr::Subscript(item) => {
+                let index = natural(&item.slice).and_then(|index| usize::try_from(index).ok());
+                let element = index.map_or(Dependence::None, |index| {
+                    self.of_element(&item.value, Part::Index(index), scope, known, depth)
+                });
+                element.max(of(&item.value))
+            }
+            Expr::Attribute(attribute) => {
+                self.of_element(&attribute.value, Part::Field(attribute.attr.as_str()), scope, known, depth)
+            }
             Expr::Call(call) => self.of_call(call, scope, known, depth),
             _ => Dependence::None,
         }
@@ -241,11 +384,13 @@ impl<'a> Flow<'_, '_, 'a> {
                     let reads = body.map_or(Dependence::None, |body| self.result(body, &[], known, depth));
                     self.after_loop(init, reads, scope, known, depth)
                 }
-                (
-                    "jax.numpy",
-                    "sum" | "mean" | "exp" | "log" | "sin" | "cos" | "tanh" | "sqrt" | "square" | "dot"
-                    | "matmul" | "abs" | "add" | "multiply" | "subtract" | "divide",
-                ) => all(),
+                ("jax.numpy" | "jax.nn" | "jax.scipy.special", function) if SMOOTH.contains(&function) => {
+                    all()
+                }
+                ("jax.numpy", "concatenate" | "stack" | "hstack" | "vstack") => {
+                    let arrays = call.arguments.args.first().and_then(sequence);
+                    arrays.into_iter().flatten().map(of).max().unwrap_or(Dependence::None)
+                }
                 _ => Dependence::None,
             };
         }
@@ -253,24 +398,11 @@ impl<'a> Flow<'_, '_, 'a> {
             Expr::Attribute(method) if matches!(method.attr.as_str(), "sum" | "mean" | "dot" | "reshape") => {
                 of(&method.value)
             }
-            Expr::Name(_) | Expr::Attribute(_) => match self.callee(&call.func, scope, known) {
-                Some(function) if call.arguments.keywords.is_empty() => {
-                    let passed = |value: &'a Expr| Passed {
-                        dependence: of(value),
-                        function: self.callee(value, scope, known),
-                    };
-                    let arguments: Vec<Passed> = call.arguments.args.iter().map(passed).collect();
-                    self.result(function, &arguments, known, depth)
-                }
-                _ => Dependence::None,
+            Expr::Name(_) | Expr::Attribute(_) => match self.entered_by(call, scope, known, depth) {
+                Some((returned, scope, known)) => self.of(returned, scope, &known, depth),
+                None => Dependence::None,
             },
             _ => Dependence::None,
         }
     }
-}
-
-/// Returns an element of a tuple that is written out.
-fn element(tuple: &Expr, index: usize) -> Option<&Expr> {
-    let tuple = tuple.as_tuple_expr().filter(|tuple| !tuple.iter().any(Expr::is_starred_expr))?;
-    tuple.elts.get(index)
 }

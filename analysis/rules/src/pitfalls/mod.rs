@@ -20,6 +20,7 @@ pub(super) mod keras_symbolic;
 mod keras_tensors;
 pub(super) mod keras_training;
 pub(super) mod leaked_tensor;
+pub(super) mod operand_dtype;
 pub(super) mod optimizer_argument;
 pub(super) mod python_counter;
 mod python_numbers;

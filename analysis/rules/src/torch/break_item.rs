@@ -6,15 +6,15 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{compiles, handles_tracing, host_value, is_assumed, snippet};
+use super::{break_severity, compiles, handles_tracing, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
 use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
     /// Reports conversions of a Tensor to a Python number in a function compiled by `torch.compile`:
-    /// `x.item()`, `int(x)`, `float(x)`, `bool(x)`, `x.tolist()`, `range(x)`, an index of a Python list, a
-    /// value in an f-string.
+    /// `x.item()`, `int(x)`, `float(x)`, `bool(x)`, `x.tolist()`, `range(x)`, an index of a Python list or
+    /// `nn.ModuleList`, a value in an f-string.
     ///
     /// ## Why is this bad?
     /// The compiler traces without values. It inserts a graph break and waits for the device to compute the
@@ -42,7 +42,8 @@ declare_rule! {
     /// normalise(torch.ones(3))
     /// ```
     /// With `torch._dynamo.config.capture_scalar_outputs = True`, or `fullgraph=True`, the numbers stay
-    /// symbolic in the graph.
+    /// symbolic in the graph. A Tensor as the bound of a `range`, or as the index of a list or `nn.ModuleList`, is an
+    /// error with `fullgraph=True`: use `layers[int(i)]`.
     ///
     /// ## What torch reports
     /// `Unsupported Tensor.item() call with capture_scalar_outputs=False`
@@ -56,16 +57,20 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // With `fullgraph=True`, numbers become symbolic.
-    if !compiles(ctx) || ctx.stage.options.full_graph {
+    if !compiles(ctx) {
         return;
     }
     for expression in ctx.expressions() {
-        let Some((what, value)) = number(ctx, expression) else { continue };
+        // With `fullgraph=True`, numbers become symbolic, but a Tensor is no number.
+        let found = match ctx.stage.options.full_graph {
+            true => index(ctx, expression).or_else(|| range_bound(ctx, expression)),
+            false => number(ctx, expression),
+        };
+        let Some((what, value)) = found else { continue };
         if handles_tracing(ctx, expression.range()) {
             continue;
         }
-        let severity = if is_assumed(ctx, value) { Severity::Info } else { Severity::Warning };
+        let severity = if is_assumed(ctx, value) { Severity::Info } else { break_severity(ctx) };
         ctx.report(
             &TORCH_GRAPH_BREAK_ITEM,
             expression,
@@ -84,9 +89,8 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
     }
     match expression {
         Expr::Call(call) => {
-            if ctx.builtin(&call.func) == Some("range") {
-                let bound = call.arguments.args.iter().find(|bound| is_tensor(ctx, bound))?;
-                return Some(("`range()`".to_owned(), bound));
+            if let Some(found) = range_bound(ctx, expression) {
+                return Some(found);
             }
             if ctx.resolve(&call.func).is_some_and(|name| name == "torch.arange") {
                 let bound = call.arguments.args.iter().find(|bound| is_tensor(ctx, bound))?;
@@ -96,12 +100,7 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
             (attribute.attr.as_str() == "tolist" && is_tensor(ctx, &attribute.value))
                 .then(|| ("`.tolist()`".to_owned(), &*attribute.value))
         }
-        Expr::Subscript(subscript) => {
-            let fact = ctx.fact(&subscript.value);
-            let is_list = matches!(fact.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "list" || class == "tuple");
-            (is_list && !fact.unknown && is_tensor(ctx, &subscript.slice))
-                .then(|| ("the index of a Python sequence".to_owned(), &*subscript.slice))
-        }
+        Expr::Subscript(_) => index(ctx, expression),
         Expr::FString(text) if is_used(ctx, expression) => {
             let mut values = text.value.elements().filter_map(|element| element.as_interpolation());
             let formatted = values.find(|value| is_tensor(ctx, &value.expression))?;
@@ -109,6 +108,31 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
         }
         _ => None,
     }
+}
+
+/// Returns a Tensor that is the bound of a `range`.
+fn range_bound<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    let call = expression.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range"))?;
+    let bound = call.arguments.args.iter().find(|bound| is_tensor(ctx, bound))?;
+    Some(("`range()`".to_owned(), bound))
+}
+
+/// Returns a Tensor that is the index of a list, tuple or `nn.ModuleList`.
+fn index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    let subscript = expression.as_subscript_expr()?;
+    let fact = ctx.fact(&subscript.value);
+    let what = match fact.alternatives.as_slice() {
+        [Alternative::Container { class, .. }] if class == "list" || class == "tuple" => {
+            "the index of a Python sequence"
+        }
+        [Alternative::Instance { module: Some(module), class }]
+            if module.starts_with("torch.nn") && class == "ModuleList" =>
+        {
+            "the index of a `ModuleList`"
+        }
+        _ => return None,
+    };
+    (!fact.unknown && is_tensor(ctx, &subscript.slice)).then(|| (what.to_owned(), &*subscript.slice))
 }
 
 /// Returns whether the value is assigned or returned. The text of an error message, for example, is not always

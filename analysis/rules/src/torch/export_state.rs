@@ -101,7 +101,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `self.cache = y` if the constructor assigns `None` to the attribute, or nothing.
+/// Reports `self.cache = y` if the constructor assigns `None` or a new Tensor to the attribute, or nothing.
 fn attributes(ctx: &FunctionContext) {
     // torch.fx stores its proxy in the attribute of the original module.
     let class = script_class::of_method(ctx).filter(|class| class.is_complete);
@@ -109,10 +109,9 @@ fn attributes(ctx: &FunctionContext) {
     for assign in ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt) {
         let [target] = assign.targets.as_slice() else { continue };
         let Some(name) = script_class::attribute_of_self(ctx, target) else { continue };
-        let is_plain = class
-            .attributes
-            .get(name)
-            .is_none_or(|attribute| attribute.initial.iter().all(|initial| *initial == Initial::None));
+        let is_plain = class.attributes.get(name).is_none_or(|attribute| {
+            attribute.initial.iter().all(|it| matches!(it, Initial::None | Initial::Tensor))
+        });
         if is_plain && ctx.fact(&assign.value).is_tensor() {
             let message = format!(
                 "the exported program does not assign `{}` to `self.{name}`, which is not a buffer",

@@ -61,6 +61,8 @@ pub(super) enum Initial {
     /// A list or dictionary of literals of different types.
     Mixed,
     Set,
+    /// A Tensor that a function of torch creates.
+    Tensor,
     Bool,
     Int,
     Float,
@@ -72,6 +74,15 @@ impl Attribute {
     pub(super) fn is_optional(&self) -> bool {
         self.annotation.as_deref().is_some_and(is_optional)
     }
+}
+
+/// Returns whether a call creates a Tensor: `torch.zeros(3)`.
+fn creates_tensor(call: &ast::ExprCall, imports: &Imports) -> bool {
+    const CREATORS: [&str; 10] =
+        ["arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "tensor", "zeros"];
+    imports
+        .resolve(&call.func)
+        .is_some_and(|name| name.strip_prefix("torch.").is_some_and(|function| CREATORS.contains(&function)))
 }
 
 /// Returns whether an annotation allows `None`: `Optional[Tensor]`, `Tensor | None`, `Union[Tensor, None]`.
@@ -437,6 +448,7 @@ fn initial(value: &Expr, imports: &Imports) -> Initial {
         },
         Expr::Dict(dict) => of_elements(&dict.items.iter().map(|item| &item.value).collect::<Vec<_>>()),
         Expr::ListComp(comprehension) if is_module(&&*comprehension.elt) => Initial::Modules,
+        Expr::Call(call) if creates_tensor(call, imports) => Initial::Tensor,
         _ => Initial::Other,
     }
 }

@@ -155,7 +155,11 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
     match tensor {
         Expr::Name(name) => {
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
-            let [definition] = definitions.as_slice() else { return None };
+            let definition = match definitions.as_slice() {
+                [definition] => definition,
+                // In `while len(order): order = order[mask]`, the second test reads the selection.
+                several => several.iter().find(|definition| definition.range.start() > name.start())?,
+            };
             let value = definition.value.filter(|_| definition.kind == DefKind::Assign)?;
             rows(ctx, ctx.expression_at(value)?, steps)
         }

@@ -362,6 +362,20 @@ impl Fixpoint {
                 known.uncertain = false;
                 true
             }
+            // `vmap(f, in_axes=(0, None))` and `vmap(f)`: the second traces both arguments.
+            Some(known)
+                if known.root.is_some()
+                    && known.root == staged.root
+                    && known.dialect == staged.dialect
+                    && known.static_parameters.in_all(&staged.static_parameters)
+                        != known.static_parameters =>
+            {
+                known.static_parameters = known.static_parameters.in_all(&staged.static_parameters);
+                if known.static_parameters == staged.static_parameters {
+                    known.cause = staged.cause;
+                }
+                true
+            }
             Some(known)
                 if !known.converts
                     && staged.converts

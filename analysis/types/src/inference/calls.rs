@@ -9,7 +9,7 @@ use super::{Inference, locate, resolve};
 use ag_index::answers::{ArgumentSlot, CallSite, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::callbacks;
-use ag_index::callbacks::{HigherOrderFunction, PassedArgument};
+use ag_index::callbacks::{HigherOrderFunction, PassedArgument, Tracing};
 use ag_index::dialect::Dialect;
 use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::{FileIndex, last_name};
@@ -153,6 +153,48 @@ impl Inference<'_> {
         let setup = self.setup_before(&call.func);
         if !setup.is_empty() {
             calls.push(CallSite { open: true, implicit: true, ..CallSite::of(setup, Some(expression)) });
+        }
+    }
+
+    /// Adds the call of a property, or of the method of an operator: `state.total`, `a + b`, `-a`, `a < b`.
+    pub(super) fn special_method(&self, expression: &Expr, id: ExprId, calls: &mut Vec<CallSite>) {
+        let (object, name, argument) = match expression {
+            Expr::Attribute(attribute) if attribute.ctx.is_load() => (&*attribute.value, None, None),
+            Expr::BinOp(operation) => {
+                (&*operation.left, Some(operation.op.dunder()), Some(&*operation.right))
+            }
+            Expr::UnaryOp(operation) => match operation.op {
+                ast::UnaryOp::USub => (&*operation.operand, Some("__neg__"), None),
+                _ => return,
+            },
+            Expr::Compare(compare) => {
+                let ([op], [right]) = (&*compare.ops, &*compare.comparators) else { return };
+                let name = match op {
+                    ast::CmpOp::Lt => "__lt__",
+                    ast::CmpOp::LtE => "__le__",
+                    ast::CmpOp::Gt => "__gt__",
+                    ast::CmpOp::GtE => "__ge__",
+                    ast::CmpOp::Eq => "__eq__",
+                    ast::CmpOp::NotEq => "__ne__",
+                    _ => return,
+                };
+                (&*compare.left, Some(name), Some(right))
+            }
+            _ => return,
+        };
+        let targets = match (name, expression) {
+            (Some(name), _) => self.methods(object, name),
+            (None, Expr::Attribute(attribute)) => self.property(object, &attribute.attr),
+            (None, _) => return,
+        };
+        if !targets.is_empty() {
+            let argument = argument.map(|argument| (ArgumentSlot::Position(0), self.assumed(argument)));
+            calls.push(CallSite {
+                arguments: argument.into_iter().collect(),
+                implicit: true,
+                on_self: on_self(expression),
+                ..CallSite::of(targets, Some(id))
+            });
         }
     }
 
@@ -313,7 +355,10 @@ impl Inference<'_> {
             match argument {
                 PassedArgument::Argument(position, keyword) => {
                     let argument = callbacks::argument(call, *position, keyword);
-                    types.push(argument.map_or_else(AssumedType::unknown, |a| self.assumed(a)));
+                    types.push(argument.map_or_else(AssumedType::unknown, |argument| match caller.tracing {
+                        Tracing::Never => self.assumed(argument),
+                        Tracing::Always | Tracing::InStagedCode => self.staged_operand(caller, argument),
+                    }));
                 }
                 PassedArgument::Spread(position, keyword) => {
                     match callbacks::argument(call, *position, keyword) {
@@ -354,10 +399,15 @@ impl Inference<'_> {
 
     /// Returns the type of an operand of staged control flow, where numbers become Tensors.
     fn staged_operand(&self, caller: &HigherOrderFunction, expression: &Expr) -> AssumedType {
-        if caller.dialect == Dialect::Torch {
-            return self.assumed(expression);
+        match caller.dialect {
+            Dialect::Torch => self.assumed(expression),
+            dialect => self.with_tensors(dialect, expression),
         }
-        let (module, tensor) = caller.dialect.tensor_class();
+    }
+
+    /// Returns the type of a structure whose numbers become Tensors: `(0, {"loss": 0.0})`.
+    pub(super) fn with_tensors(&self, dialect: Dialect, expression: &Expr) -> AssumedType {
+        let (module, tensor) = dialect.tensor_class();
         let fact = self.type_of(expression).map(|ty| self.fact(ty));
         let is_number = fact.is_some_and(|fact| {
             use Alternative::{Bool, Float, Int};
@@ -366,10 +416,47 @@ impl Inference<'_> {
                 && fact.alternatives.iter().all(|a| matches!(a, Bool(_) | Int(_) | Float))
         });
         if is_number {
-            AssumedType::of(TypeExpression::class(module, tensor))
-        } else {
-            self.assumed(expression)
+            return AssumedType::of(TypeExpression::class(module, tensor));
         }
+        let tensor = TypeExpression::class(module, tensor);
+        let assumed = self.assumed(expression);
+        let mut found = if assumed.unknown { AssumedType::unknown() } else { AssumedType::default() };
+        assumed.alternatives().iter().for_each(|part| found.insert(numbers_to_tensors(part, &tensor)));
+        found
+    }
+}
+
+/// Replaces the numbers in a structure of tuples, lists and dictionaries.
+fn numbers_to_tensors(part: &TypeExpression, tensor: &TypeExpression) -> TypeExpression {
+    let replaced = |part: &TypeExpression| numbers_to_tensors(part, tensor);
+    match part {
+        TypeExpression::Builtin(name) if matches!(name.as_str(), "int" | "float" | "bool" | "complex") => {
+            tensor.clone()
+        }
+        TypeExpression::Generic(generic) => {
+            let (class, arguments) = &**generic;
+            let TypeExpression::Builtin(name) = class else { return part.clone() };
+            match (name.as_str(), arguments.as_slice()) {
+                ("list" | "tuple", arguments) => {
+                    TypeExpression::generic(class.clone(), arguments.iter().map(replaced).collect())
+                }
+                ("dict", [key, value]) => {
+                    TypeExpression::generic(class.clone(), vec![key.clone(), replaced(value)])
+                }
+                _ => part.clone(),
+            }
+        }
+        TypeExpression::Union(parts) => {
+            let mut different: Vec<TypeExpression> = Vec::new();
+            for part in parts.iter().map(replaced) {
+                if !different.contains(&part) {
+                    different.push(part);
+                }
+            }
+            TypeExpression::union(different)
+        }
+        TypeExpression::Unpacked(inner) => TypeExpression::Unpacked(replaced(inner).into()),
+        _ => part.clone(),
     }
 }
 

@@ -8,6 +8,7 @@ use ty_python_semantic::{ImportAliasResolution, definitions_for_attribute, defin
 use super::{Inference, locate};
 use ag_index::answers::{ArgumentSlot, Target};
 use ag_index::assumed::AssumedType;
+use ag_index::callbacks;
 use ag_index::dialect::Dialect;
 use ag_index::roots;
 use ag_index::type_expression::TypeExpression;
@@ -165,6 +166,20 @@ impl<'db> Inference<'db> {
         {
             self.add_method(class, &[name], &mut targets);
         }
+        targets
+    }
+
+    /// Returns the getter of a property of an object whose class is in the project. A cached property runs once, maybe
+    /// before the trace.
+    pub(super) fn property(&self, object: &Expr, name: &str) -> Vec<Target> {
+        let mut targets = self.methods(object, name);
+        let Some(near) = self.workspace.document_of(self.file) else { return Vec::new() };
+        targets.retain(|target| {
+            let Some((_, source)) = self.workspace.find(target.document, near) else { return false };
+            let function = source.index.definitions.find(&target.path).map(|(function, _)| function);
+            let signature = function.and_then(|function| source.index.signatures.get(function));
+            signature.is_some_and(|signature| signature.decorators.iter().any(|name| name == "property"))
+        });
         targets
     }
 
@@ -364,7 +379,8 @@ impl<'db> Inference<'db> {
             && matches!(attribute.attr.as_str(), "reduce" | "scan")
         {
             // `reduce(state, f)`: f(state, element).
-            let state = call.arguments.args.first().map(|state| self.assumed(state));
+            let state = callbacks::argument(call, 0, "initial_state");
+            let state = state.map(|state| self.with_tensors(Dialect::Tensorflow, state));
             let element = AssumedType::of(element.clone());
             return [state.unwrap_or_else(AssumedType::unknown), element]
                 .into_iter()

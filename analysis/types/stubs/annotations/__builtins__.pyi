@@ -2,7 +2,8 @@
 #
 # The modules give every class an unambiguous name, whatever the file imports or shadows:
 # `ag_tf_.Tensor[ag_tf_dtypes_.bool]`. The functions are the builtins that AutoGraph overloads:
-# they return Tensors for a Tensor or a Dataset, and behave as the builtin for everything else.
+# they return Tensors for a Tensor or a Dataset, and behave as the builtin for everything else. `sum` replaces the
+# builtin in all dialects.
 # For an argument of unknown type the overloads differ, so the result is unknown as well.
 import builtins
 import collections.abc
@@ -116,6 +117,14 @@ def ag_sorted_(s: ag_tensor_, /, *, key: typing.Any = ..., reverse: typing.Any =
 def ag_sorted_(s: _Tensor[_A], /, *, key: typing.Any = ..., reverse: typing.Any = ...) -> _Tensor[_A]: ...
 @typing.overload
 def ag_sorted_(s: typing.Iterable[_A], /, *, key: typing.Any = ..., reverse: typing.Any = ...) -> list[_A]: ...
+
+# sum(values) is 0 for no values. A sum of Tensors counts as a Tensor.
+@typing.overload
+def ag_sum_(values: typing.Iterable[bool] | typing.Iterable[int], /, start: int = ...) -> int: ...
+@typing.overload
+def ag_sum_(values: typing.Iterable[_A], /) -> _A: ...
+@typing.overload
+def ag_sum_(values: typing.Iterable[_A], /, start: _B) -> _A | _B: ...
 
 def ag_print_(*args: typing.Any, **kwargs: typing.Any) -> None: ...
 
