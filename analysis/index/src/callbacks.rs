@@ -117,8 +117,8 @@ const fn torch(
 }
 
 /// Returns a function that maps the user's function over the elements of Tensors.
-const fn mapped(caller: Caller) -> Caller {
-    Caller { kind: RootKind::TorchVmap, ..caller }
+const fn mapped(caller: HigherOrderFunction) -> HigherOrderFunction {
+    HigherOrderFunction { kind: RootKind::TorchVmap, ..caller }
 }
 
 const fn keras(

@@ -14,6 +14,7 @@ use crate::index::keras_version::{self, Version};
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
 use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
 use crate::index::{OVERLOADED_BUILTINS, REPLACED_BUILTINS};
+use crate::keras_functions;
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
 use crate::root_decorators;
