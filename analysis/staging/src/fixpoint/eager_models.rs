@@ -1,11 +1,12 @@
-//! Keras models that the project only calls:
+//! Keras models that the project only calls, in eager code:
 //!
 //! ```python
 //! model = Net()
 //! loss = criterion(model(x), y)
 //! ```
 //!
-//! Such a call traces nothing. `model.fit(…)`, a symbolic input or a `tf.function` around the call do.
+//! Such a call traces nothing. A model is traced by `model.fit(…)`, by a symbolic input, or by a `tf.function` around
+//! the call.
 
 use crate::fixpoint::Fixpoint;
 use ag_db::Db;
