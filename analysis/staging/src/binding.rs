@@ -193,9 +193,8 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// Returns whether an operand of `<` is certainly a Tensor. This is so for `Tensor
-///  dict[str, Tensor]` and `Tensor 
-///  None`, because Python raises an exception for `{} < 1` and `None < 1`.
+/// Returns whether an operand of `<` is certainly a Tensor. This is so for `Tensor | dict[str, Tensor]` and
+/// `Tensor | None`, because Python raises an exception for `{} < 1` and `None < 1`.
 fn is_tensor_if_ordered(fact: &Fact) -> bool {
     let has_order = |alternative: &&Alternative| match alternative {
         Alternative::None => false,
