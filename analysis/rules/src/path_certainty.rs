@@ -19,9 +19,9 @@ use ag_syntax::expressions;
 use ag_syntax::functions::FunctionAst;
 
 /// Returns whether no `if` guards `range`, neither in this function nor at the calls that lead to it from a root. A
-/// condition such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a
-/// finding under one of them applies to the callers that satisfy it. In TorchScript both branches are always compiled;
-/// in AutoGraph both branches of a staged `if` are traced.
+/// guard such as `if seed is None` may be false in every call. Conditions in the root itself do not count: a finding
+/// under one of them applies to the callers that satisfy it. In TorchScript both branches are always compiled, and in
+/// AutoGraph both branches of a staged `if` are traced.
 pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> bool {
     if ctx.stage.mode == RootKind::TorchScript {
         return !is_called_uncompiled(ctx);
@@ -51,8 +51,8 @@ fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range:
     guards::is_under(&function.def().body, range, &is_python, &|_| false)
 }
 
-/// Returns whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
-/// `if not torch.jit.is_scripting():`, or after such an `if` that returns.
+/// Returns whether a call that leads here is under a test that TorchScript may decide while it compiles, such as `if
+/// not torch.jit.is_scripting():`, or after an `if` with such a test that returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     guards::is_called_under(ctx, &|call, test| {
         let text = &call.ast.text[test.range()];
@@ -67,8 +67,8 @@ fn is_called_by_users(stage: &Stage) -> bool {
     stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)
 }
 
-/// Returns whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some
-/// calls do not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not
+/// Returns whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Not
+/// all calls do: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not
 /// traced.
 pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
@@ -95,7 +95,7 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
-/// Returns whether the call that leads here passes an expression for `parameter` for which `accepts` returns true.
+/// Returns whether `accepts` returns true for the expression that the call that leads here passes for `parameter`.
 /// `accepts` also receives the calling function.
 pub(super) fn receives<'a>(
     ctx: &FunctionContext<'a>,
@@ -132,8 +132,8 @@ pub(super) fn argument<'db>(
     (!spread && !site.partial).then_some((caller, value))
 }
 
-/// Returns whether `range` is under an `if`, in an operand that a test precedes, or after an `if` that compares with a
-/// string and returns: `if like == "numpy": return …`.
+/// Returns whether `range` is under an `if`, in an operand that is evaluated only after a test, or after an `if` that
+/// compares with a string and returns: `if like == "numpy": return …`.
 fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     guards::is_under(&function.def().body, range, &|test| !is_filled(function, test, range), &compares_string)

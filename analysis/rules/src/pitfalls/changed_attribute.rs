@@ -132,7 +132,7 @@ impl<'a> Blocks<'_, 'a> {
                 };
                 let before = steps.iter().take(position).rev();
                 let Some(traced) = before.clone().find_map(|step| read.call(step)) else { continue };
-                // A function or object that is bound again is traced again.
+                // A function or object that is bound again between the calls is traced again.
                 let rebound =
                     before.take_while(|step| read.call(step).is_none()).any(|step| read.rebinds(step));
                 let mut after = steps.iter().skip(position + 1).take_while(|step| !read.rebinds(step));
@@ -145,7 +145,7 @@ impl<'a> Blocks<'_, 'a> {
         }
     }
 
-    /// Returns the value that a function reads and an assignment changes.
+    /// Returns what a function reads and an assignment changes.
     fn read(
         &self,
         function: &Declared<'a>,
@@ -278,7 +278,7 @@ impl<'a> Blocks<'_, 'a> {
 
 const HELP: &str = "make it a `tf.Variable`, or pass the value as an argument";
 
-/// A value that a function reads, and the names by which a block refers to the function and to the value.
+/// A value that a function reads, and the names that a block uses for the function and for the value.
 struct Read<'a> {
     /// The object on which the method is called.
     object: Option<&'a str>,
@@ -306,7 +306,7 @@ fn creates_variable(ctx: &FileContext, value: &Expr) -> bool {
         .is_some_and(|name| name == "tensorflow.Variable")
 }
 
-/// Returns whether a class has this method itself.
+/// Returns whether the class itself defines the method.
 fn is_method_of(class: &ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
     class.body.iter().any(|statement| statement.range() == def.range())
 }
