@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// `tf.function`, the functions that it converts, and Keras 2.
+    /// `tf.function` and what it converts; Keras 2.
     Tensorflow,
-    /// Methods of Keras 3 that Keras calls. They are traced, but *not* converted.
+    /// Keras 3 methods reached through Keras: traced, but *not* converted.
     Keras,
     /// The bundled runtime: `import autograph as ag`.
     Autograph,

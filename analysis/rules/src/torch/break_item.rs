@@ -56,7 +56,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // With `fullgraph=True`, numbers become symbolic.
+    // With `fullgraph=True`, the numbers stay symbolic and cause no graph break.
     if !compiles(ctx) || ctx.stage.options.full_graph {
         return;
     }
@@ -111,8 +111,8 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
     }
 }
 
-/// Returns whether the value is assigned or returned. The text of an error message, for example, is not always
-/// evaluated.
+/// Returns whether the value is assigned or returned, and so certainly needed. The text of an error message, for
+/// example, is not always evaluated.
 fn is_used(ctx: &FunctionContext, expression: &Expr) -> bool {
     ctx.statements().into_iter().any(|statement| {
         matches!(statement, Stmt::Assign(_) | Stmt::Return(_))

@@ -101,9 +101,9 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `self.cache = y` if the constructor assigns `None` to the attribute, or nothing.
+/// Reports `self.cache = y` if the constructor assigns `None` to the attribute, or does not assign it.
 fn attributes(ctx: &FunctionContext) {
-    // torch.fx stores its proxy in the attribute of the original module.
+    // torch.fx is excluded: it stores its proxy in the attribute of the original module.
     let class = script_class::of_method(ctx).filter(|class| class.is_complete);
     let Some(class) = class.filter(|_| !records_symbolically(ctx)) else { return };
     for assign in ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt) {
