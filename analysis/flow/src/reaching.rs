@@ -36,9 +36,9 @@ pub struct Def {
     pub node: NodeId,
     /// The range of the bound name. For a definition at the start of the function, the range of the function.
     pub range: TextRange,
-    /// The range of the value's expression, if the syntax contains one: the right side of an assignment (for `a, b = x,
-    /// y` the corresponding element, for `a, b = f()` none), the iterable of a `for`, the context of a `with`, or the
-    /// subject of a `match`.
+    /// The range of the value's expression, if the syntax contains one: the right side of an assignment (for
+    /// `a, b = x, y` the corresponding element, for `a, b = f()` none), the iterable of a `for`, the context of a
+    /// `with`, or the subject of a `match`.
     pub value: Option<TextRange>,
 }
 

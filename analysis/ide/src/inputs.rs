@@ -1,5 +1,5 @@
-//! Proposes example inputs for a function of the runtime: one for each required parameter, in the syntax of `ag-lsp
-//! graph`. They are inferred from calls in the file, or from annotations. The user can correct them.
+//! Proposes example inputs for a function of the runtime: one for each required parameter, in the syntax of
+//! `ag-lsp graph`. They are inferred from calls in the file, or from annotations. The user can correct them.
 //!
 //! ```python
 //! @ag.function

@@ -24,8 +24,8 @@ pub struct DecoratorAliases<'a> {
     /// Functions that stage their first parameter, with the call that stages it:
     /// `def fast(f): return jax.jit(f, donate_argnums=0)`.
     wrappers: FxHashMap<&'a Name, &'a ast::ExprCall>,
-    /// Functions that return a decorator or a function like those in `wrappers`: `def fast(n): return partial(jax.jit,
-    /// static_argnums=n)`.
+    /// Functions that return a decorator or a function like those in `wrappers`:
+    /// `def fast(n): return partial(jax.jit, static_argnums=n)`.
     factories: FxHashMap<&'a Name, Factory<'a>>,
 }
 

@@ -233,8 +233,9 @@ impl HigherOrderFunction {
     }
 }
 
-/// Returns the function that a host callback runs, if it is a lambda or a `partial`: `io_callback(partial(log,
-/// name="x"), None, x)`. Packages wrap these callbacks, so only the last part of the callee's name is compared.
+/// Returns the function that a host callback runs, if it is a lambda or a `partial`:
+/// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these callbacks, so only the last part of the callee's
+/// name is compared.
 pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
     let keyword = match last_name(&call.func)?.as_str() {
         "io_callback" | "pure_callback" | "debug_callback" => "callback",

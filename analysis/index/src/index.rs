@@ -48,8 +48,8 @@ pub struct FileIndex {
     /// The code that contains calls, by the last part of the callee's name: `call` for `self.model.call(x)`. Sorted,
     /// without duplicates.
     pub calls: FxHashMap<Name, Vec<Code>>,
-    /// The other names of functions, by the last part of the function's own name: `step` for `train`, after `step =
-    /// jax.jit(train)`. For a function that returns a nested function, the names of its results: `step` for
+    /// The other names of functions, by the last part of the function's own name: `step` for `train`, after
+    /// `step = jax.jit(train)`. For a function that returns a nested function, the names of its results: `step` for
     /// `make_step`, after `step = make_step(0.1)`. Sorted, without duplicates.
     pub other_names: FxHashMap<Name, Vec<Name>>,
     pub roots: IndexVec<RootIndex, RootSite>,

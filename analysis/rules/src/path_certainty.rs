@@ -51,8 +51,8 @@ fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range:
     guards::is_under(&function.def().body, range, &is_python, &|_| false)
 }
 
-/// Returns whether a call that leads here is under a test that TorchScript may decide while it compiles, such as `if
-/// not torch.jit.is_scripting():`, or after an `if` with such a test that returns.
+/// Returns whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
+/// `if not torch.jit.is_scripting():`, or after an `if` with such a test that returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     guards::is_called_under(ctx, &|call, test| {
         let text = &call.ast.text[test.range()];

@@ -85,8 +85,8 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// Returns the highest severity of a decision that tests a Tensor unless a Python operand before it short-circuits: `if
-/// grid is None and x.any():`. Only the callers of a root can choose its arguments freely. In other functions, the
+/// Returns the highest severity of a decision that tests a Tensor unless a Python operand before it short-circuits:
+/// `if grid is None and x.any():`. Only the callers of a root can choose its arguments freely. In other functions, the
 /// operand may always short-circuit.
 pub(super) fn short_circuited_severity(ctx: &FunctionContext) -> Severity {
     if ctx.root().is_some() { Severity::Warning } else { Severity::Info }

@@ -148,8 +148,8 @@ impl Promotion<'_> {
     /// a value.
     fn is_carried(&self, name: &QName, range: TextRange) -> bool {
         let mut definitions = self.flow.definitions_of(range, name);
-        // After a Python loop, its target counts as defined, although the loop may have no iteration: `for i in
-        // range(3): …`, then `i`.
+        // After a Python loop, its target counts as defined, although the loop may have no iteration:
+        // `for i in range(3): …`, then `i`.
         if definitions
             .iter()
             .all(|definition| matches!(definition.kind, DefKind::ForTarget | DefKind::Undefined))

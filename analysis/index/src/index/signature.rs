@@ -51,8 +51,8 @@ pub struct ParameterSyntax {
     /// The annotation, if an assumption may extend or replace it.
     pub annotation: Option<Annotation>,
     pub default: DefaultValue,
-    /// Whether the body uses it in a way that a Tensor does not support, or as a flag: `x["key"]`, `x.items()`, `x ==
-    /// "sum"`, `isinstance(x, dict)`, `if x:`.
+    /// Whether the body uses it in a way that a Tensor does not support, or as a flag: `x["key"]`, `x.items()`,
+    /// `x == "sum"`, `isinstance(x, dict)`, `if x:`.
     pub used_as_python: bool,
 }
 
@@ -172,8 +172,8 @@ impl Signature {
 }
 
 impl ParameterSyntax {
-    /// Returns whether the parameter may be a flag although its annotation declares another type: `output_attentions:
-    /// Optional[tf.Tensor] = None`, where the body tests the parameter.
+    /// Returns whether the parameter may be a flag although its annotation declares another type:
+    /// `output_attentions: Optional[tf.Tensor] = None`, where the body tests the parameter.
     pub fn may_be_flag(&self) -> bool {
         self.used_as_python && matches!(self.default, DefaultValue::None | DefaultValue::Bool(_))
     }

@@ -71,8 +71,8 @@ struct Walk<'a> {
     false_constants: FxHashSet<Name>,
     /// The bodies of `if` statements on such a constant: `if JAX_MODE:`.
     dead: Vec<TextRange>,
-    /// The number of `with` statements around the current code that expect an exception: `with
-    /// pytest.raises(TypeError):`. Code in such a statement declares no roots, because the test expects that its
+    /// The number of `with` statements around the current code that expect an exception:
+    /// `with pytest.raises(TypeError):`. Code in such a statement declares no roots, because the test expects that its
     /// functions cannot be traced.
     expecting: usize,
     /// Whether annotated source wraps the operands of the current statement.
@@ -247,8 +247,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the last part of the name of the function in `jax.jit(f)`, `jax.jit(jax.vmap(self.f))` or `partial(f,
-    /// 1)`.
+    /// Returns the last part of the name of the function in `jax.jit(f)`, `jax.jit(jax.vmap(self.f))` or
+    /// `partial(f, 1)`.
     fn wrapped(&self, call: &'a ast::ExprCall, depth: u8) -> Option<&'a Name> {
         let depth = depth.checked_sub(1)?;
         let imports = &self.index.imports;

@@ -260,8 +260,8 @@ fn unrolled<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a>
     Some((message, bound, "remove `unroll`, or make the bound a static argument".to_owned()))
 }
 
-/// Finds a call of a function whose result has a length that depends on values: `jnp.nonzero(x)`, `jnp.repeat(x,
-/// counts)`.
+/// Finds a call of a function whose result has a length that depends on values: `jnp.nonzero(x)`,
+/// `jnp.repeat(x, counts)`.
 fn counted<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall, name: &str, shown: &str) -> Found<'a> {
     let (function, keyword, position) = COUNTING.iter().find(|(counting, ..)| *counting == name)?;
     let arguments = &call.arguments;

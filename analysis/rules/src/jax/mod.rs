@@ -93,8 +93,8 @@ const CHECKED: [&str; 30] = [
     "while_loop",
 ];
 
-/// Returns whether a file uses JAX, and has a root or calls a function whose arguments are checked: `lax.scan(lambda
-/// …)`.
+/// Returns whether a file uses JAX, and has a root or calls a function whose arguments are checked:
+/// `lax.scan(lambda …)`.
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("jax")
         && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))

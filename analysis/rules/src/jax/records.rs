@@ -40,8 +40,8 @@ struct Field<'a> {
 }
 
 impl<'a> RecordClass<'a> {
-    /// Returns the record class that a `class` defines: `class Carry(NamedTuple)`, `@flax.struct.dataclass class
-    /// State`.
+    /// Returns the record class that a `class` defines: `class Carry(NamedTuple)`,
+    /// `@flax.struct.dataclass class State`.
     pub(super) fn of_class(ctx: &FileContext, class: &'a ast::StmtClassDef) -> Option<Self> {
         let is_tuple = is_named_tuple(ctx, class);
         if !is_tuple && !is_registered(ctx, class) || class.body.iter().any(is_constructor) {

@@ -234,8 +234,8 @@ fn mutated<'a>(
     }
 }
 
-/// Reports a method call that assigns an attribute which a jitted method of the same object reads: `model.step(x);
-/// model.cool(0.1); model.step(x)`. `read` has the attributes that the jitted method reads.
+/// Reports a method call that assigns an attribute which a jitted method of the same object reads:
+/// `model.step(x); model.cool(0.1); model.step(x)`. `read` has the attributes that the jitted method reads.
 fn mutated_by_method<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

@@ -164,8 +164,8 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     .emit();
 }
 
-/// Returns whether a name is a local list into which this function puts Tensors: `values.append(x)`, `values[i] =
-/// float(x)`.
+/// Returns whether a name is a local list into which this function puts Tensors: `values.append(x)`,
+/// `values[i] = float(x)`.
 fn is_list_of_tensors(ctx: &FunctionContext, list: &ExprName) -> bool {
     let name = QName::from(&list.id);
     // In converted code `float(x)` is a Tensor.

@@ -368,8 +368,8 @@ impl<'a> Checker<'_, 'a> {
     }
 
     /// Returns whether the value is only assumed to be a Tensor: it is a parameter without an annotation, or does not
-    /// come from an operation. If the code searches such a value for a string, it is a dictionary: `if "mask" in
-    /// inputs:`.
+    /// come from an operation. If the code searches such a value for a string, it is a dictionary:
+    /// `if "mask" in inputs:`.
     fn is_assumed(&self, expression: &Expr) -> bool {
         let parameter = expression.as_name_expr().and_then(|name| self.ctx.parameter(&name.id));
         parameter.is_some_and(|parameter| parameter.source != Source::Annotation)

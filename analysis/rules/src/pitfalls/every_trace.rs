@@ -32,8 +32,8 @@ pub(super) fn calls<'a>(ctx: &FunctionContext<'a>, visit: &mut dyn FnMut(&'a ast
     });
 }
 
-/// Visits the calls that a later trace evaluates again. Code under a condition on the state of an object (`if
-/// self.weight is None:`) is not visited.
+/// Visits the calls that a later trace evaluates again. Code under a condition on the state of an object
+/// (`if self.weight is None:`) is not visited.
 pub(super) fn repeated_calls<'a>(
     ctx: &FunctionContext<'a>,
     visit: &mut dyn FnMut(&'a ast::ExprCall, Evaluated),

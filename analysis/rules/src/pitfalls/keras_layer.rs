@@ -242,8 +242,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Reports parameters of `build` that are not named after those of `call`. They should be named as in `build(self,
-    /// left_shape, right_shape)` and `call(self, left, right)`.
+    /// Reports parameters of `build` that are not named after those of `call`. They should be named as in
+    /// `build(self, left_shape, right_shape)` and `call(self, left, right)`.
     fn build(&self) {
         let (Some(build), Some(call)) = (self.method("build"), self.method("call")) else { return };
         let shapes = build.parameters.args.get(1..).unwrap_or_default();

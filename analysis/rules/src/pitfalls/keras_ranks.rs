@@ -122,8 +122,8 @@ pub(super) fn has_weights(class: &str) -> bool {
     class == "Dense" || class == "Embedding" || is_recurrent(class) || class.contains("Conv")
 }
 
-/// Returns whether a call makes a layer return several tensors: `LSTM(4, return_state=True)`, `attention(x, x,
-/// return_attention_scores=True)`.
+/// Returns whether a call makes a layer return several tensors: `LSTM(4, return_state=True)`,
+/// `attention(x, x, return_attention_scores=True)`.
 pub(super) fn returns_several(ctx: &FileContext, call: &ast::ExprCall) -> bool {
     let text = ctx.text(call);
     ["return_state", "return_attention_scores"].iter().any(|option| text.contains(option))

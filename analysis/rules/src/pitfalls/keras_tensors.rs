@@ -150,8 +150,8 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         }
     }
 
-    /// Returns whether this call of a function of the file returns a symbolic tensor: `def block(x): return
-    /// Dense(4)(x)`.
+    /// Returns whether this call of a function of the file returns a symbolic tensor:
+    /// `def block(x): return Dense(4)(x)`.
     fn returns_tensor(
         &self,
         name: &ast::ExprName,

@@ -194,8 +194,8 @@ fn is_constant(ctx: &FileContext, expression: &Expr) -> bool {
     })
 }
 
-/// Returns the functions of the module that return arithmetic on their parameters: `def rate(step): return 0.9 **
-/// step`.
+/// Returns the functions of the module that return arithmetic on their parameters:
+/// `def rate(step): return 0.9 ** step`.
 fn arithmetic_functions<'a>(ctx: &FileContext<'a>) -> FxHashSet<&'a str> {
     let is_arithmetic = |def: &ast::StmtFunctionDef| {
         let parameters: Vec<&str> = def.parameters.iter().map(|p| p.name().as_str()).collect();

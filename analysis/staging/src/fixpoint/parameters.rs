@@ -454,8 +454,8 @@ fn traced(contributions: &[Contribution]) -> AssumedType {
     assumed
 }
 
-/// Replaces NumPy arrays by Tensors, also in containers, as a root does with its arguments: `list[numpy.ndarray[Any,
-/// Any]]` -> `list[tensorflow.Tensor]`.
+/// Replaces NumPy arrays by Tensors, also in containers, as a root does with its arguments:
+/// `list[numpy.ndarray[Any, Any]]` -> `list[tensorflow.Tensor]`.
 fn with_arrays_as(alternative: &TypeExpression, dialect: Dialect) -> TypeExpression {
     let is_array = |class: &TypeExpression| match class {
         TypeExpression::Class(class) => {

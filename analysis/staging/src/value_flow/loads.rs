@@ -259,8 +259,8 @@ impl Solver<'_> {
         self.add(to, Value::Function { document, function, bound: 1 });
     }
 
-    /// Reads a property whose class is derived from `property` (`class dependent(property)`, `@dependent(…) def
-    /// support(self):`). The function that belongs to the receiver's class is called.
+    /// Reads a property whose class is derived from `property` (`class dependent(property)`,
+    /// `@dependent(…) def support(self):`). The function that belongs to the receiver's class is called.
     fn derived_property(&mut self, object: u32, receiver: Value, to: Cell, site: Site) {
         let Some(class) = self.objects[object as usize].class else { return };
         if self.is_property(class) {

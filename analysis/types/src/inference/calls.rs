@@ -156,8 +156,9 @@ impl Inference<'_> {
         }
     }
 
-    /// Adds the calls of the modules in a sequence: `self.body(x)`, where `self.body = nn.Sequential(Encoder(),
-    /// Head())`. The first module receives `x`. The others usually receive a value of the same type.
+    /// Adds the calls of the modules in a sequence: `self.body(x)`, where
+    /// `self.body = nn.Sequential(Encoder(), Head())`. The first module receives `x`. The others usually receive a
+    /// value of the same type.
     fn sequence(&self, call: &ast::ExprCall, expression: ExprId, calls: &mut Vec<CallSite>) {
         let Some(argument) = call.arguments.args.first().filter(|argument| !argument.is_starred_expr())
         else {

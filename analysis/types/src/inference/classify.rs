@@ -37,8 +37,8 @@ impl<'db> Inference<'db> {
                     self.add(*element, fact);
                 }
             }
-            // `Unknown & ~None` is unknown. `Unknown & Tensor` is a Tensor: the result of an `isinstance` test. `Tensor
-            // & Mapping` may be either: a test of an argument that is assumed to be a Tensor.
+            // `Unknown & ~None` is unknown. `Unknown & Tensor` is a Tensor: the result of an `isinstance` test.
+            // `Tensor & Mapping` may be either: a test of an argument that is assumed to be a Tensor.
             Type::Intersection(intersection) => {
                 let positive: Vec<_> = intersection.iter_positive(self.db).collect();
                 let known: Vec<_> = positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();

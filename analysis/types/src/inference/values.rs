@@ -273,8 +273,8 @@ fn elements<'a>(container: &'a Expr, part: &Part) -> Vec<&'a Expr> {
 }
 
 /// Returns the argument of a constructor call that becomes the field `part`. It is found by keyword or by the order of
-/// the fields. If the class is unknown, it is found by the name of the variable: `GradientTransformation(init_fn,
-/// update_fn)`.
+/// the fields. If the class is unknown, it is found by the name of the variable:
+/// `GradientTransformation(init_fn, update_fn)`.
 fn field<'a>(arguments: &'a ast::Arguments, fields: &[&Name], part: &Part) -> Option<&'a Expr> {
     match part {
         Part::Position(position) => arguments.args.get(*position),
