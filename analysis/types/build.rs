@@ -1,4 +1,4 @@
-//! The bundled stubs are part of the crate: a change in them rebuilds it.
+//! The bundled stubs are part of the crate, so it is rebuilt when they change.
 
 fn main() {
     println!("cargo::rerun-if-changed=stubs");

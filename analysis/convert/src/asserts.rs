@@ -1,5 +1,5 @@
-//! Pass 5: `assert test, message` becomes `ag__.assert_stmt(test, lambda: message)`. Runs only with
-//! the feature `ASSERT_STATEMENTS`.
+//! Pass 5: `assert test, message` becomes `ag__.assert_stmt(test, lambda: message)`. The pass runs only with the
+//! feature `ASSERT_STATEMENTS`.
 
 use ruff_python_ast::{self as ast, Stmt};
 

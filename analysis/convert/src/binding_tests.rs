@@ -1,5 +1,5 @@
-//! Part of pass 3: lowers a `while` whose test binds names. In a staged loop only the body can change the loop's state;
-//! the test cannot. So the test is evaluated before the loop, and again at the end of the body.
+//! Part of pass 3: lowers a `while` whose test binds names. In a staged loop, only the body can change the loop's
+//! state, not the test. So the test is evaluated before the loop, and again at the end of the body.
 //!
 //! ```python
 //! while (rest := limit - x) > 0:         test_ = (rest := limit - x) > 0
@@ -16,7 +16,7 @@ use super::build;
 use super::lowering::LoweringContext;
 use super::tree::is_synthesized;
 
-/// Replaces the test by one that binds no names. Statements that must precede the loop go to `out`.
+/// Replaces the test by one that binds no names. Appends statements that must precede the loop to `out`.
 pub(super) fn lower(ctx: &LoweringContext, node: &mut ast::StmtWhile, out: &mut ast::Suite) {
     let mut search = FindNamedExpr { found: false };
     search.visit_expr(&node.test);
@@ -34,8 +34,8 @@ pub(super) fn lower(ctx: &LoweringContext, node: &mut ast::StmtWhile, out: &mut 
     });
 }
 
-/// Replaces the original test by the variable `flag`. Returns the original test. For `while not break_ and test`, also
-/// returns the condition before the test: `not break_`.
+/// Replaces the original test by the variable `flag`, and returns it. For `while not break_ and test`, also returns the
+/// condition before the test: `not break_`.
 fn take_test(test: &mut Expr, flag: &str) -> (Expr, Option<Expr>) {
     if let Expr::BoolOp(tests) = test
         && is_synthesized(tests)

@@ -89,8 +89,8 @@ fn converted_call(ctx: &LoweringContext, call: ast::ExprCall, walk: &Walk<'_>, o
     build::operator("converted_call", arguments, origin)
 }
 
-/// `dict(k=1, **rest)`, which raises for a duplicate keyword. If the file uses the name `dict`,
-/// the result is `{'k': 1}` or `{}.__class__(k=1, **rest)`.
+/// Returns `dict(k=1, **rest)`, which raises an exception for a duplicate keyword. If the file uses the name `dict`,
+/// returns `{'k': 1}` or `{}.__class__(k=1, **rest)` instead.
 fn keyword_dict(
     ctx: &LoweringContext,
     keywords: Vec<ast::Keyword>,
@@ -112,8 +112,8 @@ fn keyword_dict(
     build::call_with(dict, Vec::new(), keywords, origin)
 }
 
-/// `super()` becomes `super(__class__, self)`: a call without arguments fails in the function generated
-/// for a block.
+/// Rewrites `super()` as `super(__class__, self)`. In the function generated for a block, a call without arguments
+/// would fail.
 fn explicit_super(ctx: &LoweringContext, call: &mut ast::ExprCall) {
     let (Some(_), Some(first)) = (&ctx.class, &ctx.first_parameter) else { return };
     let origin = call.arguments.range;

@@ -36,7 +36,7 @@ impl<'a> Characters<'a> {
     }
 }
 
-/// Returns the number of characters that start in a slice of UTF-8.
+/// Returns the number of characters that start in a slice of UTF-8 text.
 fn starts(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| (**byte as i8) >= -0x40).count()
 }

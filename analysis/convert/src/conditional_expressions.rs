@@ -1,6 +1,6 @@
 //! Pass 10: `a if test else b` becomes `ag__.if_exp(test, lambda: a, lambda: b, 'test')`.
 //!
-//! Nested conditional expressions are converted too; AutoGraph does not convert them.
+//! Nested conditional expressions are converted, too. TensorFlow's AutoGraph does not convert them.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;

@@ -14,10 +14,10 @@
 //!                             ag__.if_stmt(x > 0, if_body, else_body, get_state, set_state, ('y',), 1)
 //! ```
 //!
-//! Every name that a block binds is `nonlocal` in its function, whether or not it is part of the
-//! state. Invariant: when the operators execute the blocks in Python, all variables end up as in the
-//! original. Closures read later assignments, exception handlers read the values bound before the
-//! exception, and unbound names stay unbound.
+//! Every name that a block binds is `nonlocal` in the function of that block, whether or not it is part of the state.
+//! Invariant: if the operators execute the blocks in Python, all variables have the same values afterwards as with the
+//! original. Closures see later assignments, exception handlers see the values bound before the exception, and unbound
+//! names stay unbound.
 
 mod full;
 mod simplified;
@@ -77,7 +77,7 @@ fn block_functions(
     }
 }
 
-/// Returns whether any part of a body becomes a function or thunk. If not, no name needs a declaration.
+/// Returns whether any part of a body becomes a function or thunk. If not, no names need declarations.
 fn needs_functions(body: &[Stmt]) -> bool {
     let mut search = FindFunctions { found: false };
     search.visit_body(body);
@@ -111,7 +111,7 @@ impl<'a> SourceOrderVisitor<'a> for FindFunctions {
     }
 }
 
-/// `if False: a = b = None`, which makes names local to the function without binding them. This is needed for names
+/// Returns `if False: a = b = None`. It makes names local to the function without binding them, as is needed for names
 /// that only the functions of its blocks bind.
 fn local_declaration(names: &[Name]) -> Stmt {
     let origin = TextRange::default();
@@ -132,7 +132,8 @@ fn local_declaration(names: &[Name]) -> Stmt {
     build::if_(build::boolean(false, origin), [assign].into_iter().collect(), origin)
 }
 
-/// Returns the `global` and `nonlocal` statements in blocks. They apply to the whole function.
+/// Returns declarations for the `global` and `nonlocal` statements in blocks and in unreachable code. They apply to the
+/// whole function.
 fn nested_declarations(body: &mut ast::Suite, unreached: &[Stmt]) -> Vec<Stmt> {
     let mut found = Vec::new();
     for inner in body.iter_mut().flat_map(blocks) {
@@ -160,7 +161,7 @@ fn ids(names: &[ast::Identifier]) -> Vec<Name> {
     names.iter().map(|name| name.id.clone()).collect()
 }
 
-/// The facts and ranges of a statement that becomes a call of an operator.
+/// The facts and ranges of a statement that is replaced by a call of an operator.
 pub(super) struct StatementInfo<'a> {
     pub(super) facts: &'a Facts,
     /// An empty range at the start of the statement.
@@ -172,15 +173,14 @@ pub(super) struct StatementInfo<'a> {
 pub(super) struct Emitter<'e, 'u> {
     pub(super) ctx: &'e LoweringContext<'u>,
     flow: &'e Flow,
-    /// Names bound by statements that stay in the function itself.
+    /// The names that are bound by statements which stay in the function itself.
     own: NameSet<'e>,
-    /// Names bound in blocks that become functions, or in unreachable code.
+    /// The names that are bound in blocks which become functions, or in unreachable code.
     lifted: NameSet<'e>,
 }
 
 impl Emitter<'_, '_> {
-    /// Converts a block. `stmt` is its first statement; `moved` means that it is inside the body of a
-    /// generated function.
+    /// Converts a block. `stmt` is its first statement. `moved`: whether it is inside the body of a generated function.
     fn block(&mut self, suite: &mut ast::Suite, mut stmt: StmtId, moved: bool) {
         tree::rewrite(suite, |statement, out| {
             let next = self.flow.cfg.extent(stmt).end;
@@ -198,10 +198,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Records the names that a statement binds, in `own` or, if a generated function binds them, `lifted`.
+    /// Records the names that a statement binds: in `lifted` if a generated function binds them, otherwise in `own`.
     fn record_bindings(&mut self, statement: &Stmt, stmt: StmtId, moved: bool, kept: bool) {
         let is_loop = matches!(statement, Stmt::While(_) | Stmt::For(_));
-        // The iterable of a `for` is evaluated at the loop; its target is bound in the body's function.
+        // The iterable of a `for` is evaluated at the loop, but its target is bound in the function of the body.
         let in_body = |kind| is_loop && !kept && matches!(kind, NodeKind::Test | NodeKind::Target);
         let (lifted, own) = (&mut self.lifted, &mut self.own);
         let names = if moved { &mut *lifted } else { own };
@@ -279,8 +279,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits `def name(parameters):` for a block that binds `bound` in the enclosing function. Returns a
-    /// reference to it.
+    /// Emits `def name(parameters):` for a block that binds the names `bound` of the enclosing function. Returns a
+    /// reference to the new function.
     pub(super) fn function(
         &self,
         name: Name,
@@ -297,7 +297,7 @@ impl Emitter<'_, '_> {
         build::name(&name, info.origin)
     }
 
-    /// `def name(item): target = item; body` for the body of a `for`.
+    /// Emits `def name(item): target = item; body` for the body of a `for`.
     pub(super) fn loop_function(
         &self,
         name: Name,
@@ -325,7 +325,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Returns the kinds of a statement's blocks, in the order of [`blocks`].
+/// Returns the kinds of a statement's blocks, in the same order as [`blocks`].
 fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     use BlockKind::{Body, Case, Else, Finally, Handler};
     match statement {
@@ -338,7 +338,7 @@ fn kinds(statement: &Stmt) -> Vec<BlockKind> {
     }
 }
 
-/// Leaves every statement of a function unconverted, because the function has no dataflow.
+/// Leaves all statements of a function unconverted, because its dataflow is not available.
 fn keep_all(ctx: &LoweringContext, body: &mut ast::Suite) {
     for statement in body {
         blocks(statement).into_iter().for_each(|inner| keep_all(ctx, inner));
@@ -357,8 +357,8 @@ fn break_on_flags(ctx: &LoweringContext, statement: &mut Stmt) {
     }
 }
 
-/// Removes the annotation of an assignment in a generated function: a `nonlocal` name cannot be
-/// annotated. Behavior is unchanged because annotations of local names are never evaluated.
+/// Removes the annotation of an assignment in a generated function, because a `nonlocal` name cannot be annotated. This
+/// does not change the behavior: annotations of local names are never evaluated.
 fn without_annotation(statement: Stmt) -> Stmt {
     match statement {
         Stmt::AnnAssign(node) if node.target.is_name_expr() => match node.value {
@@ -376,7 +376,7 @@ fn non_empty(mut body: ast::Suite) -> ast::Suite {
     body
 }
 
-/// `not break_ and not do_return`
+/// Returns `not break_ and not do_return` for these flags; `None` if there are no flags.
 pub(super) fn not_stopped(flags: &[Name], at: TextSize) -> Option<Expr> {
     let origin = TextRange::empty(at);
     let mut tests: Vec<Expr> = flags.iter().rev().map(|flag| build::not(build::name(flag, origin))).collect();

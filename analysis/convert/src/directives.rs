@@ -50,7 +50,7 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// Records `set_element_type(target, dtype, shape)` for the pass over lists.
+/// Records `set_element_type(target, dtype, shape)` for the pass that converts lists.
 fn element_type(ctx: &LoweringContext, call: &ast::ExprCall) {
     let argument = |name: &str, position: usize| {
         let positional = call.arguments.args.get(position);

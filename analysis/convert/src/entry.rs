@@ -1,4 +1,4 @@
-//! The functions of a source: their positions and free variables.
+//! The functions, methods and lambdas of a source, with their positions and free variables.
 
 use std::cell::OnceCell;
 
@@ -22,7 +22,8 @@ pub enum Kind {
 /// A function, method or lambda of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionInfo {
-    /// The enclosing classes and functions and its name, joined with dots; a lambda is `<lambda>`.
+    /// The names of the enclosing classes and functions, and its own name, joined with dots. A lambda is called
+    /// `<lambda>`.
     pub qualname: String,
     pub kind: Kind,
     /// The range of the function, including its decorators.
@@ -39,10 +40,10 @@ pub struct FunctionInfo {
 pub(super) struct Entry<'t> {
     pub(super) info: FunctionInfo,
     pub(super) node: Node<'t>,
-    /// The innermost enclosing class, directly or through functions.
+    /// The innermost class around it. There may be functions in between.
     pub(super) class: Option<Name>,
-    /// Whether no function encloses it. Conversion of a module converts these functions, and the functions nested in
-    /// them.
+    /// Whether no function encloses it. Converting a module converts these functions, each together with the functions
+    /// nested in it.
     pub(super) is_outermost: bool,
 }
 
@@ -61,7 +62,7 @@ impl Node<'_> {
     }
 }
 
-/// Returns all functions of a module, in order of their start.
+/// Returns all functions, methods and lambdas of a module, in order of their start.
 pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
     let mut collector = Collector { text, mentions_class: mentions_class(text), ..Collector::default() };
     collector.visit_body(body);
@@ -69,7 +70,7 @@ pub(super) fn collect<'t>(text: &'t str, body: &'t [Stmt]) -> Vec<Entry<'t>> {
     collector.entries
 }
 
-/// Returns whether a text may use the cell `__class__`, which `super()` reads implicitly.
+/// Returns whether a text may use the variable `__class__`, which `super()` reads implicitly.
 fn mentions_class(text: &str) -> bool {
     let names = [b"super".as_slice(), b"__class__"];
     names.iter().any(|name| memchr::memmem::find(text.as_bytes(), name).is_some())
@@ -78,7 +79,8 @@ fn mentions_class(text: &str) -> bool {
 #[derive(Default)]
 struct Collector<'t> {
     text: &'t str,
-    /// Whether the whole text mentions `super` or `__class__`. Usually it does not, and functions need not be searched.
+    /// Whether the text mentions `super` or `__class__` at all. Usually it does not, and functions need not be searched
+    /// for them.
     mentions_class: bool,
     entries: Vec<Entry<'t>>,
     path: Vec<Name>,
@@ -89,7 +91,7 @@ struct Collector<'t> {
     enclosing: Vec<Enclosing<'t>>,
 }
 
-/// An enclosing function. Its variables are computed on first use.
+/// An enclosing function. Its variables are computed when they are first needed.
 struct Enclosing<'t> {
     node: Node<'t>,
     variables: OnceCell<Variables>,

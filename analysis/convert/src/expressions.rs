@@ -1,8 +1,8 @@
 //! Traversal of the expressions of a function.
 //!
-//! Visits only expressions that the function itself evaluates: the decorators and defaults of nested
-//! functions but not their bodies, and no class bodies, annotations or patterns. `{x=}` in f-strings is
-//! skipped because its source text is part of the value.
+//! Only expressions that the function itself evaluates are visited. In nested functions these are decorators and
+//! defaults, but not bodies. Class bodies, annotations and patterns are not visited. `{x=}` in f-strings is skipped,
+//! because its source text is part of the value.
 
 use std::cell::Cell;
 
@@ -17,11 +17,11 @@ use super::tree::is_synthesized;
 
 /// A rewrite of expressions.
 pub(super) trait Rewrite {
-    /// Rewrites an expression. Call `walk` to visit its children.
+    /// Rewrites an expression. Must call `walk` to visit its children.
     fn rewrite(&self, expression: &mut Expr, walk: &Walk<'_>);
 }
 
-/// The traversal, passed to [`Rewrite::rewrite`] to visit children.
+/// The traversal. It is passed to [`Rewrite::rewrite`], which uses it to visit children.
 pub(super) struct Walk<'a> {
     pass: &'a dyn Rewrite,
     strings: Cell<EnclosingQuotes>,
@@ -45,7 +45,7 @@ impl Walk<'_> {
         transformer::walk_parameters(self, parameters);
     }
 
-    /// Returns a string literal that is valid at this position, if one exists.
+    /// Returns a string literal that is valid at this position; `None` if there is none.
     pub(super) fn string(&self, value: &str, origin: TextRange) -> Option<Expr> {
         let quotes = self.strings.get();
         if !quotes.single && !quotes.double {
@@ -142,7 +142,7 @@ impl Transformer for Walk<'_> {
     }
 }
 
-/// Returns whether an expression can be moved into a `lambda`. One that awaits, yields or binds a name cannot.
+/// Returns whether an expression can be moved into a `lambda`. It cannot if it awaits, yields or binds a name.
 pub(super) fn can_move_into_lambda(expression: &Expr) -> bool {
     let mut search = Immovable { found: false };
     search.visit_expr(expression);

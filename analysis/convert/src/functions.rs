@@ -39,15 +39,15 @@ pub(super) fn run(ctx: &LoweringContext, body: &mut ast::Suite) {
     body.push(build::with(build::operator("FunctionScope", arguments, origin), &ctx.scope, rest, origin));
 }
 
-/// Marks lambdas with `ag__.autograph_artifact`, so that they are not converted again at run time: they are converted
-/// together with their enclosing function.
+/// Marks lambdas with `ag__.autograph_artifact`, so that they are not converted again at run time. They are already
+/// converted, together with their enclosing function.
 pub(super) fn lambdas(ctx: &LoweringContext, body: &mut ast::Suite) {
     if ctx.options.view == View::Full {
         expressions::rewrite(body, &Lambdas);
     }
 }
 
-/// Returns the conversion options of a function, which apply to its callees too.
+/// Returns the conversion options of a function. They apply to the functions that it calls, too.
 pub(super) fn conversion_options(ctx: &LoweringContext, origin: TextRange) -> Expr {
     if ctx.is_nested {
         return build::operator_name("STD", origin);
@@ -97,7 +97,7 @@ pub(super) fn nested(ctx: &LoweringContext, body: &mut ast::Suite) {
     }
 }
 
-/// Converts only the methods of a class: lambdas cannot access the scope of its body.
+/// Converts the methods of a class. Lambdas in the class body are not converted, because they cannot access its scope.
 fn methods(ctx: &LoweringContext, body: &mut ast::Suite, class: &Name) {
     for statement in body {
         match statement {

@@ -1,4 +1,4 @@
-//! Lowers `break`, `continue` and `return` to flags: the common part of three passes.
+//! Lowers `break`, `continue` and `return` to flags. Three passes share this module.
 //!
 //! ```python
 //! for x in xs:                    for x in xs:
@@ -88,7 +88,8 @@ pub(super) fn exits(block: &[Stmt]) -> bool {
     }
 }
 
-/// Returns whether a block ends with a jump, or with an `if` whose branches all exit, at least one by a jump.
+/// Returns whether a block ends with a jump, or with an `if` of which all branches exit, at least one of them by a
+/// jump.
 fn jumps(block: &[Stmt]) -> bool {
     match block.last() {
         Some(Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_)) => true,
@@ -100,8 +101,8 @@ fn jumps(block: &[Stmt]) -> bool {
     }
 }
 
-/// Moves the statements after an `if` with a jump into the branch without a jump, at every level of a
-/// block. Most jumps are then at the end of the block, where they need no flag.
+/// For each `if` with a jump, at every level of a block, moves the statements after it into the branch without a jump.
+/// Most jumps are then at the end of the block, where they need no flag.
 pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     let mut position = 0;
     while let Some(statement) = block.get(position) {
@@ -125,7 +126,7 @@ pub(super) fn move_rest(block: &mut ast::Suite, notes: &Notes, depth: usize) {
     }
 }
 
-/// Returns whether exactly one branch of an `if` continues after it.
+/// Returns whether exactly one branch of an `if` continues after the `if`.
 fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     let Stmt::If(node) = statement else { return false };
     if notes.is_kept(node) {
@@ -141,7 +142,7 @@ fn takes_rest(statement: &Stmt, notes: &Notes) -> bool {
     }
 }
 
-/// Returns whether only one path reaches the end of a block, so that code can be appended there.
+/// Returns whether only one path reaches the end of a block. Code can then be appended there.
 fn falls_through_once(block: &[Stmt], notes: &Notes) -> bool {
     match block.last() {
         Some(last @ Stmt::If(node)) => {
@@ -169,26 +170,26 @@ pub(super) struct Lowering<'a> {
     /// The variable that is set in place of the jump.
     pub(super) flag: &'a Name,
     pub(super) notes: &'a Notes,
-    /// The statement that replaces a jump, in addition to setting the flag.
+    /// The statement that is emitted besides setting the flag.
     pub(super) replace: &'a dyn Fn(&Stmt) -> Option<Stmt>,
-    /// The number of enclosing statements that may swallow an exception.
+    /// The number of enclosing statements that may suppress an exception.
     pub(super) swallowing_depth: u32,
-    /// The statement that reverts a replaced jump, in addition to resetting the flag.
+    /// The statement that is emitted besides resetting the flag.
     pub(super) undo: &'a dyn Fn(TextRange) -> Option<Stmt>,
-    /// Whether any jump sets the flag. A jump at the end of the code does not need it.
+    /// Whether any jump sets the flag. A jump at the end of the code does not need a flag.
     pub(super) is_used: bool,
 }
 
 impl<'a> Lowering<'a> {
-    /// Replaces a jump by its flag, without an additional statement.
+    /// Returns a lowering that replaces jumps only by their flag.
     pub(super) fn new(jump: Jump, flag: &'a Name, notes: &'a Notes) -> Self {
         Self { jump, flag, notes, replace: &|_| None, swallowing_depth: 0, undo: &|_| None, is_used: false }
     }
 }
 
 impl Lowering<'_> {
-    /// Lowers the jumps of a block. `tail` means that no code follows the block. Returns whether the flag
-    /// may be set after the block.
+    /// Lowers the jumps in a block. `tail`: whether no code follows the block. Returns whether the flag may be set
+    /// after the block.
     pub(super) fn block(&mut self, block: &mut ast::Suite, tail: bool) -> bool {
         let mut may_jump = false;
         let mut position = 0;
@@ -232,14 +233,14 @@ impl Lowering<'_> {
         may_jump
     }
 
-    /// `if not flag: rest`
+    /// Returns `if not flag: rest`.
     fn guarded(&self, rest: ast::Suite) -> Stmt {
         let origin = rest.first().map_or_else(TextRange::default, Ranged::range);
         let origin = TextRange::empty(origin.start());
         build::if_(build::not(build::name(self.flag, origin)), rest, origin)
     }
 
-    /// Resets the flag if code that runs on exit raises: if an enclosing statement swallows the
+    /// Resets the flag if code that runs on exit raises an exception. If an enclosing statement suppresses this
     /// exception, the jump does not happen.
     ///
     /// ```python
@@ -314,7 +315,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Rewrites `with a, b: …` to `with a: with b: …`, because `a` may swallow an exception raised by `b`.
+/// Rewrites `with a, b: …` as `with a: with b: …`, because `a` may suppress an exception that `b` raises.
 fn nest_items(statement: &mut Stmt) {
     let Stmt::With(node) = statement else { return };
     while node.items.len() > 1 {

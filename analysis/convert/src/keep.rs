@@ -1,4 +1,4 @@
-//! Finds the statements that are not converted: a block with `await` cannot become a plain function.
+//! Finds the statements that are kept, and not converted: a block with `await` cannot become a plain function.
 //!
 //! ```python
 //! async def total(stream):
@@ -38,7 +38,7 @@ pub(super) fn mark_awaiting(notes: &Notes, body: &mut ast::Suite, in_kept_loop: 
     }
 }
 
-/// Marks the statements that are nested too deeply.
+/// Marks the statements that are nested too deeply to be converted.
 pub(super) fn mark_deep(notes: &Notes, body: &mut ast::Suite, depth: usize) {
     for statement in body {
         if depth >= MAX_DEPTH {

@@ -35,8 +35,8 @@ pub(super) fn own_variables(parameters: &ast::Parameters, body: &ast::Suite) -> 
     own
 }
 
-/// Converts operations on lists in variables of this function, `own`. Lists in variables of other scopes
-/// are modified in place: an assignment would make the variable local.
+/// Converts operations on lists in `own`, the variables of this function. Lists in variables of other scopes are
+/// modified in place, because an assignment would make the variable local.
 fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {
@@ -63,7 +63,7 @@ fn statements(ctx: &LoweringContext, own: &FxHashSet<Name>, body: &mut ast::Suit
     });
 }
 
-/// Returns the list and the element of `list.append(element)`.
+/// Returns `list` and `element` for `list.append(element)`.
 fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)> {
     let Expr::Call(call) = expression else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
@@ -75,8 +75,9 @@ fn list_append(own: &FxHashSet<Name>, expression: &Expr) -> Option<(Expr, Expr)>
     }
 }
 
-/// Moves the pops of an expression before the statement, in evaluation order. Returns whether a pop in a later
-/// expression may be moved, too. It may not if this expression contains an operation or call, which must run first.
+/// Moves the pops in an expression before the statement, in the order in which they are evaluated. Returns whether pops
+/// in later expressions may be moved, too. They may not if this expression contains an operation or call, which must
+/// run before them.
 fn hoist_pops(
     ctx: &LoweringContext,
     own: &FxHashSet<Name>,

@@ -6,7 +6,7 @@
 //! a < f() < c     =>  (lambda left_, right_: ag__.and_(lambda: left_ < right_, lambda: right_ < c))(a, f())
 //! ```
 //!
-//! Every operand of a chain is evaluated at most once, and none after the first false comparison.
+//! Each operand of a chain is evaluated at most once, and not at all after the first comparison that is false.
 
 use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
@@ -89,7 +89,7 @@ impl Logical<'_> {
             let others = self.chained(middle, later, rest, origin);
             build::operator("and_", vec![build::thunk(first), build::thunk(others)], origin)
         };
-        // A name or a constant can be duplicated.
+        // Names and constants can be duplicated.
         if is_plain(&middle) {
             return link(left, middle);
         }

@@ -1,4 +1,4 @@
-//! The state of the lowering of one function, shared by the passes.
+//! The state while one function is lowered. The passes share it.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use super::notes::Notes;
 use super::options::Options;
 use super::tree::blocks;
 
-/// The data shared by all functions of a file.
+/// The data that all functions of a file share.
 pub(super) struct Context<'a> {
     pub(super) source: &'a str,
     pub(super) options: &'a Options,
@@ -29,15 +29,15 @@ pub(super) struct LoweringContext<'a> {
     pub(super) names: &'a Namer<'a>,
     pub(super) notes: &'a Notes,
     pub(super) name: Name,
-    /// The variable of its `FunctionScope`.
+    /// The name of the variable that holds its `FunctionScope`.
     pub(super) scope: Name,
-    /// Whether it is converted as part of another function or of a module.
+    /// Whether it is converted together with another function or with a module.
     pub(super) is_nested: bool,
     pub(super) is_async: bool,
-    /// The innermost enclosing class, directly or through functions. Private names are mangled with it.
+    /// The innermost class around it. There may be functions in between. Private names are mangled with the class name.
     pub(super) class: Option<Name>,
     pub(super) first_parameter: Option<Name>,
-    /// The variables, local or of enclosing functions, that may be `Undefined` in a graph.
+    /// The variables, its own or of enclosing functions, that may be `Undefined` in a graph.
     pub(super) maybe_undefined: RefCell<FxHashSet<Name>>,
     /// The element types declared by `set_element_type`, by variable.
     pub(super) element_types: RefCell<FxHashMap<Name, ElementType>>,
@@ -49,7 +49,7 @@ pub(super) struct LoweringContext<'a> {
 pub(super) type LowerFunction = fn(&LoweringContext<'_>, &mut ast::StmtFunctionDef);
 
 impl<'a> LoweringContext<'a> {
-    /// Returns the context of an outermost function. `scope` is the prefix of its scope's variable.
+    /// Returns the context of an outermost function. `scope` is the prefix of the name of its `FunctionScope` variable.
     pub(super) fn outermost(
         context: &Context<'a>,
         names: &'a Namer<'a>,
@@ -78,7 +78,7 @@ impl<'a> LoweringContext<'a> {
     }
 }
 
-/// Visits the statements of a block at any depth. Enters generated functions, but not functions of the
+/// Visits the statements of a block at any depth. Enters functions that passes have generated, but not functions of the
 /// source.
 pub(super) fn for_each(body: &mut ast::Suite, visit: &mut dyn FnMut(&mut Stmt)) {
     for statement in body {

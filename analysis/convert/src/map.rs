@@ -40,7 +40,7 @@ pub struct SourceMap {
     spans: Vec<Span>,
 }
 
-/// Removes synthesized spans inside a synthesized span with the same original range.
+/// Removes synthesized spans that are inside a synthesized span with the same original range.
 fn without_redundant(spans: Vec<Span>) -> Vec<Span> {
     let mut kept: Vec<Span> = Vec::with_capacity(spans.len());
     let mut enclosing: Vec<Span> = Vec::new();
@@ -73,12 +73,12 @@ impl SourceMap {
 
     pub(super) fn new(mut spans: Vec<Span>) -> Self {
         spans.retain(|span| !span.generated.is_empty());
-        // Sorted by start; of spans with the same start, the longest comes first. A single integer key compares faster
-        // than a pair.
+        // Sorted by start. Of several spans with the same start, the longest comes first. A single integer as the key
+        // compares faster than a pair.
         spans.sort_by_key(|span| {
             u64::from(span.generated.start().to_u32()) << 32 | u64::from(!span.generated.end().to_u32())
         });
-        // Copied text that follows text from a later part of the source has moved.
+        // If copied text follows text from a later part of the source, it has been moved.
         let mut furthest = TextSize::default();
         for span in &mut spans {
             if span.kind == SpanKind::Verbatim {
@@ -95,8 +95,8 @@ impl SourceMap {
         &self.spans
     }
 
-    /// Returns the source offset for the converted text at `offset`: exact for copied text, otherwise the start of the
-    /// original span.
+    /// Returns the offset in the source for an offset in converted text. It is exact for copied text; otherwise it is
+    /// the start of the original span.
     pub fn original(&self, offset: TextSize) -> Option<TextSize> {
         let before = self.spans.partition_point(|span| span.generated.start() <= offset);
         let containing =
@@ -108,8 +108,8 @@ impl SourceMap {
         })
     }
 
-    /// Returns the offsets in converted text for the source at `offset`: its copies, then the innermost synthesized
-    /// span.
+    /// Returns the offsets in converted text for an offset in the source: first those of its copies, then that of the
+    /// innermost synthesized span.
     pub fn generated(&self, offset: TextSize) -> Vec<TextSize> {
         let containing = || self.spans.iter().filter(|span| span.original.contains(offset));
         let copied = containing()

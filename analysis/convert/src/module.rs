@@ -50,7 +50,7 @@ impl Converter<'_> {
         Module { text: copier.out, map: SourceMap::new(copier.spans), functions }
     }
 
-    /// One function as in the converted file, including its decorators, without indentation.
+    /// Returns one function as it is in the converted file, including its decorators, but without indentation.
     pub fn function_in_place(
         &self,
         qualname: &str,

@@ -7,7 +7,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The identifiers of a file, which are never generated.
+/// The identifiers of a file. Generated names differ from all of them.
 pub(super) struct Identifiers<'a> {
     used: FxHashSet<&'a str>,
 }

@@ -10,18 +10,18 @@ use super::tree;
 /// The data of one `if`, `while` or `for`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Note {
-    /// The flags that end the loop when they are set: `break_`, `do_return`.
+    /// The flags that end the loop once they are set: `break_`, `do_return`.
     pub(super) stop_flags: Vec<Name>,
     /// The keyword arguments of `set_loop_options`.
     pub(super) loop_options: Vec<ast::Keyword>,
-    /// Whether it stays a Python statement: see `keep`.
+    /// Whether the statement remains a Python statement: see `keep`.
     pub(super) kept: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Notes {
     notes: RefCell<Vec<Note>>,
-    /// Removed unreachable statements. The names that they bind and declare still determine the scope.
+    /// Unreachable statements that have been removed. What they bind and declare still determines the scope of names.
     unreached: RefCell<ast::Suite>,
 }
 

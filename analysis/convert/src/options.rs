@@ -9,9 +9,9 @@ pub struct Options {
     pub view: View,
     pub operator_set: OperatorSet,
     pub features: Features,
-    /// The last pass to run; all of them by default.
+    /// The last pass to run. By default, all passes run.
     pub until: Option<Pass>,
-    /// The module of operators that a converted file imports; by default, that of `operator_set`.
+    /// The module of operators that a converted file imports. By default, it is that of `operator_set`.
     pub operators: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub enum OperatorSet {
     TensorFlow,
     /// The operators of this project's runtime, with the same signatures.
     AutoGraph,
-    /// `_if`, `_while`, `_for`, `_return` (Snek, figure 3).
+    /// The operators `_if`, `_while`, `_for` and `_return` (Snek, figure 3).
     Snek,
 }
 
@@ -75,15 +75,15 @@ pub struct Features {
     pub builtins: bool,
     pub equality: bool,
     pub lists: bool,
-    /// Whether functions that call `locals()` are converted; the operators detect the call at run time. TensorFlow has
-    /// no such feature.
+    /// Whether functions that call `locals()` are converted. The operators then detect such calls at run time.
+    /// TensorFlow has no such feature.
     pub scopes: bool,
 }
 
 impl Features {
     pub const ALL: Self = Self { asserts: true, builtins: true, equality: true, lists: true, scopes: false };
 
-    /// Enables a feature by TensorFlow's name. Returns false if the name is unknown.
+    /// Enables the feature with this name in TensorFlow. Returns false if the name is unknown.
     pub fn enable(&mut self, name: &str) -> bool {
         match name {
             "ALL" => *self = Self::ALL,

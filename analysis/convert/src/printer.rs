@@ -1,8 +1,8 @@
 //! Prints a rewritten tree and records its source map.
 //!
-//! Source text is copied with its comments and layout; only synthesized nodes are generated. Comments
-//! move with the statement below or to the left of them. The printer depends on the tree and the
-//! source, but not on the passes.
+//! Source text is copied with its comments and layout; text is generated only for synthesized nodes. A comment moves
+//! with the statement that is below it or to the left of it. The printer depends on the tree and the source, but not on
+//! the passes.
 
 mod compound;
 mod expression;
@@ -22,9 +22,9 @@ const INDENT: usize = 4;
 /// A source text with the token ranges that the printer needs.
 pub(super) struct Source<'a> {
     text: &'a str,
-    /// String tokens that contain line breaks, in order.
+    /// The string tokens that contain line breaks, in order.
     strings: Vec<TextRange>,
-    /// Names that Python mangles in a class body: `__x`.
+    /// The ranges of names that Python mangles in a class body: `__x`.
     private: Vec<TextRange>,
 }
 
@@ -66,19 +66,19 @@ pub(super) struct Printer<'s, 'a> {
     out: String,
     spans: Vec<Span>,
     prefix: &'s str,
-    /// The prefix of private names, such as `_A`, when printing outside their class.
+    /// The prefix that mangles private names, such as `_A`, if code is printed outside its class.
     mangling: Option<String>,
     /// The indentation of statements in columns, after the prefix.
     indent: usize,
-    /// The number of columns by which the lines of the current statement move.
+    /// The number of columns by which the current statement has moved.
     shift: isize,
     /// The source offset up to which text has been copied or skipped.
     cursor: TextSize,
     /// The number of open brackets around the current expression.
     brackets: u32,
-    /// The starts of the statements whose comments above them have been printed.
+    /// The starts of the statements above which the comments have been printed.
     commented: FxHashSet<TextSize>,
-    /// The ends of the code whose comments to the right have been printed.
+    /// The ends of the code to the right of which the comment has been printed.
     commented_ends: FxHashSet<TextSize>,
     /// Whether the next statement is the first of its block.
     at_block_start: bool,
@@ -102,15 +102,15 @@ impl<'s, 'a> Printer<'s, 'a> {
         }
     }
 
-    /// Omits the comments above a statement because the caller has copied them.
+    /// Leaves out the comments above a statement, because the caller has copied them.
     pub(super) fn without_comments_above(mut self, statement: TextSize) -> Self {
         self.commented.insert(statement);
         self
     }
 
-    /// Mangles private names as in the body of `class`, for code printed outside it.
+    /// Mangles private names as in the body of `class`. The code is printed outside this body.
     pub(super) fn outside_of(mut self, class: Option<&str>) -> Self {
-        // Python does not mangle names in a class whose name consists of underscores.
+        // Python does not mangle names in a class whose own name consists of underscores only.
         let name = class.map(|class| class.trim_start_matches('_')).filter(|name| !name.is_empty());
         self.mangling = name.map(|name| format!("_{name}"));
         self
@@ -189,7 +189,7 @@ impl<'s, 'a> Printer<'s, 'a> {
         self.copy_lines(end);
     }
 
-    /// Copies text and reindents continuation lines with their statement.
+    /// Copies text. Continuation lines are reindented together with their statement.
     fn copy_lines(&mut self, end: TextSize) {
         let source = self.source.text;
         while self.cursor < end {

@@ -1,4 +1,4 @@
-//! The reasons for which a function is not converted.
+//! The reasons why a function is not converted.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::options::Features;
 pub enum Reason {
     /// It contains `yield`: generators are not supported.
     Generator,
-    /// It accesses its own frame through the named function, such as `locals()`.
+    /// It accesses its own frame by calling the named function, such as `locals()`.
     Frame(String),
     /// A jump out of `finally` discards the active exception.
     JumpInFinally,

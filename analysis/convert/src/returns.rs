@@ -1,4 +1,4 @@
-//! Pass 4: replaces all `return`s by one at the end of the function.
+//! Pass 4: replaces all `return`s by a single one at the end of the function.
 //!
 //! ```python
 //! if x > 0:                       if x > 0:
@@ -75,7 +75,7 @@ fn ret(ctx: &LoweringContext, value: Expr, did_return: Expr, origin: TextRange) 
     build::returned(build::call(ret, vec![value, did_return], origin), origin)
 }
 
-/// Wraps the values of `return`s that are not lowered: the function's scope processes them.
+/// Wraps the values of `return`s that are not lowered in `fscope.ret`: the function's scope processes returned values.
 fn wrap_values(ctx: &LoweringContext, body: &mut ast::Suite) {
     tree::rewrite(body, |mut statement, out| {
         for inner in blocks(&mut statement) {

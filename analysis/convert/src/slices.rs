@@ -1,12 +1,12 @@
-//! Pass 7: subscripts of lists and tensors become operators. Runs only with the feature `LISTS`.
+//! Pass 7: subscripts of lists and tensors become operators. The pass runs only with the feature `LISTS`.
 //!
 //! ```python
 //! x[i] = v        =>  x = ag__.set_item(x, i, v)
 //! x[i]            =>  ag__.get_item(x, i, opts=ag__.GetItemOpts(element_dtype=None))
 //! ```
 //!
-//! Slices and tuples of indices are not converted. `x[i] = v` is not converted either if `x` is a variable
-//! of another scope: the assignment `x = …` would make it local.
+//! Slices and tuples of indices are not converted. `x[i] = v` is not converted either if `x` is a variable of another
+//! scope, because the assignment `x = …` would make it local.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 use ruff_text_size::{Ranged, TextRange};

@@ -12,12 +12,12 @@
 //!                                     return result_.value
 //! ```
 //!
-//! `_return` raises an exception. A loop with a `return` could not be staged, and a `with` or `try` around
-//! a `return` could catch the exception. If a function contains such a `return`, all its `return`s are lowered to a
-//! flag first. Variables remain Python variables, declared `nonlocal` in the blocks that bind them.
+//! `_return` raises an exception. So a loop with a `return` could not be staged, and a `with` or `try` around a
+//! `return` could catch the exception. In a function with such a `return`, all `return`s are first lowered to a flag.
+//! Variables remain Python variables. The blocks that bind them declare them `nonlocal`.
 //!
-//! Snek has neither `break` nor conditional and logical expressions. For these, the operators of the other sets are
-//! used under names in Snek's style: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or` and `_not`. `_ld` and
+//! Snek has no `break`, and no conditional and logical expressions. For these, the operators of the other sets are
+//! used, under names in Snek's style: `_for(iterable, body, test)`, `_if_exp`, `_and`, `_or` and `_not`. `_ld` and
 //! `_ldu` read variables that may be unbound.
 
 use ruff_python_ast::name::Name;
@@ -32,7 +32,7 @@ use super::options::Pass;
 use super::returns;
 use super::tree::{self, blocks, docstring};
 
-/// Pass 4: `return` becomes `_return`. An `async def` keeps its `return`s, with the statements around them.
+/// Pass 4: `return` becomes `_return`. In an `async def`, the `return`s and the statements around them are kept.
 pub(super) fn returns(ctx: &LoweringContext, body: &mut ast::Suite) {
     if ctx.is_async {
         return;
@@ -117,7 +117,7 @@ fn call(operator: &str, arguments: Vec<Expr>, info: &StatementInfo<'_>) -> Stmt 
     build::expression(call, info.head)
 }
 
-/// The last pass: names the operators as Snek does, catches the exception of `_return` and converts the nested
+/// Runs as the last pass: renames the operators as in Snek, catches the exception of `_return`, and converts the nested
 /// functions.
 pub(super) fn functions(ctx: &LoweringContext, parameters: &ast::Parameters, body: &mut ast::Suite) {
     expressions::rewrite(body, &PlainNames);
@@ -137,7 +137,7 @@ pub(super) fn functions(ctx: &LoweringContext, parameters: &ast::Parameters, bod
     body.push(build::try_except(rest, Some(class), Some(&result), handler, origin));
 }
 
-/// `ag__.and_` becomes `_and`.
+/// Renames operators: `ag__.and_` becomes `_and`.
 struct PlainNames;
 
 impl Rewrite for PlainNames {
@@ -152,7 +152,7 @@ impl Rewrite for PlainNames {
     }
 }
 
-/// `super()` becomes `super(__class__, self)` in the functions of blocks.
+/// In the functions of blocks, rewrites `super()` as `super(__class__, self)`.
 fn name_class_of_super(first: &Name, body: &mut ast::Suite) {
     for statement in body {
         match statement {

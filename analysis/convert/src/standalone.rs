@@ -1,5 +1,5 @@
-//! Conversion of single functions, in the form that TensorFlow loads: without decorators and
-//! annotations, and with `None` as defaults. The runtime copies the defaults from the original function.
+//! Converts single functions in the form that TensorFlow loads: without decorators and annotations, and with `None` as
+//! the defaults. The runtime copies the defaults from the original function.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -22,7 +22,7 @@ use super::tree::synthesized;
 #[derive(Clone, Debug)]
 pub struct Function {
     pub info: FunctionInfo,
-    /// Why the function is not converted, in which case `text` is the original.
+    /// Why the function is not converted. In this case, `text` is the original text.
     pub reason: Option<Reason>,
     pub text: String,
     pub map: SourceMap,
@@ -73,7 +73,7 @@ impl Converter<'_> {
     }
 }
 
-/// Converts an outermost function. `is_nested` means that its module is converted with it.
+/// Converts an outermost function. `is_nested`: whether it is converted together with its module.
 pub(super) fn convert(
     context: &Context<'_>,
     def: &mut ast::StmtFunctionDef,
@@ -99,7 +99,7 @@ pub(super) fn convert(
     pipeline::convert(&ctx, def);
 }
 
-/// `lambda x: body` becomes `lambda x: ag__.with_function_scope(lambda lscope: body, 'lscope', …)`.
+/// Converts a lambda: `lambda x: body` becomes `lambda x: ag__.with_function_scope(lambda lscope: body, 'lscope', …)`.
 pub(super) fn convert_lambda(
     context: &Context<'_>,
     lambda: &mut ast::ExprLambda,

@@ -1,8 +1,8 @@
 //! The state of a statement: the variables that an `if`, `while` or `for` passes to its operator.
 //!
-//! [`Flow`] computes which variables are live and which may be unbound; this module selects the state
-//! from them by AutoGraph's rules. The flow describes the tree before control flow is rewritten. Its
-//! statements are identified by their pre-order index, because synthesized ones have no unique range.
+//! [`Flow`] computes which variables are live, and which may be unbound. From these, this module selects the state by
+//! AutoGraph's rules. The flow describes the tree before control flow is rewritten. Statements are identified by their
+//! pre-order index, because synthesized ones have no unique range.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -19,7 +19,7 @@ use ag_syntax::qname::QName;
 pub(super) struct Variable {
     /// The source text, such as `x` or `self.n`.
     pub(super) name: Name,
-    /// The attribute or item, if it is one.
+    /// The expression, if the variable is an attribute or item.
     pub(super) path: Option<Expr>,
     /// Whether it may be unbound when the state is read.
     pub(super) maybe_undefined: bool,
@@ -28,10 +28,11 @@ pub(super) struct Variable {
 /// The dataflow facts of one `if`, `while` or `for`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
-    /// The variables used after the statement, then those used only within it, each sorted by name.
+    /// The variables that are used after the statement, then those that are used only in it. Both parts are sorted by
+    /// name.
     pub(super) state: Vec<Variable>,
     pub(super) outputs: usize,
-    /// The names bound by the body and the `else` block. The target of a `for` belongs to its body.
+    /// The names that the body and the `else` block bind. The target of a `for` counts as bound by the body.
     pub(super) bound: [Vec<Name>; 2],
 }
 
@@ -89,7 +90,7 @@ pub(super) fn names(set: &NameSet<'_>) -> Vec<Name> {
     set.iter().map(|name| name.root_name().clone()).collect()
 }
 
-/// Returns the attributes and items that a statement assigns at any depth, in source order.
+/// Returns the attributes and items that a statement assigns, at any depth, in source order.
 fn assigned_paths(statement: &Stmt) -> Vec<&Expr> {
     let mut found = Vec::new();
     for statement in blocks::statements(std::slice::from_ref(statement)) {
@@ -118,7 +119,7 @@ fn targets<'a>(target: &'a Expr, found: &mut Vec<&'a Expr>) {
     }
 }
 
-/// Returns the variable at the root of an attribute or item: `self` in `self.a['k'].n`.
+/// Returns the variable with which an attribute or item starts: `self` for `self.a['k'].n`.
 fn root(mut path: &Expr) -> Option<&Name> {
     loop {
         match path {

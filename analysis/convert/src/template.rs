@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Result<Suite, SyntaxError> {
     Ok(parse_module(text)?.into_syntax().body)
 }
 
-/// Formats a tree as an outline: one line per node, with its kind, range and first line of text.
+/// Formats a tree as an outline. Each node has a line with its kind, its range and the first line of its text.
 pub fn format(source: &str, statements: &[Stmt]) -> String {
     let mut outline = Outline { source, out: String::new(), depth: 0 };
     outline.visit_body(statements);
@@ -75,17 +75,17 @@ pub fn print(source: &str, statements: &[Stmt]) -> Result<(String, SourceMap), S
 #[derive(Clone, Debug)]
 pub enum Filling {
     Expression(Expr),
-    /// Replaces a hole that is an expression statement.
+    /// The statements that replace a hole in the position of an expression statement.
     Statements(Suite),
-    /// Replaces a hole in the position of a name: a function, parameter or variable.
+    /// The name that replaces a hole in the position of a name: of a function, parameter or variable.
     Name(Name),
 }
 
-/// Quoted code in which some names are holes.
+/// Quoted code. Some of its names are holes.
 #[derive(Clone, Debug)]
 pub struct Template {
     body: Suite,
-    /// The names bound by the code.
+    /// The names that the code binds.
     bound: FxHashSet<Name>,
 }
 
@@ -106,8 +106,7 @@ impl Template {
         }
     }
 
-    /// Fills the holes. Any other name that the template binds is renamed if `is_taken` returns true
-    /// for it.
+    /// Fills the holes. Any other name that the template binds is renamed if `is_taken` returns true for it.
     pub fn unquote(&self, holes: &[(&str, Filling)], is_taken: impl Fn(&str) -> bool) -> Suite {
         let mut names: FxHashMap<Name, Filling> =
             holes.iter().map(|(name, filling)| (Name::new(name), filling.clone())).collect();
@@ -126,10 +125,10 @@ impl Template {
     }
 }
 
-/// Marks all nodes of a template as synthesized: none comes from the source it is printed with.
+/// Marks all nodes of a template as synthesized: none of them comes from the source with which it is printed.
 #[derive(Default)]
 struct Mark {
-    /// The first node that the printer cannot generate text for.
+    /// The first node for which the printer cannot generate text.
     unsupported: Cell<Option<TextRange>>,
 }
 
@@ -151,7 +150,7 @@ impl Transformer for Mark {
     fn visit_expr(&self, expression: &mut Expr) {
         let range = expression.range();
         transformer::walk_expr(self, expression);
-        // A position in the template is not a position in the source.
+        // The position is one in the template, not in the source.
         relocate_expr(expression, TextRange::default());
         if !super::tree::mark_expression(expression) {
             self.reject(range);

@@ -1,8 +1,8 @@
 //! The tree that the passes rewrite: ruff's tree, in which synthesized nodes are marked.
 //!
-//! The printer copies the text of an unmarked node and searches it for marked descendants. Invariant: a synthesized
-//! expression that replaces an original one has the range of the original, so that the text between the children of an
-//! unmarked parent can be copied. The node index of an unmarked statement may hold the index of a
+//! The printer copies the text of an unmarked node, and searches it for marked descendants. Invariant: a synthesized
+//! expression that replaces an original one has the range of the original. So the text between the children of an
+//! unmarked parent can be copied. The node index of an unmarked statement may be the index of a
 //! [`Note`](super::notes::Note).
 
 use ruff_python_ast::{self as ast, AtomicNodeIndex, Expr, HasNodeIndex, NodeIndex, Stmt};
@@ -80,7 +80,7 @@ pub(super) fn mark_expression(expression: &mut Expr) -> bool {
     )
 }
 
-/// Returns the blocks of a compound statement in source order; none for `def` and `class`.
+/// Returns the blocks of a compound statement in source order; empty for `def` and `class`.
 pub(super) fn blocks(statement: &mut Stmt) -> Vec<&mut ast::Suite> {
     match statement {
         Stmt::If(node) => std::iter::once(&mut node.body)
@@ -116,7 +116,7 @@ pub(super) fn else_block(node: &mut ast::StmtIf) -> Option<&mut ast::Suite> {
     node.elif_else_clauses.first_mut().map(|clause| &mut clause.body)
 }
 
-/// Returns the number of statements that the docstring takes up: 0 or 1.
+/// Returns the number of statements that are the docstring: 0 or 1.
 pub(super) fn docstring(body: &[Stmt]) -> usize {
     match body.first() {
         Some(Stmt::Expr(first)) if matches!(*first.value, Expr::StringLiteral(_)) => 1,

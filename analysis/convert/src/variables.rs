@@ -1,7 +1,7 @@
 //! Pass 12: a load of a variable that may be `Undefined` in a graph becomes `ag__.ld(x)`.
 //!
-//! Only operators assign `Undefined`, and only to state variables that may be unbound before their
-//! statement. All other loads are unchanged.
+//! Only operators assign `Undefined`, and only to state variables that may be unbound before the statement of the
+//! operator. All other loads are unchanged.
 
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
 

@@ -10,16 +10,17 @@ use ruff_db::files::Files;
 use ruff_db::system::System;
 use ruff_db::vendored::VendoredFileSystem;
 
-/// The payload with which a query unwinds when an input is set while it runs.
+/// The payload with which a query unwinds if an input is set while the query runs.
 pub use salsa::Cancelled;
 
 /// A file system that snapshots may share.
 pub type SharedSystem = Arc<dyn System + Send + Sync + RefUnwindSafe>;
 
-/// Called for every query that is executed, not for one that is reused. Tests of incrementality use it.
+/// Called for every query that is executed. It is not called for a query whose result is reused. Tests of
+/// incrementality use it.
 pub type QueryListener = Box<dyn Fn(&salsa::Event) + Send + Sync>;
 
-/// The database that queries of this workspace take.
+/// The database on which the queries of this workspace run.
 #[salsa::db]
 pub trait Db: ruff_db::Db {}
 
@@ -39,7 +40,7 @@ impl Database {
         Self { storage: salsa::Storage::new(listener), files: Files::default(), system }
     }
 
-    /// Returns the file system, to be shared with another database.
+    /// Returns the file system, so that another database can share it.
     pub fn shared_system(&self) -> SharedSystem {
         Arc::clone(&self.system)
     }

@@ -1,8 +1,8 @@
 //! Diagnostics: plain data with byte offsets, without rendering.
 //!
-//! A diagnostic of a function uses offsets relative to that function, so that it stays equal (and cached) while
-//! the text above it changes. [`Span`] carries the [`Anchor`], which is resolved to
-//! a range of the file at the very end.
+//! A diagnostic about a function has offsets relative to that function, so it remains equal (and cached) if the text
+//! above the function changes. Its [`Span`] contains an [`Anchor`]. At the very end, the anchor is resolved to a range
+//! in the file.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub struct Step {
     pub span: Option<Span>,
 }
 
-/// The reasons for the binding time of an expression; at most five steps, and the root.
+/// The reasons for the binding time of an expression: at most five steps, followed by the root.
 pub type Why = Arc<[Step]>;
 
 /// A secondary location of a finding.

@@ -12,7 +12,7 @@ use salsa::Durability;
 use crate::Db;
 
 /// A Python file, stub or notebook that is analyzed. Its text comes from the editor in which it is open
-/// ([`File::source_text_override`]), or else from disk.
+/// ([`File::source_text_override`]), otherwise from disk.
 #[salsa::input(debug)]
 pub struct Document {
     #[returns(copy)]
@@ -43,20 +43,20 @@ pub struct Project {
     pub documents: Arc<FxHashMap<File, Document>>,
 }
 
-/// Returns the text of a document; for a notebook, its code cells joined.
+/// Returns the text of a document. For a notebook, this is the text of all code cells, joined.
 pub fn text(db: &dyn Db, document: Document) -> SourceText {
     source_text(db, document.file(db))
 }
 
-/// Applies a function to the text of a document. Unlike [`text`], it does not keep the text of a file that is not open:
-/// most files of a large project are read once.
+/// Applies a function to the text of a document. Unlike [`text`], it does not keep the text of a file that is not open,
+/// because most files of a large project are read only once.
 pub fn with_text<T>(db: &dyn Db, document: Document, apply: impl FnOnce(&str) -> T) -> T {
     let file = document.file(db);
     let is_plain = !document.open(db)
         && file.source_text_override(db).is_none()
         && source_type(db, document) != PySourceType::Ipynb;
     match is_plain {
-        // An unreadable file is empty; `text` has the error.
+        // The text of an unreadable file is empty. `text` reports the error.
         true => apply(&file.read_to_string(db).unwrap_or_default()),
         false => apply(text(db, document).as_str()),
     }

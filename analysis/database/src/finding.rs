@@ -20,7 +20,7 @@ pub struct Note {
     pub location: Option<Location>,
 }
 
-/// A fix; its edits are in the finding's file, sorted and without overlap.
+/// A fix. Its edits are in the file of the finding. They are sorted and do not overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindingFix {
     pub message: String,

@@ -1,7 +1,7 @@
 //! The names that a piece of syntax reads and binds, in evaluation order.
 //!
-//! Expressions and statements are walked with an explicit stack. Only nested scopes recurse, up to
-//! [`nested::MAX_DEPTH`]; deeper functions are reported as too deep.
+//! Expressions and statements are walked with an explicit stack. Only nested scopes are walked recursively, up to
+//! [`nested::MAX_DEPTH`]. Functions with deeper scopes are reported as too deep.
 //!
 //! Annotations and type parameters are not evaluated, so their names are not read. A use of a name that the same piece
 //! of syntax has definitely bound before does not count as a read:
@@ -26,11 +26,11 @@ use ag_syntax::qname::QName;
 /// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DefKind {
-    /// The index of a parameter in the signature.
+    /// A parameter, with its index in the signature.
     Parameter(u32),
-    /// A global, a builtin or a variable of an enclosing function, bound outside the function.
+    /// A value from outside: that of a global, a builtin or a variable of an enclosing function.
     Outer,
-    /// A local variable at the start of the function.
+    /// No value yet: the state of a local variable at the start of the function.
     Undefined,
     Assign,
     AugAssign,
@@ -44,9 +44,9 @@ pub enum DefKind {
     MatchCapture,
     Walrus,
     Delete,
-    /// A nested function may bind it (`nonlocal x`) at any point after its definition.
+    /// A binding in a nested function (`nonlocal x`). It may happen at any point after the nested function is defined.
     Closure,
-    /// An assignment to an item of the same container whose key may be equal: `d[f()] = v` for `d[0]`.
+    /// An assignment to another item of the same container, whose key may be equal: `d[f()] = v` for `d[0]`.
     Item,
 }
 
@@ -63,9 +63,9 @@ pub(super) struct Write {
     pub(super) name: QName,
     pub(super) kind: DefKind,
     pub(super) range: TextRange,
-    /// The expression of the value, if the syntax contains one.
+    /// The range of the value's expression, if the syntax contains one.
     pub(super) value: Option<TextRange>,
-    /// Whether it happens on every path on which the piece of syntax completes.
+    /// Whether it happens on every path on which the evaluation of the syntax completes.
     pub(super) certain: bool,
 }
 
@@ -73,13 +73,13 @@ pub(super) struct Write {
 pub(super) struct Accesses {
     pub(super) reads: Vec<QName>,
     pub(super) writes: Vec<Write>,
-    /// Names read when a function defined here is called.
+    /// The names that are read when a function that is defined here is called.
     pub(super) captures: Vec<QName>,
     pub(super) globals: Vec<Name>,
     pub(super) nonlocals: Vec<Name>,
-    /// Names made local by an annotation without a value: `x: int`.
+    /// The names that an annotation without a value makes local: `x: int`.
     pub(super) declared: Vec<Name>,
-    /// Containers with an assigned or deleted item, and the range of the item: `d` for `d[f()] = v`.
+    /// The containers with an item that is assigned or deleted, each with the range of the item: `d` for `d[f()] = v`.
     pub(super) items: Vec<(QName, TextRange)>,
     pub(super) too_deep: bool,
 }
@@ -106,7 +106,7 @@ pub(super) fn of_node(syntax: Syntax<'_>, input: &Input<'_>) -> Accesses {
     walker.finish()
 }
 
-/// Returns the accesses of a statement list and an optional expression. Names in annotations count as read.
+/// Returns the accesses of a statement list and an optional expression. Names in annotations count as reads.
 pub(super) fn of_scope(body: &[Stmt], expression: Option<&Expr>) -> Accesses {
     let mut walker = Walker::new(0, Tracking::Scope);
     walker.stack.extend(expression.map(|expression| Item::Expression(expression, true)));
@@ -120,8 +120,8 @@ enum Tracking {
     /// Variables, attributes and items.
     Paths,
     Variables,
-    /// Variables, including those in annotations: annotations are not evaluated, but affect which scope
-    /// a variable belongs to.
+    /// Variables, including those in annotations. Annotations are not evaluated, but they affect to which scope a
+    /// variable belongs.
     Scope,
 }
 
@@ -133,7 +133,7 @@ enum PatternPart {
 
 enum Item<'a> {
     Expression(&'a Expr, bool),
-    /// Binds the target of a walrus. Its value has already been evaluated.
+    /// Binds the target of a walrus, whose value has been evaluated before.
     Walrus(&'a ast::ExprNamed, bool),
     Target {
         target: &'a Expr,
@@ -142,7 +142,7 @@ enum Item<'a> {
     },
     Interpolation(&'a ast::InterpolatedStringElement, bool),
     Statement(&'a Stmt),
-    /// The end of a part that may be skipped. The names bound in that part are not definitely bound afterwards. They
+    /// The end of a part that may be skipped. The names that this part binds are not definitely bound after it: these
     /// are the names in [`Walker::bound`] from this index on.
     EndOptional(usize),
 }
@@ -153,7 +153,7 @@ struct Walker<'a> {
     depth: u32,
     tracking: Tracking,
     stack: Vec<Item<'a>>,
-    /// Names bound by a walrus in this piece of syntax, and whether on every path through it.
+    /// The names that a walrus in this piece of syntax has bound, each with whether it does so on every path.
     bound: Vec<(Name, bool)>,
 }
 
@@ -163,7 +163,7 @@ impl<'a> Walker<'a> {
         Self { found, depth, tracking, stack, bound }
     }
 
-    /// Returns the tracked name that the expression denotes.
+    /// Returns the name that an expression denotes, if such names are tracked.
     fn name(&self, expression: &Expr) -> Option<QName> {
         let is_tracked = self.tracking == Tracking::Paths || expression.is_name_expr();
         if is_tracked { QName::from_expr(expression) } else { None }
@@ -221,7 +221,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Pushes the nodes that `walk` visits, the first one on top.
+    /// Pushes the nodes that `walk` visits. The first one is on top of the stack.
     fn children(&mut self, certain: bool, walk: impl FnOnce(&mut Children<'_, 'a>)) {
         let start = self.stack.len();
         let annotations = self.tracking == Tracking::Scope;

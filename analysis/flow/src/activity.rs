@@ -40,7 +40,7 @@ pub(super) struct Effect {
     pub(super) certain: bool,
 }
 
-/// The names captured by the functions and classes defined at a node.
+/// The names that the functions and classes defined at a node capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Capture {
     pub(super) node: NodeId,
@@ -54,7 +54,7 @@ pub struct Activity {
     pub(super) effects: Vec<Effect>,
     pub(super) effect_start: Vec<u32>,
     pub(super) captures: Vec<Capture>,
-    /// Whether attributes and items have definitions separate from their root.
+    /// Whether attributes and items are tracked separately from their root variable.
     tracks_paths: bool,
     reads: BitMatrix,
     binds: BitMatrix,
@@ -64,7 +64,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Returns `None` if scopes are nested too deeply or the function is too large.
+    /// Returns the activity of a function; `None` if its scopes are nested too deeply or it is too large.
     pub(super) fn build(input: &Input<'_>, cfg: &Cfg, syntax: &[Syntax<'_>]) -> Option<Self> {
         let found: Vec<Accesses> = syntax.iter().map(|&syntax| accesses::of_node(syntax, input)).collect();
         let too_deep = found.iter().any(|accesses| accesses.too_deep);
@@ -103,7 +103,7 @@ impl Activity {
         Some(activity)
     }
 
-    /// Returns the activity of an opaque function: only its parameters are known.
+    /// Returns the activity of an opaque function, of which only the parameters are known.
     pub(super) fn opaque(parameters: &ast::Parameters, cfg: &Cfg) -> Self {
         let nothing = cfg.nodes().map(|_| Accesses::default()).collect();
         Self::new(parameters, cfg, nothing).unwrap_or_default()
@@ -131,7 +131,7 @@ impl Activity {
         if !captures.is_empty() {
             self.captures.push(Capture { node: NodeId(row as u32), names: captures });
         }
-        // `d[i] = v` may also bind other items of `d`. The write of `d[i]` itself is added below.
+        // `d[i] = v` may also bind other items of `d`. The binding of `d[i]` itself is added below.
         let items = accesses.items.into_iter().filter(|_| self.tracks_paths);
         for (container, range) in items.collect::<Vec<_>>() {
             let own = accesses.writes.iter().find(|write| write.range == range);
@@ -178,8 +178,8 @@ impl Activity {
         scope.free = read.filter(|name| !scope.is_local(name)).collect();
     }
 
-    /// Returns the other tracked items of `container` whose key may be equal to the key of `own`, or to a
-    /// computed key if `own` is `None`.
+    /// Returns the other tracked items of `container` that a binding of the item `own` may also bind, because their
+    /// keys may be equal. If `own` is `None`, the key is computed.
     fn other_items(&self, container: &QName, own: Option<&QName>) -> Vec<NameId> {
         let Some(id) = self.names.id(container) else { return Vec::new() };
         let depth = container.segments().len();
@@ -277,8 +277,8 @@ impl Activity {
         Block { kind: BlockKind::Body, start: extent.start, end: extent.end }
     }
 
-    /// Returns the union of the rows of a block. Excludes the name `e` of an `except E as e` within the
-    /// block, because Python deletes it at the end of the clause.
+    /// Returns the union of the rows of a block. The name `e` of an `except E as e` in the block is not included,
+    /// because Python deletes it at the end of the clause.
     fn gather(&self, cfg: &Cfg, block: Block, rows: &BitMatrix) -> NameSet<'_> {
         let mut members = rows.empty_row();
         let mut row = rows.empty_row();
@@ -307,7 +307,7 @@ impl Activity {
     }
 }
 
-/// Counts the definitions: one for each name that a binding redefines. Stops above `limit`.
+/// Counts the definitions. A binding counts once for each name that it redefines. Counting stops above `limit`.
 fn definitions(found: &[Accesses], names: &Names, ranks: &Ranks, limit: usize) -> usize {
     let mut count = 0;
     for accesses in found {

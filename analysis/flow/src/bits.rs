@@ -2,7 +2,7 @@
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BitMatrix {
-    /// Words per row.
+    /// The number of words in a row.
     width: usize,
     words: Vec<u64>,
 }

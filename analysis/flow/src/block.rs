@@ -1,4 +1,4 @@
-//! The variables that the blocks of an `if`, `while` or `for` modify, and their roles.
+//! The variables that the blocks of an `if`, `while` or `for` modify, with their roles.
 //!
 //! These variables are the state of the statement when it is converted to a functional operator such as `tf.cond`: the
 //! inputs and outputs of the operator, and the variables that may be undefined on some path.
@@ -26,16 +26,16 @@ pub enum Definedness {
 /// The role of a variable in the functional form of the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// Live after the statement, or declared `global` or `nonlocal`. An attribute or item is an output if its
-    /// root and keys are live before the statement.
+    /// It is live after the statement, or declared `global` or `nonlocal`. An attribute or item has this role only if
+    /// its root and its keys are live before the statement.
     Output,
-    /// Live before the statement but not after it.
+    /// It is live before the statement, but not after it.
     Input,
-    /// Neither an input nor an output.
+    /// It is neither an input nor an output.
     Local,
 }
 
-/// A name bound or deleted in a block of the statement.
+/// A name that a block of the statement binds or deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockVariable {
     pub name: QName,
@@ -44,24 +44,25 @@ pub struct BlockVariable {
     pub live_out: bool,
     pub modified_in_body: bool,
     pub modified_in_orelse: bool,
-    /// Definedness at the start of the statement.
+    /// Whether it is defined at the start of the statement.
     pub before: Definedness,
-    /// Definedness at the normal end of the body; `Always` if the body never completes normally. `after_orelse` is the
-    /// same for the `else` block, or for the path around the body if there is no `else` block.
+    /// Whether it is defined at the normal end of the body; `Always` if the body never completes normally.
+    /// `after_orelse` is the same for the `else` block or, without an `else` block, for the path around the body.
     pub after_body: Definedness,
     pub after_orelse: Definedness,
-    /// No binding of the variable reaches the statement, and it is not declared `global` or `nonlocal`.
+    /// Whether no binding of it reaches the statement, and it is not declared `global` or `nonlocal`.
     pub undefined: bool,
 }
 
 /// The ways in which control may leave a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    /// Control reaches the end of the block or, in the body of a loop, a `continue` of that loop.
+    /// Whether control may reach the end of the block or, in the body of a loop, a `continue` of that loop.
     pub completes: bool,
     pub returns: bool,
     pub raises: bool,
-    /// Control reaches a `break` of a loop around the block. If the block is the body of a loop, that loop counts, too.
+    /// Whether control may reach a `break` of a loop around the block. If the block is the body of a loop, that loop
+    /// counts, too.
     pub breaks: bool,
     pub continues: bool,
 }
@@ -100,19 +101,19 @@ impl BlockVariables {
         self.with(Role::Input)
     }
 
-    /// Returns the state of the functional operator: outputs, then variables that are only inputs.
+    /// Returns the state of the functional operator: first the outputs, then the variables that are only inputs.
     pub fn state(&self) -> impl Iterator<Item = &BlockVariable> {
         self.outputs().chain(self.inputs_only())
     }
 
-    /// Returns the variables that are undefined before the statement, including local variables of the blocks.
+    /// Returns the variables that are undefined before the statement, including variables that are local to the blocks.
     pub fn undefined(&self) -> impl Iterator<Item = &BlockVariable> {
         self.variables.iter().filter(|variable| variable.undefined)
     }
 }
 
 impl Flow {
-    /// Returns the variables of an `if`, `elif`, `while` or `for`. `None` for other statements.
+    /// Returns the variables of an `if`, `elif`, `while` or `for`; `None` for other statements.
     pub fn block_variables(&self, stmt: StmtId) -> Option<BlockVariables> {
         let statement = self.cfg.statement(stmt)?;
         if !matches!(statement.kind, StatementKind::If | StatementKind::While | StatementKind::For) {
@@ -177,14 +178,14 @@ impl Flow {
         })
     }
 
-    /// Returns whether `name` has a value at the start of a statement; for a loop, before the first iteration.
+    /// Returns whether `name` has a value at the start of a statement. For a loop, this is before the first iteration.
     pub fn defined_before(&self, stmt: StmtId, name: &QName) -> Definedness {
         let Some(id) = self.activity.tracked(name) else { return Definedness::Never };
         definedness(self.reaching.among(&self.entering(stmt), id))
     }
 
-    /// Returns the definitions of `name` that reach the start of a statement; for a loop, its first
-    /// iteration.
+    /// Returns the definitions of `name` that reach the start of a statement. For a loop, this is the start of the
+    /// first iteration.
     pub fn definitions_before(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
         let Some(id) = self.activity.tracked(name) else { return Vec::new() };
         self.reaching.among(&self.entering(stmt), id).collect()
@@ -199,8 +200,8 @@ impl Flow {
         self.reaching.among(&self.reaching.leaving(&ends.body), id).collect()
     }
 
-    /// Returns the definitions of `name` at the normal end of the `else` block. Without an `else` block, on
-    /// the path around the body.
+    /// Returns the definitions of `name` at the normal end of the `else` block or, without an `else` block, on the path
+    /// around the body.
     pub fn definitions_after_orelse(&self, stmt: StmtId, name: &QName) -> Vec<&Def> {
         let body = self.cfg.block(stmt, BlockKind::Body);
         let (Some(id), Some(body)) = (self.activity.tracked(name), body) else { return Vec::new() };
@@ -247,7 +248,7 @@ impl Flow {
         exits
     }
 
-    /// Returns whether the loop of a `break` or `continue` is within `block`.
+    /// Returns whether the loop to which a `break` or `continue` belongs is within `block`.
     fn in_loop_of(&self, block: Block, jump: StmtId) -> bool {
         let mut inner = jump;
         while let Some(outer) = self.cfg.statement(inner).and_then(|statement| statement.parent) {
@@ -264,7 +265,7 @@ impl Flow {
     }
 }
 
-/// The last nodes of the blocks of a statement on normal completion.
+/// The last nodes of the blocks of a statement that complete normally.
 struct Ends {
     body: Vec<NodeId>,
     orelse: Vec<NodeId>,
@@ -309,12 +310,12 @@ impl Ends {
     }
 }
 
-/// Combines the definitions on all paths. `Always` if there are none, because the point is unreachable.
+/// Combines the definitions on all paths. If there are none, the point is unreachable, and the result is `Always`.
 pub(super) fn definedness<'a>(definitions: impl Iterator<Item = &'a Def>) -> Definedness {
     let (mut defined, mut undefined) = (false, false);
     for definition in definitions {
         if definition.kind.defines() {
-            // Includes `DefKind::Closure`, although the closure may not have run.
+            // `DefKind::Closure` counts as a value, although the closure may not have run.
             defined = true;
         } else {
             undefined = true;

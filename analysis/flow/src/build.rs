@@ -1,8 +1,7 @@
 //! Builds the control flow graph in one walk over the statements.
 //!
-//! The frontier is the list of edges whose target does not exist yet. The next node becomes the target
-//! of all of them. The frontier is empty after `return`, `raise`, `break` and `continue`, so the node
-//! after them has no predecessor.
+//! The *frontier* is the list of edges whose target does not exist yet. The next node becomes the target of all of
+//! them. After `return`, `raise`, `break` and `continue` the frontier is empty, so the next node has no predecessor.
 
 mod compound;
 mod guarded;
@@ -17,7 +16,7 @@ use super::cfg::{
 };
 use super::input::Input;
 
-/// The nesting limit of CPython for blocks.
+/// CPython's limit on the nesting of blocks.
 const MAX_NESTING: u32 = 100;
 
 /// The syntax that a node evaluates or binds.
@@ -42,7 +41,7 @@ pub(super) enum Syntax<'a> {
 pub(super) struct Builder<'a> {
     pub(super) nodes: Vec<Node>,
     pub(super) edges: Vec<Edge>,
-    /// Indexed by node.
+    /// The syntax of each node, by node.
     pub(super) syntax: Vec<Syntax<'a>>,
     pub(super) statements: Vec<Statement>,
     pub(super) copies: Vec<(StmtId, NodeId, NodeId)>,
@@ -51,7 +50,7 @@ pub(super) struct Builder<'a> {
     frontier: Vec<Pending>,
     frames: Vec<Frame>,
     with_may_suppress: bool,
-    /// The id of the next statement. Reset to build the second copy of a `finally` body.
+    /// The id of the next statement. It is set back to build the second copy of a `finally` body.
     next: u32,
     parent: Option<StmtId>,
     nesting: u32,
@@ -61,7 +60,7 @@ pub(super) struct Builder<'a> {
 /// An edge without a target.
 type Pending = (NodeId, EdgeKind);
 
-/// An enclosing construct that a jump or an exception may lead to.
+/// An enclosing construct to which a jump or an exception may lead.
 enum Frame {
     Loop {
         head: NodeId,
@@ -70,7 +69,7 @@ enum Frame {
     Handlers {
         dispatch: NodeId,
     },
-    /// A `with` that may suppress exceptions, and the edges of the exceptions raised in it.
+    /// A `with` that may suppress exceptions, with the edges of the exceptions that are raised in it.
     With {
         suppressed: Vec<Pending>,
     },
@@ -155,14 +154,14 @@ impl<'a> Builder<'a> {
         node
     }
 
-    /// Adds a node with two successors. The frontier becomes the true edge; the false edge is returned.
+    /// Adds a node with two successors. The frontier becomes its true edge, and its false edge is returned.
     fn branch(&mut self, kind: NodeKind, stmt: StmtId, range: TextRange, syntax: Syntax<'a>) -> Pending {
         let node = self.node(kind, stmt, range, syntax);
         self.frontier = vec![(node, EdgeKind::True)];
         (node, EdgeKind::False)
     }
 
-    /// Adds the exception edge of a node within a `try`. Elsewhere a node is assumed not to raise.
+    /// Adds the exception edge of a node within a `try`. Nodes outside of a `try` are assumed not to raise exceptions.
     fn raise_from(&mut self, node: NodeId) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
@@ -217,11 +216,11 @@ impl<'a> Builder<'a> {
                 _ => {}
             }
         }
-        // A `break` or `continue` outside a loop is a syntax error; it also leads to the exit.
+        // A `break` or `continue` outside a loop is a syntax error. It leads to the exit, too.
         self.edges.extend(pending.into_iter().map(edge_to(Cfg::EXIT)));
     }
 
-    /// Assigns an id to a statement. Its entry is the node added next.
+    /// Assigns an id to a statement. The node that is added next becomes its entry.
     fn open(&mut self, kind: StatementKind, range: TextRange) -> StmtId {
         let stmt = StmtId(self.next);
         self.next += 1;
@@ -247,7 +246,7 @@ impl<'a> Builder<'a> {
     fn close(&mut self, stmt: StmtId, exit: NodeId) {
         let end = StmtId(self.next);
         match self.statements.get_mut(stmt.index()) {
-            // Not closed yet: `end` is still the statement itself.
+            // The statement is not closed yet, so `end` is still the statement itself.
             Some(statement) if statement.end == stmt => {
                 statement.end = end;
                 statement.exit = exit;
@@ -267,7 +266,7 @@ impl<'a> Builder<'a> {
     fn block(&mut self, stmt: StmtId, kind: BlockKind, body: &'a [Stmt]) {
         let start = StmtId(self.next);
         let parent = self.parent.replace(stmt);
-        // `else: if` may be an `elif` nested by a conversion pass; it does not add to the nesting.
+        // A conversion pass may have nested an `elif` as `else: if`. This does not add to the nesting.
         let is_elif = kind == BlockKind::Else && matches!(body, [Stmt::If(_)]);
         self.nesting += u32::from(!is_elif);
         if self.nesting > MAX_NESTING {
@@ -336,8 +335,8 @@ impl<'a> Builder<'a> {
         self.frames.iter().any(|frame| matches!(frame, Frame::Handlers { .. } | Frame::Finally { .. }))
     }
 
-    /// Adds edges from a raising node to the ends of the enclosing `with` statements, up to the innermost
-    /// `try`.
+    /// Adds edges from a node that raises an exception to the ends of the `with` statements around it, up to the
+    /// innermost `try`.
     fn suppress(&mut self, node: NodeId) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
@@ -349,7 +348,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Returns whether a node within a `try` may raise.
+/// Returns whether a node within a `try` may raise an exception.
 fn may_raise(syntax: Syntax<'_>) -> bool {
     !matches!(
         syntax,

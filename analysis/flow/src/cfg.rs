@@ -16,8 +16,8 @@
 //!                      Handler -False-> the next Handler, or the enclosing Dispatch, `finally` or Exit
 //! ```
 //!
-//! Within a `try` every step except `pass`, `break`, `continue`, `global` and `nonlocal` may raise. The
-//! exception edge carries the state before the step and the state after it. Elsewhere only `raise`
+//! Within a `try`, every step except `pass`, `break`, `continue`, `global` and `nonlocal` may raise an exception. Its
+//! exception edge carries both the state before the step and the state after it. Outside of a `try`, only `raise`
 //! raises. [`Input::with_may_suppress`] determines whether a `with` may suppress exceptions.
 //!
 //! The body of a `finally` has two copies if control enters it both normally and otherwise. One copy is for normal
@@ -34,7 +34,7 @@ use super::bits::{self, BitMatrix};
 use super::build::{Builder, Syntax};
 use super::input::Input;
 
-/// A node of the graph; [`Cfg::ENTRY`] is the first.
+/// A node of the graph. The first one is [`Cfg::ENTRY`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
@@ -54,11 +54,11 @@ impl StmtId {
     }
 }
 
-/// The step that a node performs. The fields are indices of items, cases and handlers.
+/// The step that a node performs. The fields are the indices of items, cases and handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     Entry,
-    /// The target of `return`, of uncaught exceptions and of the end of the body.
+    /// The exit: the target of `return`, of uncaught exceptions and of the end of the body.
     Exit,
     /// A simple statement, or a nested `def` or `class`.
     Statement,
@@ -72,18 +72,18 @@ pub enum NodeKind {
     Target,
     WithItem(u32),
     Subject,
-    /// Compares the subject with a pattern; binds nothing.
+    /// Compares the subject with a pattern. Binds no names.
     Pattern(u32),
     /// Binds the names of a pattern that matched.
     Capture(u32),
     Guard(u32),
     /// The start of a `try`.
     Enter,
-    /// The target of the exceptions of a `try` body.
+    /// The target of the exceptions in a `try` body.
     Dispatch,
     /// Evaluates the type of an `except` clause and compares the exception with it.
     Handler(u32),
-    /// Binds `e` of `except E as e`.
+    /// Binds the name `e` of `except E as e`.
     HandlerName(u32),
     /// Deletes `e` at the end of the clause.
     Unbind(u32),
@@ -94,9 +94,9 @@ pub enum NodeKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub kind: NodeKind,
-    /// The statement that the node is a step of. `None` for entry and exit.
+    /// The statement of which the node is a step; `None` for entry and exit.
     pub stmt: Option<StmtId>,
-    /// The range of the syntax evaluated or bound here. For other steps, the range of the statement.
+    /// The range of the syntax that the node evaluates or binds. For other steps, the range of the statement.
     pub range: TextRange,
 }
 
@@ -105,11 +105,11 @@ pub enum EdgeKind {
     Normal,
     True,
     False,
-    /// Leads from the end of a loop's body, or from a `continue`, to the head of the loop.
+    /// The edge from the end of a loop's body, or from a `continue`, to the head of the loop.
     Back,
     Break,
     Return,
-    /// Carries the state before the node and the state after it.
+    /// The edge of an exception. It carries both the state before the node and the state after it.
     Exception,
 }
 
@@ -159,7 +159,7 @@ pub enum BlockKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub kind: BlockKind,
-    /// The half-open range of statements, at any depth.
+    /// The range of the statements in it, at any depth. The end is excluded.
     pub start: StmtId,
     pub end: StmtId,
 }
@@ -179,10 +179,10 @@ pub struct Statement {
     pub kind: StatementKind,
     pub range: TextRange,
     pub parent: Option<StmtId>,
-    /// The first statement after this one and all statements within it.
+    /// The id after those of this statement and of all statements within it.
     pub end: StmtId,
-    /// The first node of the statement. `exit` is its last node on normal completion: the only node of a simple
-    /// statement, the `Join` of a compound one.
+    /// The first node of the statement, and its last node on normal completion. For a simple statement, `exit` is the
+    /// only node; for a compound one, the `Join`.
     pub entry: NodeId,
     pub exit: NodeId,
     pub blocks: Vec<Block>,
@@ -193,7 +193,7 @@ pub struct Statement {
 pub struct Cfg {
     nodes: Vec<Node>,
     statements: Vec<Statement>,
-    /// Entry and exit of the additional copies of statements in `finally` bodies.
+    /// The entry and exit of each additional copy of a statement in a `finally` body.
     copies: Vec<(StmtId, NodeId, NodeId)>,
     successors: Edges,
     predecessors: Edges,
@@ -202,9 +202,9 @@ pub struct Cfg {
     of_stmt_start: Vec<u32>,
     /// All nodes in reverse post-order, unreachable nodes last.
     order: Vec<NodeId>,
-    /// A bit set with one row, indexed by node.
+    /// The reachable nodes, as a bit set with one row.
     reachable: BitMatrix,
-    /// The end of the statements of the body, where [`Input::unreached`] starts.
+    /// The end of the statements of the body. The statements of [`Input::unreached`] start here.
     body_end: StmtId,
     opaque: bool,
 }
@@ -229,7 +229,7 @@ impl Edges {
     }
 }
 
-/// Returns the `index`-th of the consecutive slices of `items` that start at the offsets `start`.
+/// Returns slice number `index` of `items`. The slices are consecutive, and start at the offsets in `start`.
 pub(super) fn slice<'a, T>(items: &'a [T], start: &[u32], index: usize) -> &'a [T] {
     match (start.get(index), start.get(index + 1)) {
         (Some(&from), Some(&to)) => items.get(from as usize..to as usize).unwrap_or_default(),
@@ -288,8 +288,7 @@ impl Cfg {
     }
 
     /// Returns whether the function exceeds a limit of the analyses: more than 100 levels of blocks (the limit of
-    /// CPython), 64 levels of scopes, or tens of thousands of bindings. The graph of an opaque function has no
-    /// statements.
+    /// CPython), 64 levels of scopes, or tens of thousands of bindings. The graph of such a function has no statements.
     pub fn is_opaque(&self) -> bool {
         self.opaque
     }
@@ -314,7 +313,7 @@ impl Cfg {
         self.predecessors.of(node)
     }
 
-    /// Returns all nodes in reverse post-order from the entry, unreachable nodes last.
+    /// Returns all nodes in reverse post-order from the entry. Unreachable nodes come last.
     pub fn reverse_post_order(&self) -> &[NodeId] {
         &self.order
     }
@@ -347,7 +346,7 @@ impl Cfg {
         candidate
     }
 
-    /// Returns the node that evaluates or binds the syntax at `range`: the `Test` for an expression in a test.
+    /// Returns the node that evaluates or binds the syntax at `range`. For an expression in a test, this is the `Test`.
     pub fn node_at(&self, range: TextRange) -> Option<NodeId> {
         let stmt = self.statement_around(range)?;
         self.nodes_of(stmt)
@@ -372,7 +371,7 @@ impl Cfg {
         }
     }
 
-    /// Entry and exit of every copy of a statement. The copy for normal completion is first.
+    /// Returns entry and exit of every copy of a statement. The copy for normal completion is first.
     pub fn points(&self, stmt: StmtId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
         let first = self.statement(stmt).map(|statement| (statement.entry, statement.exit));
         let from = self.copies.partition_point(|copy| copy.0 < stmt);
@@ -389,7 +388,7 @@ impl Cfg {
         stmt..self.statement(stmt).map_or(stmt, |statement| statement.end)
     }
 
-    /// Returns the statements of the function. Empty if it is opaque.
+    /// Returns the statements of the function; empty if it is opaque.
     pub fn body(&self) -> Block {
         Block { kind: BlockKind::Body, start: StmtId(0), end: self.body_end }
     }

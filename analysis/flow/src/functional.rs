@@ -1,5 +1,5 @@
-//! Queries for rewriting a statement into a call of a functional operator: the names that its blocks bind,
-//! and those that may be undefined.
+//! Queries for passes that rewrite a statement as a call of a functional operator: the names that its blocks bind, and
+//! those that may be undefined.
 //!
 //! Conversion passes use these sets. Checks use [`block`](super::block), which also computes roles.
 
@@ -27,13 +27,12 @@ impl Flow {
         self.activity.set(row)
     }
 
-    /// Returns [`Flow::bound_in`] for one block of a statement. Empty if the statement has no such block.
+    /// Returns [`Flow::bound_in`] for one block of a statement; empty if the statement has no such block.
     pub fn bound_in_block(&self, stmt: StmtId, kind: BlockKind) -> NameSet<'_> {
         self.cfg.block(stmt, kind).map_or_else(|| self.no_names(), |block| self.bound_in(block))
     }
 
-    /// Returns the names that the selected steps of a statement bind or delete. The blocks of the statement are
-    /// excluded.
+    /// Returns the names that the selected steps of a statement bind or delete. The steps in its blocks are excluded.
     pub fn bound_by(&self, stmt: StmtId, selects: impl Fn(NodeKind) -> bool) -> NameSet<'_> {
         let mut names = self.no_names();
         self.add_bound_by(stmt, selects, &mut names);
@@ -50,8 +49,8 @@ impl Flow {
         }
     }
 
-    /// Returns the names bound in a statement that may be undefined at the start or end of its blocks.
-    /// Blocks start after the test of an `if` and the iterable of a `for`, and before the test of a `while`.
+    /// Returns the names bound in a statement that may be undefined at the start or end of one of its blocks. The
+    /// blocks start after the test of an `if` and the iterable of a `for`, but before the test of a `while`.
     pub fn maybe_undefined(&self, stmt: StmtId) -> NameSet<'_> {
         let extent = Activity::extent(&self.cfg, stmt);
         let bound = self.bound_in(extent);
@@ -95,15 +94,15 @@ impl Flow {
         id.is_some_and(|id| self.is_certain(&row, id))
     }
 
-    /// Returns whether every definition is a binding in this function. A global may be undefined.
+    /// Returns whether every definition of the name is a binding in this function. A global may be undefined.
     fn is_certain(&self, row: &[u64], id: NameId) -> bool {
         let mut definitions = self.reaching.among(row, id);
         definitions.all(|definition| definition.kind.defines() && definition.kind != DefKind::Outer)
     }
 
-    /// Returns the local variables that a step of a statement reads or deletes and that may be undefined
-    /// there. The blocks of the statement are not included. Names declared `global` or `nonlocal` are not
-    /// local: Python raises `NameError` for them, not `UnboundLocalError`.
+    /// Returns the local variables that a step of a statement reads or deletes, and that may be undefined there. Steps
+    /// in the blocks of the statement are excluded. Names declared `global` or `nonlocal` are not local: for them,
+    /// Python raises `NameError` and not `UnboundLocalError`.
     pub fn unbound_reads(&self, stmt: StmtId) -> NameSet<'_> {
         let mut row = self.activity.empty_row();
         for &node in self.cfg.nodes_of(stmt) {

@@ -1,4 +1,4 @@
-//! The variables of comprehensions and lambdas. No definition in the function reaches them.
+//! The variables of comprehensions and lambdas. Definitions in the function do not reach them.
 //!
 //! ```python
 //! x = 1
@@ -19,7 +19,7 @@ pub(super) struct InnerScopes(Vec<InnerScope>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct InnerScope {
     range: TextRange,
-    /// The part evaluated in the enclosing function: the iterable of the first clause.
+    /// The part that is evaluated in the enclosing function: the iterable of the first clause.
     outside: Option<TextRange>,
     names: Vec<Name>,
 }

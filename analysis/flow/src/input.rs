@@ -4,18 +4,18 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::TextRange;
 
-/// The syntax of one function and options. Statements are identified by their pre-order index
-/// ([`StmtId`](super::StmtId)), so synthesized nodes need no source positions.
+/// The syntax of one function, and options. Statements are identified by their pre-order index
+/// ([`StmtId`](super::StmtId)), so synthesized nodes need no positions in the source.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     pub parameters: &'a ast::Parameters,
     pub body: &'a [Stmt],
-    /// Unreachable statements. Their ids follow those of the body. Their bindings and declarations belong
-    /// to the scope of the function.
+    /// Unreachable statements, which come after those of the body in the order of ids. What they bind and declare still
+    /// belongs to the scope of the function.
     pub unreached: &'a [Stmt],
-    /// Returns the variables that are read before each iteration of a `for`, in addition to its own reads.
+    /// Returns the variables that are read before each iteration of a `for`, besides those that the `for` itself reads.
     pub loop_conditions: &'a dyn Fn(&ast::StmtFor) -> Vec<Name>,
-    /// Whether attributes and items (`a.b`, `d['k']`) are tracked as names. Otherwise only variables are.
+    /// Whether attributes and items (`a.b`, `d['k']`) are tracked as names. If not, only variables are.
     pub tracks_paths: bool,
     /// Whether a context manager may suppress an exception, so that control continues after the `with`:
     ///
@@ -30,13 +30,13 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Returns a function as written, with attributes and items tracked.
+    /// Returns the input for a function as written. Attributes and items are tracked.
     pub fn function(def: &'a ast::StmtFunctionDef) -> Self {
         let input = Self::variables(&def.parameters, &def.body);
         Self { tracks_paths: true, with_may_suppress: false, range: def.range, ..input }
     }
 
-    /// Returns a function with only its variables tracked.
+    /// Returns the input for a function of which only the variables are tracked.
     pub fn variables(parameters: &'a ast::Parameters, body: &'a [Stmt]) -> Self {
         Self {
             parameters,

@@ -60,8 +60,8 @@ impl Flow {
         Self { inner_scopes: InnerScopes::build(def), ..Self::of(&Input::function(def)) }
     }
 
-    /// Analyzes a function that may be rewritten. [`Flow::definitions_of`] requires [`Flow::build`], which
-    /// also collects the variables of comprehensions and lambdas.
+    /// Analyzes a function that passes may have rewritten. [`Flow::definitions_of`] requires [`Flow::build`] instead,
+    /// which also collects the variables of comprehensions and lambdas.
     pub fn of(input: &Input<'_>) -> Self {
         let (mut cfg, syntax) = Cfg::with_syntax(input);
         let activity = Activity::build(input, &cfg, &syntax).unwrap_or_else(|| {
@@ -82,7 +82,7 @@ impl Flow {
         self.activity.scope()
     }
 
-    /// Returns the names live before `node`: those that may be read at or after it before they are rebound.
+    /// Returns the names live before `node`: those that may be read, at `node` or after it, before they are rebound.
     pub fn live_in(&self, node: NodeId) -> NameSet<'_> {
         self.activity.set(self.liveness.before(node))
     }
@@ -97,7 +97,7 @@ impl Flow {
         self.live_at(self.cfg.points(stmt).map(|(entry, _)| self.live_in(entry)))
     }
 
-    /// Returns the names live after a statement with all its blocks.
+    /// Returns the names live after a statement and all its blocks.
     pub fn live_after(&self, stmt: StmtId) -> NameSet<'_> {
         self.live_at(self.cfg.points(stmt).map(|(_, exit)| self.live_out(exit)))
     }
@@ -106,21 +106,21 @@ impl Flow {
         sets.reduce(|all, set| all.union(&set)).unwrap_or_else(|| self.activity.set(Vec::new()))
     }
 
-    /// Returns the definitions of `name` that reach `node`. Empty if the node is unreachable. For an `a.b` that does
-    /// not occur in the function, the definitions of `a`.
+    /// Returns the definitions of `name` that reach `node`; empty if the node is unreachable. For an `a.b` that does
+    /// not occur in the function, returns the definitions of `a`.
     pub fn definitions_at(&self, node: NodeId, name: &QName) -> Vec<&Def> {
         let id = self.activity.tracked(name);
         id.map(|id| self.reaching.before(node, id).collect()).unwrap_or_default()
     }
 
-    /// Returns the definitions of `name` that reach the expression at `range`. Empty for a variable of a comprehension
+    /// Returns the definitions of `name` that reach the expression at `range`; empty for a variable of a comprehension
     /// or lambda.
     pub fn definitions_of(&self, range: TextRange, name: &QName) -> Vec<&Def> {
         let node = self.cfg.node_at(range).filter(|_| !self.inner_scopes.bind(range, name.root()));
         node.map(|node| self.definitions_at(node, name)).unwrap_or_default()
     }
 
-    /// Returns whether `name` has a value on every path to `node`. True if `node` is unreachable.
+    /// Returns whether `name` has a value on every path to `node`. If `node` is unreachable, returns true.
     pub fn definitely_defined(&self, node: NodeId, name: &QName) -> bool {
         self.defined_at_node(node, name) == Definedness::Always
     }

@@ -79,7 +79,7 @@ impl Liveness {
                 for (word, killed) in after.iter_mut().zip(killed.row(node.index())) {
                     *word &= !killed;
                 }
-                // An exception may leave the node before its bindings take effect.
+                // If the node raises an exception, its bindings may not have taken effect.
                 for edge in cfg.successors(node).iter().filter(|edge| edge.kind == EdgeKind::Exception) {
                     bits::union(&mut after, self.before.row(edge.to.index()));
                 }

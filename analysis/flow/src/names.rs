@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 use super::bits;
 use ag_syntax::qname::QName;
 
-/// The rank of a name in the [`Names`] of its function.
+/// The position of a name in the sorted [`Names`] of its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct NameId(pub(super) u32);
 
@@ -18,7 +18,7 @@ pub(super) struct NameId(pub(super) u32);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     sorted: Vec<QName>,
-    /// The names with a variable as a key: `d[i]`.
+    /// The names that contain a variable as a key: `d[i]`.
     keyed: Vec<NameId>,
 }
 
@@ -66,13 +66,13 @@ impl Names {
         self.sorted.iter().enumerate().map(|(index, name)| (NameId(index as u32), name))
     }
 
-    /// Returns an upper bound on the number of names that a binding of `bound` redefines, including itself, and on the
-    /// cost of listing them.
+    /// Returns an upper bound on the number of names that a binding of `bound` redefines, including `bound` itself. It
+    /// is also a bound on the cost of listing them.
     pub(super) fn dependents_cost(&self, bound: NameId) -> usize {
         1 + self.keyed.len() + self.extensions(bound).count()
     }
 
-    /// Returns the longer names that start with `bound`. They directly follow `bound`, because names are sorted.
+    /// Returns the longer names that start with `bound`. In the sorted list, they follow `bound` directly.
     fn extensions(&self, bound: NameId) -> impl Iterator<Item = NameId> + '_ {
         let name = self.get(bound);
         (bound.0 + 1..self.len() as u32).map(NameId).take_while(move |&id| {
@@ -163,7 +163,7 @@ impl PartialEq for NameSet<'_> {
 }
 impl Eq for NameSet<'_> {}
 
-/// Python syntax, comma-separated: `a, a.b, d['k']`.
+/// Writes the names in Python syntax, separated by commas: `a, a.b, d['k']`.
 impl fmt::Display for NameSet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.iter().enumerate() {

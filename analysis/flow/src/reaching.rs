@@ -1,12 +1,12 @@
 //! Reaching definitions: the bindings that may determine the value of a name at a node.
 //!
-//! At the entry every name has one definition: its parameter, its value from outside, or *undefined* for
-//! a local variable. `del x` is a definition after which `x` is undefined. A binding of `a` also defines
-//! `a.b`, which then denotes an attribute of another object.
+//! At the entry, every name has one definition: a parameter, a value from outside or, for a local variable,
+//! *undefined*. `del x` is a definition after which `x` is undefined. A binding of `a` also defines `a.b`, because
+//! `a.b` is then an attribute of another object.
 //!
-//! A binding that may not happen does not kill earlier definitions: a walrus in the right operand of
-//! `and`, or the `nonlocal` binding of a nested function. The latter is never killed, because the nested
-//! function may be called at any time.
+//! A binding that may not happen does not kill earlier definitions. Examples are a walrus in the right operand of
+//! `and`, and the `nonlocal` binding of a nested function. A `nonlocal` binding is itself never killed, because the
+//! nested function may be called at any time.
 //!
 //! ```python
 //! x = 1
@@ -34,21 +34,21 @@ pub struct Def {
     pub kind: DefKind,
     /// The node of the binding; [`Cfg::ENTRY`] for definitions at the start of the function.
     pub node: NodeId,
-    /// The range of the bound name; of the function for definitions at its start.
+    /// The range of the bound name. For a definition at the start of the function, the range of the function.
     pub range: TextRange,
-    /// The expression of the value, if the syntax contains one: the right side of an assignment (the
-    /// corresponding element for `a, b = x, y`, none for `a, b = f()`), the iterable of a `for`, the
-    /// context of a `with`, the subject of a `match`.
+    /// The range of the value's expression, if the syntax contains one: the right side of an assignment (for
+    /// `a, b = x, y` the corresponding element, for `a, b = f()` none), the iterable of a `for`, the context of a
+    /// `with`, or the subject of a `match`.
     pub value: Option<TextRange>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reaching {
     defs: Vec<Def>,
-    /// A slot is a pair of a definition and a name that it defines. The slots of a name are consecutive.
+    /// The slots. A slot is a pair of a definition and a name that it defines. The slots of one name are consecutive.
     slots: Vec<u32>,
     slot_start: Vec<u32>,
-    /// The definitions at each node, in evaluation order.
+    /// The definitions at each node, in the order in which they are evaluated.
     steps: Vec<Step>,
     step_start: Vec<u32>,
     /// The slots that reach each node.
@@ -73,7 +73,7 @@ impl Reaching {
     fn collect(cfg: &Cfg, activity: &Activity) -> Self {
         let names = &activity.names;
         let mut defs = Vec::with_capacity(names.len() + activity.effects.len());
-        // (name, definition, node, certain)
+        // A definition as a tuple: (name, definition, node, certain).
         let mut slots: Vec<(NameId, u32, NodeId, bool)> = Vec::with_capacity(defs.capacity());
         let function = cfg.node(Cfg::ENTRY).map(|node| node.range).unwrap_or_default();
         for (id, name) in names.iter() {
@@ -109,7 +109,7 @@ impl Reaching {
             .enumerate()
             .map(|(index, &(name, _, node, certain))| (node, Step { name, slot: index as u32, certain }))
             .collect();
-        // Within a node, definitions are in evaluation order.
+        // The definitions of one node are in the order in which they are evaluated.
         steps.sort_by_key(|(node, step)| (*node, slots[step.slot as usize].1));
         let step_start = (0..=cfg.node_count() as u32)
             .map(|node| steps.partition_point(|step| step.0 < NodeId(node)) as u32)
@@ -153,7 +153,7 @@ impl Reaching {
         }
     }
 
-    /// The transfer function of a node: maps the definitions before it to those after it.
+    /// Applies the transfer function of a node: replaces the definitions before it by those after it.
     fn transfer(&self, node: NodeId, row: &mut [u64]) {
         for step in cfg::slice(&self.steps, &self.step_start, node.index()) {
             if step.certain {

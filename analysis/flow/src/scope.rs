@@ -1,4 +1,4 @@
-//! Scopes: the names of a function by the scope that they belong to.
+//! Scopes: to which scope each name in a function belongs.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::accesses::{self, Accesses, DefKind, Write};
 
-/// The names of a function by scope. `x.y` is listed under its root `x`.
+/// The names in a function, by scope. `x.y` is listed under its root `x`.
 ///
 /// ```python
 /// def f(p):           # parameters: p
@@ -20,13 +20,13 @@ use super::accesses::{self, Accesses, DefKind, Write};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// In the order of the signature: positional-only, positional, keyword-only, `*args`, `**kwargs`.
+    /// The parameters, in the order of the signature: positional-only, positional, keyword-only, `*args`, `**kwargs`.
     pub parameters: Vec<Name>,
-    /// Names bound in the function, including parameters.
+    /// The names that the function binds, including its parameters.
     pub locals: BTreeSet<Name>,
     pub globals: BTreeSet<Name>,
     pub nonlocals: BTreeSet<Name>,
-    /// Names read but not local: globals, builtins, variables of enclosing functions.
+    /// The names that the function reads and that are not local: globals, builtins, variables of enclosing functions.
     pub free: BTreeSet<Name>,
     /// Local names that a nested function binds (`nonlocal`).
     pub closure_written: BTreeSet<Name>,
@@ -35,7 +35,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns the part of the scope that parameters and declarations determine.
+    /// Returns those parts of the scope that parameters and declarations determine.
     pub(super) fn declared(parameters: &ast::Parameters, accesses: &[Accesses]) -> Self {
         let parameters: Vec<Name> = self::parameters(parameters).cloned().collect();
         let globals: BTreeSet<Name> = accesses.iter().flat_map(|found| &found.globals).cloned().collect();
@@ -56,14 +56,14 @@ impl Scope {
     }
 }
 
-/// The variables of one scope without dataflow: a function, a lambda, or a statement list.
+/// The variables of one scope, found without dataflow. The scope is a function, a lambda or a statement list.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
-    /// Parameters and all names bound or deleted, except those declared `global` or `nonlocal`.
+    /// The parameters, and all names that are bound or deleted, except those declared `global` or `nonlocal`.
     pub bound: FxHashSet<Name>,
     pub globals: FxHashSet<Name>,
     pub nonlocals: FxHashSet<Name>,
-    /// Names of enclosing scopes, including the module and builtins, that this scope or a nested one uses.
+    /// The names of enclosing scopes (including the module and builtins) that this scope or a nested one uses.
     pub free: FxHashSet<Name>,
 }
 
@@ -103,7 +103,7 @@ impl Variables {
         own
     }
 
-    /// Returns all names assigned here, including those declared `global` or `nonlocal`.
+    /// Returns all names that are assigned here, including those declared `global` or `nonlocal`.
     pub fn assigned(self) -> FxHashSet<Name> {
         let Self { mut bound, globals, nonlocals, .. } = self;
         bound.extend(globals);

@@ -48,7 +48,7 @@ pub fn actions(finding: &Finding) -> Vec<Action> {
     actions
 }
 
-/// Returns the edits of an action, sorted and without overlap.
+/// Returns the edits of an action. They are sorted and do not overlap.
 pub fn edits(db: &dyn Db, document: Document, finding: &Finding, kind: ActionKind) -> Vec<Edit> {
     let source = text(db, document);
     let source_type = source_type(db, document);
@@ -65,7 +65,8 @@ pub fn edits(db: &dyn Db, document: Document, finding: &Finding, kind: ActionKin
     }
 }
 
-/// Inserts the comment before the first statement, after the header (`#!`, an encoding, a licence).
+/// Returns the edit that inserts the comment before the first statement, and after the header (`#!`, an encoding, a
+/// licence).
 fn file_comment(source: &str, first: TextSize, code: &str) -> Edit {
     let before = source.get(..first.to_usize()).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

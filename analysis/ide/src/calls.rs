@@ -1,4 +1,4 @@
-//! The call hierarchy: staged functions that a function calls, and those that call it.
+//! The call hierarchy: the staged functions that a function calls, and the staged functions that call it.
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -20,7 +20,7 @@ pub struct HierarchyItem {
     pub name_range: TextRange,
 }
 
-/// A caller or callee of a function, with the ranges of the calls in the caller's file.
+/// A caller or callee of a function, with the ranges of the calls. The ranges are in the caller's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
     pub function: HierarchyItem,

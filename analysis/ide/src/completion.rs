@@ -1,4 +1,4 @@
-//! Completion of rule names in a suppression comment.
+//! Completes rule names in suppression comments.
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -7,7 +7,7 @@ use ag_db::{Document, text};
 use ag_rules::{Check, Rule, registry};
 
 pub struct Completion {
-    /// The prefix typed so far.
+    /// The range of the prefix that has been typed so far.
     pub range: TextRange,
     pub rules: Vec<&'static Rule>,
 }

@@ -1,4 +1,4 @@
-//! Converted code, shown beside the original.
+//! Converted code. Editors show it beside the original.
 
 use ruff_text_size::{TextLen, TextRange, TextSize};
 
@@ -28,7 +28,8 @@ pub struct Kept {
     pub message: String,
 }
 
-/// Converts a document, or only `function`. `None` if the document has no such function or is nested too deeply.
+/// Converts a document, or only `function`. Returns `None` if the document has no such function, or is nested too
+/// deeply.
 pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: View) -> Option<Converted> {
     let source = text(db, document);
     let options = Options { view, operator_set: operator_set(db, document, function), ..Options::default() };
@@ -62,8 +63,8 @@ pub fn converted(db: &dyn Db, document: Document, function: Option<&str>, view: 
     })
 }
 
-/// Returns the framework that traces the code without converting it, as subject and verb: `JAX traces`. The code is the
-/// given function, or all staged functions of the file.
+/// Returns a framework that traces the code without converting it, as subject and verb: `JAX traces`. The code is
+/// `function`, or all staged functions of the file.
 fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'static str> {
     let stages = stages_of(db, document);
     let shown =
@@ -79,8 +80,8 @@ fn tracer(db: &dyn Db, document: Document, function: Option<&str>) -> Option<&'s
     }
 }
 
-/// Returns the operators that converted code calls: those of the runtime if the runtime stages the given function, or
-/// all staged functions of the file; otherwise those of TensorFlow.
+/// Returns the operators that converted code calls. These are the operators of the runtime if it stages `function` (or
+/// all staged functions of the file), and those of TensorFlow otherwise.
 fn operator_set(db: &dyn Db, document: Document, function: Option<&str>) -> OperatorSet {
     let own = |stage: &Stage| stage.dialect == Dialect::Autograph;
     let stages = stages_of(db, document);

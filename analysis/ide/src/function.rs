@@ -61,7 +61,7 @@ impl<'db> FunctionAnalysis<'db> {
         })
     }
 
-    /// Returns the offset in the file that ranges of the function are relative to.
+    /// Returns the offset in the file to which ranges of the function are relative.
     pub fn base(&self) -> TextSize {
         self.entry.range.start()
     }
@@ -74,7 +74,7 @@ impl<'db> FunctionAnalysis<'db> {
         queries::facts(self.db, self.function).get(expressions::id(expression)?)
     }
 
-    /// Returns the expressions of the function's own code, outer ones first.
+    /// Returns the expressions of the function itself, without nested functions. Outer expressions come first.
     pub fn expressions(&self) -> Vec<&'db Expr> {
         function_ast(self.db, self.function)
             .as_ref()

@@ -11,14 +11,14 @@ use ag_index::assumptions::Source;
 use ag_index::facts::Binding;
 use ag_staging::construct::ConstructKind;
 
-/// Longer types are truncated.
+/// The maximum length of a type. Longer types are truncated.
 const MAX_TYPE: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HintKind {
-    /// A decision evaluated in the graph, on all or some calls.
+    /// On a decision that is evaluated in the graph, for all calls or for some.
     Staged,
-    /// A decision evaluated in Python.
+    /// On a decision that Python evaluates.
     Python,
     /// The assumed type of a parameter.
     Assumed,
@@ -26,7 +26,7 @@ pub enum HintKind {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// The position of the hint, after this offset.
+    /// The offset after which the hint is shown.
     pub offset: TextSize,
     pub kind: HintKind,
     pub label: String,
@@ -73,7 +73,8 @@ fn parameters(function: &FunctionAnalysis) -> Vec<Hint> {
     function.signature.parameters.iter().zip(&function.stage.parameters).filter_map(assumed).collect()
 }
 
-/// Statements and conditional expressions; operators in their tests would repeat the same hint.
+/// Returns the hints for statements and conditional expressions. Operators in their tests get none, because these would
+/// repeat the same hint.
 fn decisions(function: &FunctionAnalysis) -> impl Iterator<Item = Hint> {
     function.constructs().iter().filter_map(|construct| {
         match construct.kind {

@@ -17,9 +17,9 @@ use ag_rules::suppress;
 use ag_staging::binding;
 use ag_staging::construct::{Construct, ConstructKind};
 
-/// Longer source text is truncated.
+/// The maximum length of source text. Longer text is truncated.
 const MAX_TEXT: usize = 60;
-/// Maximum number of lines of converted code in a hover.
+/// The maximum number of lines of converted code in a hover.
 const MAX_LINES: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ fn function_summary(function: &FunctionAnalysis) -> Vec<Paragraph> {
     paragraphs
 }
 
-/// Returns the simplified converted code of a function that is converted.
+/// Returns the converted code of a function in simplified form; `None` if the function is not converted.
 fn code(db: &dyn Db, document: Document, function: &FunctionAnalysis) -> Option<Paragraph> {
     if !function.stage.converts {
         return None;
@@ -160,7 +160,7 @@ fn parameter(function: &FunctionAnalysis, offset: TextSize) -> Option<Hover> {
     })
 }
 
-/// Returns the decision whose keyword or tested expression is at an offset; the innermost one if there are several.
+/// Returns the decision whose keyword or tested expression is at an offset. If there are several, the innermost one.
 fn decision_at<'db>(function: &FunctionAnalysis<'db>, offset: TextSize) -> Option<&'db Construct> {
     let is_there = |construct: &&Construct| {
         let keyword = match construct.kind {
@@ -175,7 +175,7 @@ fn decision_at<'db>(function: &FunctionAnalysis<'db>, offset: TextSize) -> Optio
     function.constructs().iter().filter(is_there).min_by_key(|construct| construct.test_range.len())
 }
 
-/// Returns the facts about a value; for a called function, the meaning of the call.
+/// Returns the facts about a value. For a called function, returns the meaning of the call.
 fn value(function: &FunctionAnalysis, expression: &Expr, offset: TextSize) -> Option<Vec<Paragraph>> {
     let code = one_line(function.text(expression.range()));
     let called = function.expressions().into_iter().find_map(|outer| match outer {
@@ -231,7 +231,7 @@ fn suppression(db: &dyn Db, document: Document, offset: TextSize) -> Option<Hove
     Some(Hover { range, paragraphs })
 }
 
-/// Returns a doc comment; every line starts with a space.
+/// Returns the doc comment of a rule, without the space with which each of its lines starts.
 fn docs(rule: &Rule) -> String {
     let lines = rule.docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()

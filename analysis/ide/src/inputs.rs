@@ -1,5 +1,5 @@
 //! Proposes example inputs for a function of the runtime: one for each required parameter, in the syntax of
-//! `ag-lsp graph`. They are inferred from the calls in the file or from annotations, for the user to correct.
+//! `ag-lsp graph`. They are inferred from calls in the file, or from annotations. The user can correct them.
 //!
 //! ```python
 //! @ag.function
@@ -20,12 +20,13 @@ use ag_db::{Document, text};
 use ag_index::index::{DefaultValue, ParameterKind, ParameterSyntax, file_index, last_name, tree};
 use ag_syntax::imports::Imports;
 
-/// The default for a tensor of unknown type.
+/// The input for a tensor of unknown type.
 const TENSOR: &str = "f32[2,3]";
-/// Maximum length of a chain of names that is followed.
+/// The maximum length of a chain of names that is followed.
 const DEPTH: usize = 4;
 
-/// `x=f32[32,10]` for each parameter without a default; `None` if there is no such staged function.
+/// Returns an input such as `x=f32[32,10]` for each parameter without a default; `None` if there is no such staged
+/// function.
 pub fn proposed(db: &dyn Db, document: Document, qualname: &str) -> Option<Vec<String>> {
     let function =
         FunctionAnalysis::all(db, document).find(|function| function.entry.path.qualname == qualname)?;
@@ -70,7 +71,7 @@ fn parameters_at(module: &ModModule, start: TextSize) -> Option<&ast::Parameters
     finder.1
 }
 
-/// Values that stay in Python: a number, a flag, a string.
+/// Returns an example input for a parameter that is annotated as a Python value: a number, a flag or a string.
 fn annotated(annotation: &Expr) -> Option<String> {
     let value = match last_name(annotation)?.as_str() {
         "int" => "1",
@@ -82,12 +83,12 @@ fn annotated(annotation: &Expr) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// The calls of a file and the values of its names.
+/// The calls in a file, and the values to which its names are bound.
 struct Calls<'a> {
     imports: &'a Imports,
     source: &'a str,
     calls: Vec<&'a ast::ExprCall>,
-    /// `None` for a name that is bound more than once.
+    /// The value to which each name is bound; `None` if the name is bound more than once.
     values: FxHashMap<&'a Name, Option<&'a Expr>>,
 }
 
@@ -98,7 +99,7 @@ impl<'a> Calls<'a> {
         calls
     }
 
-    /// Returns the argument for a parameter in the first call whose argument is known.
+    /// Returns the input for a parameter: from the first call with an argument from which it can be inferred.
     fn argument(&self, function: &str, position: usize, parameter: &str) -> Option<String> {
         let calls = self.calls.iter().filter(|call| last_name(&call.func).is_some_and(|it| it == function));
         calls
@@ -119,7 +120,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Returns a tensor created by a torch function.
+    /// Returns the input for a tensor that a torch function creates.
     fn tensor(&self, call: &ast::ExprCall, depth: usize) -> Option<String> {
         let constructor = self.imports.resolve(&call.func)?;
         let arguments = &call.arguments.args;

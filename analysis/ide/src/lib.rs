@@ -1,5 +1,5 @@
-//! Editor features: plain structs with byte offsets into the file, computed on demand from the queries. This crate does
-//! not depend on the language server protocol; the caller renders locations.
+//! Editor features. The results are plain structs with byte offsets into the file, computed on demand by queries. This
+//! crate does not depend on the language server protocol: the caller renders locations.
 
 pub mod actions;
 pub mod calls;

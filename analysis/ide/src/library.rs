@@ -1,5 +1,5 @@
-//! The meaning of calls of builtins and control-flow APIs in staged code, for hover; one sentence each. Based on
-//! AutoGraph's operators and the documentation of the libraries.
+//! One sentence about the meaning of each builtin and control-flow API that staged code may call, for hover. The
+//! sentences are based on AutoGraph's operators and the documentation of the libraries.
 
 use ag_index::assumptions::Stage;
 use ag_index::dialect::Dialect;

@@ -17,7 +17,7 @@ use ag_syntax::imports::Imports;
 
 const RUNTIME: &str = "autograph";
 
-/// Returns the entry point of a program of the runtime; `None` in other documents.
+/// Returns the range of the entry point of a program of the runtime; `None` for other documents.
 pub fn start(db: &dyn Db, document: Document) -> Option<TextRange> {
     let parsed = tree(db, document)?;
     let guard = parsed.suite().iter().find_map(|statement| match statement {
@@ -53,7 +53,7 @@ fn uses_runtime(db: &dyn Db, document: Document) -> bool {
             .any(|other| file_index(db, other).imports.uses(RUNTIME))
 }
 
-/// Returns the project documents that the imports name, in the same folder or below the root.
+/// Returns the documents of the project that the imports name. They are in the same folder, or below the root.
 fn imported(db: &dyn Db, document: Document, imports: &Imports) -> Vec<Document> {
     let Some(project) = Project::try_get(db) else { return Vec::new() };
     let beside = document.file(db).path(db).as_system_path().and_then(SystemPath::parent);

@@ -17,7 +17,7 @@ pub struct Symbol {
     pub name_range: TextRange,
     pub is_root: bool,
     pub is_method: bool,
-    /// A top-level root of the AutoGraph runtime, whose graph can be drawn.
+    /// Whether it is a top-level root of the runtime `autograph`, so that its graph can be drawn.
     pub has_graph: bool,
 }
 

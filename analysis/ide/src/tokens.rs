@@ -22,7 +22,7 @@ pub struct Token {
     pub kind: TokenKind,
 }
 
-/// Returns the names of staged functions, and the names in them that are certainly or possibly Tensors.
+/// Returns the names of staged functions, and those names in them that are certainly or possibly Tensors.
 pub fn tokens(db: &dyn Db, document: Document) -> Vec<Token> {
     let mut tokens = Vec::new();
     for function in FunctionAnalysis::all(db, document) {

@@ -1,4 +1,4 @@
-//! Descriptions of staging, one line of Markdown each.
+//! Descriptions of staging. Each is a line of Markdown.
 
 use ag_index::assumptions::{Stage, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
@@ -42,7 +42,7 @@ fn unconverted(reason: Unconverted) -> &'static str {
     }
 }
 
-/// Returns the name of a binding time in the dialect: *staged* where AutoGraph converts, *traced* in libraries that
+/// Returns the name of a binding time in the dialect: *staged* where AutoGraph converts, *traced* for libraries that
 /// only trace.
 pub(super) fn binding(binding: Binding, stage: &Stage) -> &'static str {
     match binding {

@@ -17,14 +17,15 @@ use ag_syntax::imports::Imports;
 /// The functions of a file that make their argument a root, by name.
 #[derive(Default)]
 pub struct DecoratorAliases<'a> {
-    /// Whether the file imports a package that has a [`RootDecorator`]. Otherwise no name can refer to one.
+    /// Whether the file imports a package with a [`RootDecorator`]. If not, none of its names refers to one.
     imported: bool,
     /// Variables: `jit = functools.partial(jax.jit, static_argnums=0)`, `wrap = tf.function if GRAPH else identity`.
     aliases: FxHashMap<&'a Name, &'a Expr>,
     /// Functions that stage their first parameter, with the call that stages it:
     /// `def fast(f): return jax.jit(f, donate_argnums=0)`.
     wrappers: FxHashMap<&'a Name, &'a ast::ExprCall>,
-    /// Functions that return a decorator or a wrapper: `def fast(n): return partial(jax.jit, static_argnums=n)`.
+    /// Functions that return a decorator or a function like those in `wrappers`:
+    /// `def fast(n): return partial(jax.jit, static_argnums=n)`.
     factories: FxHashMap<&'a Name, Factory<'a>>,
 }
 
@@ -37,7 +38,7 @@ enum Factory<'a> {
 pub(crate) struct ResolvedDecorator<'a> {
     pub(crate) decorator: &'static RootDecorator,
     pub(crate) arguments: Vec<&'a ast::Arguments>,
-    /// Whether it must be called with its options before it takes a function: `torch._dynamo.optimize`.
+    /// Whether it must be called with options before it takes a function: `torch._dynamo.optimize`.
     needs_options: bool,
 }
 
@@ -53,7 +54,7 @@ impl ResolvedDecorator<'_> {
 }
 
 impl<'a> DecoratorAliases<'a> {
-    /// Collects the names of a file.
+    /// Collects the functions of a file that make their argument a root.
     pub fn collect(imports: &Imports, body: &'a [ast::Stmt]) -> Self {
         let mut decorators = Self { imported: root_decorators::are_imported(imports), ..Self::default() };
         if decorators.imported {
@@ -122,7 +123,7 @@ impl<'a> DecoratorAliases<'a> {
         }
     }
 
-    /// Resolves the call `jax.jit(f, donate_argnums=0)` in a wrapper.
+    /// Resolves a call in a wrapper, such as `jax.jit(f, donate_argnums=0)`.
     fn resolve_wrapper(
         &self,
         imports: &Imports,
@@ -200,7 +201,7 @@ impl<'a> StatementVisitor<'a> for Aliases<'a, '_> {
             ast::Stmt::Assign(assign) => (assign.targets.as_slice(), Some(&*assign.value)),
             ast::Stmt::AnnAssign(assign) => (std::slice::from_ref(&*assign.target), assign.value.as_deref()),
             ast::Stmt::FunctionDef(def) => {
-                // Nested functions first: the outer one may return them.
+                // Nested functions come first: the outer function may return them.
                 statement_visitor::walk_stmt(self, statement);
                 return self.decorators.add_function(self.imports, def);
             }

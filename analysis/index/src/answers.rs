@@ -1,4 +1,4 @@
-//! The type oracle's answer for one scope, as plain data without types of the type engine.
+//! The type oracle's answer about one scope, as plain data that does not contain types of the type engine.
 
 use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
@@ -14,10 +14,10 @@ use ag_db::Document;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::functions::FunctionPath;
 
-/// Facts by expression id; equal facts are stored once.
+/// The facts of a scope's expressions. Equal facts are stored once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The position in `table`, by expression id.
+    /// For each expression id, the position of its fact in `table`.
     pub index: Vec<u32>,
     pub table: Vec<Fact>,
 }
@@ -27,7 +27,7 @@ impl Facts {
         self.table.get(*self.index.get(id.0 as usize)? as usize)
     }
 
-    /// Returns a copy in which `fact` replaces the facts of `expressions`.
+    /// Returns a copy in which the facts of `expressions` are replaced by `fact`.
     pub fn with(&self, expressions: &FxHashSet<ExprId>, fact: Fact) -> Self {
         let mut facts = self.clone();
         let position = facts.table.len() as u32;
@@ -42,7 +42,7 @@ impl Facts {
 }
 
 impl ScopeTypes {
-    /// Sets the location of each call. `locations` has the locations of all expressions of the scope, by id.
+    /// Sets the location of each call. `locations` contains the location of each expression of the scope, by its id.
     pub fn locate(&mut self, locations: &[ScopeLocation]) {
         for call in &mut self.calls {
             let location = call.expression.and_then(|expression| locations.get(expression.0 as usize));
@@ -64,12 +64,12 @@ impl ScopeTypes {
     }
 }
 
-/// A function of the project that an expression refers to.
+/// A function of the project to which an expression refers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     pub document: Document,
     pub path: FunctionPath,
-    /// The first parameter is already bound.
+    /// Whether the first parameter is already bound, as in `object.method`.
     pub bound: bool,
 }
 
@@ -77,25 +77,25 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite {
     pub targets: Vec<Target>,
-    /// The call, or the object whose protocol is called.
+    /// The call, or the object whose special method Python calls.
     pub expression: Option<ExprId>,
-    /// The location of `expression` in the user's text: [`ScopeTypes::locate`].
+    /// The location of `expression` in the user's text, set by [`ScopeTypes::locate`].
     pub location: ScopeLocation,
     pub arguments: Vec<(ArgumentSlot, AssumedType)>,
-    /// `*args` or `**kwargs` are passed, so parameters without an explicit argument may still receive one.
+    /// Whether `*args` or `**kwargs` is passed. Then parameters without an explicit argument may receive one, too.
     pub open: bool,
-    /// The caller is not converted code: it is Python (`__enter__` of a `with`, `__next__` of a `for`) or a library
-    /// (the bodies of `tf.cond`).
+    /// Whether the caller is not the converted code itself, but Python (`__enter__` for a `with`, `__next__` for a
+    /// `for`) or a library (the bodies of `tf.cond`).
     pub implicit: bool,
-    /// `functools.partial(f, …)`: the arguments are bound here, and a later call passes the others.
+    /// Whether this is `functools.partial(f, …)`, which binds the arguments. A later call passes the others.
     pub partial: bool,
-    /// The enclosing lambda, if a library stages it.
+    /// The lambda that contains the call, if a library stages that lambda.
     pub lambda: Option<LambdaStage>,
-    /// The arguments that are lambdas.
+    /// The arguments that are lambdas, by slot.
     pub lambdas: Vec<(ArgumentSlot, ExprId)>,
-    /// The arguments that are local functions of the project.
+    /// The arguments that are local functions of the project, by slot.
     pub functions: Vec<(ArgumentSlot, Target)>,
-    /// `self.method(…)`: a derived class may override the method.
+    /// Whether this is `self.method(…)`, so that a derived class may override the method.
     pub on_self: bool,
 }
 
@@ -110,24 +110,25 @@ pub enum ArgumentSlot {
 pub struct ScopeTypes {
     pub facts: Facts,
     pub calls: Vec<CallSite>,
-    /// The type of the values that its `return` statements return.
+    /// The type of the values in its `return` statements.
     pub returns: AssumedType,
     /// Whether any `return` has a value.
     pub returns_value: bool,
     /// The types of the parameters.
     pub parameters: IndexVec<ParameterIndex, Fact>,
-    /// Parameters that the body rebinds to a value that does not have the declared type, with the type of that value.
-    /// The type is unknown if the binding time changes (`x = list(x)`).
+    /// Parameters that the body rebinds to a value of a type that was not declared, with this type. The type is unknown
+    /// if the binding time changes (`x = list(x)`).
     pub rebound: Vec<(Name, AssumedType)>,
-    /// The types of defaults that are not literals, by parameter: `how=Pooling.MEAN`.
+    /// The types of defaults that are not literals, such as `how=Pooling.MEAN`.
     pub defaults: Vec<(ParameterIndex, AssumedType)>,
-    /// The calls of its parameters: the called parameter, and the arguments by position.
+    /// For each call of one of its parameters: the parameter, and the types of the arguments by position.
     pub applied: Vec<(ParameterIndex, Vec<AssumedType>)>,
-    /// The parameter types of its lambdas.
+    /// The types of the parameters of its lambdas.
     pub lambdas: Vec<LambdaTypes>,
-    /// The functions that the scope's root sites refer to.
+    /// The functions to which the root sites in the scope refer.
     pub roots: Vec<(RootIndex, Target)>,
-    /// The scope's root sites on a Dataset whose function is not resolved: `data.map(f)` for a parameter `f`.
+    /// The root sites in the scope that are calls on a Dataset and whose function is not resolved: `data.map(f)` for a
+    /// parameter `f`.
     pub on_datasets: Vec<RootIndex>,
 }
 

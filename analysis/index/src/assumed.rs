@@ -1,10 +1,10 @@
-//! Types that the fixpoint propagates between files: a bounded, ordered set of type expressions.
+//! Types that the fixpoint propagates between files: bounded, ordered sets of type expressions.
 
 use crate::type_expression::TypeExpression;
 
-/// A type with more alternatives than this becomes unknown.
+/// The maximum number of alternatives. A type with more alternatives becomes unknown.
 const MAX_ALTERNATIVES: usize = 8;
-/// The maximum length of an alternative. It bounds recursive types (`tuple[tuple[…]]`, built in a loop).
+/// The maximum length of an alternative. It bounds recursive types, such as a `tuple[tuple[…]]` that a loop builds.
 const MAX_LENGTH: usize = 240;
 
 /// The types that a parameter or return value is assumed to have.
@@ -12,7 +12,7 @@ const MAX_LENGTH: usize = 240;
 pub struct AssumedType {
     /// The known alternatives, sorted.
     alternatives: Vec<TypeExpression>,
-    /// Some values have an unknown type.
+    /// Whether some values have an unknown type.
     pub unknown: bool,
 }
 
@@ -66,7 +66,7 @@ impl AssumedType {
         !self.unknown && !self.is_empty() && self.alternatives.iter().all(is_sequence)
     }
 
-    /// Returns whether there are no known alternatives.
+    /// Returns whether no alternative is known.
     pub fn is_empty(&self) -> bool {
         self.alternatives.is_empty()
     }
@@ -75,15 +75,15 @@ impl AssumedType {
         &self.alternatives
     }
 
-    /// Returns the union of the alternatives, and of `Any` if some values have an unknown type; `None` if there are
-    /// neither.
+    /// Returns the union of the alternatives, with `Any` if some values have an unknown type; `None` if it would be
+    /// empty.
     pub fn union(&self) -> Option<TypeExpression> {
         let any = self.unknown.then(TypeExpression::any);
         let is_empty = self.alternatives.is_empty() && any.is_none();
         (!is_empty).then(|| TypeExpression::union(self.alternatives.iter().cloned().chain(any)))
     }
 
-    /// Returns the type for display: `Tensor | None`; `None` without known alternatives.
+    /// Returns the type for display: `Tensor | None`. Returns `None` if no alternative is known.
     pub fn shown(&self) -> Option<String> {
         let shown: Vec<String> = self.alternatives.iter().map(TypeExpression::shown).collect();
         (!shown.is_empty()).then(|| shown.join(" | "))

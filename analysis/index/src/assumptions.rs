@@ -11,27 +11,30 @@ use crate::facts::Binding;
 use crate::ids::ParameterIndex;
 use ag_db::diagnostic::{Span, Why};
 
-/// A staged function: a root, or one that a root calls.
+/// How one function is staged: a root, or a function that is reached from a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     pub dialect: Dialect,
     pub root: Option<RootKind>,
-    /// The kind of this root, or of the root that reaches the function.
+    /// The kind of the root that reaches the function: `root`, if the function is itself a root.
     pub mode: RootKind,
     /// The decorator or call that makes the function a root, or the call that reaches the function.
     pub cause: Option<Span>,
-    /// AutoGraph converts it. False in the dialects that only trace, and if `unconverted` is set.
+    /// Whether AutoGraph converts it. False in dialects that only trace, and if `unconverted` is set.
     pub converts: bool,
-    /// No call or root certainly reaches it: it overrides a method that is called on `self`, or it flows to a call as
-    /// a value ([`crate::value_flow`]).
+    /// Whether no call or root certainly reaches it: it overrides a method that is called on `self`, or it flows as a
+    /// value to a call that other functions may reach, too ([`crate::value_flow`]).
     pub uncertain: bool,
-    /// It flows to a call as a value, and no other function of the project flows to that call.
+    /// Whether it is only reached because it flows to a call as a value. If it is not `uncertain`, no other function of
+    /// the project flows to that call.
     pub by_value: bool,
-    /// Why AutoGraph does not convert it, in a dialect with AutoGraph. A test of a Tensor in it is an error.
+    /// Why AutoGraph does not convert it, although its dialect has AutoGraph. Then a test of a Tensor in it is an
+    /// error.
     pub unconverted: Option<Unconverted>,
-    /// If it is converted for only some of its callers: why it is not converted for the others.
+    /// Why AutoGraph does not convert it for some of its callers, if it does for others.
     pub also_unconverted: Option<Unconverted>,
-    /// The types of the function are inferred. In a large project, this is done only for functions that test values.
+    /// Whether the types of the function are inferred. In a large project, this is so only for functions that test
+    /// values.
     pub typed: bool,
     pub parameters: IndexVec<ParameterIndex, Parameter>,
     pub static_parameters: StaticParameters,
@@ -43,13 +46,13 @@ pub struct Stage {
 pub enum Unconverted {
     /// `autograph=False`.
     Option,
-    /// Keras 3 does not convert its methods.
+    /// Keras 3 does not convert methods.
     Keras,
-    /// A library calls it without conversion: a body of `tf.cond`.
+    /// A library calls it without conversion: it is a body of `tf.cond`.
     Body,
-    /// `__init__`: Python constructs objects.
+    /// It is `__init__`: Python constructs objects.
     Constructor,
-    /// Python calls it for a `with` or `for`: `__enter__`, `__next__`.
+    /// Python calls it for a `with` or `for`: it is `__enter__` or `__next__`.
     Protocol,
     /// `@tf.autograph.experimental.do_not_convert`.
     DoNotConvert,
@@ -64,15 +67,15 @@ pub enum Unconverted {
 /// The options in a root's decorator or call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootOptions {
-    /// `input_signature=` is given, so the function is not retraced.
+    /// Whether `input_signature=` is given, so that the function is not retraced.
     pub input_signature: bool,
-    /// `experimental_autograph_options=Feature.…`: `ALL`, `LISTS`, `ASSERT_STATEMENTS`, …
+    /// The features in `experimental_autograph_options=Feature.…`: `ALL`, `LISTS`, `ASSERT_STATEMENTS`, …
     pub features: Vec<Name>,
-    /// `fullgraph=True`: a graph break is an error.
+    /// `fullgraph=True`: whether a graph break is an error.
     pub full_graph: bool,
-    /// `randomness="different"`: a mapped function may generate random numbers.
+    /// `randomness="different"`: whether a mapped function may generate random numbers.
     pub randomness: bool,
-    /// Every argument that is not static becomes a tracer, also a Python number: `jax.jit`.
+    /// Whether every argument that is not static becomes a tracer, even a Python number: `jax.jit`.
     pub all_arguments: bool,
 }
 
@@ -80,7 +83,7 @@ pub struct RootOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StaticParameters {
     pub known: Vec<ParameterIndex>,
-    /// There may be more static parameters, because the root does not list them as literals.
+    /// Whether there may be more static parameters, because the root does not list them as literals.
     pub more: bool,
 }
 
@@ -109,7 +112,7 @@ pub enum Source {
     Annotation,
     CallSites,
     Default,
-    /// A root's parameter without any other evidence: a Tensor of its dialect.
+    /// An assumption: a root's parameter without any other evidence is a Tensor of its dialect.
     Assumption,
     Unknown,
 }
@@ -120,7 +123,7 @@ pub struct Parameter {
     pub name: Name,
     pub source: Source,
     pub binding: Binding,
-    /// The type in Python's notation, if known.
+    /// The type in Python's notation, if it is known.
     pub shown: Option<Name>,
     pub why: Why,
 }

@@ -1,8 +1,8 @@
-//! Library functions that call functions of the user: which of their arguments are functions, and which arguments these
-//! functions receive.
+//! Library functions that call functions of the user. For each of them: which of its arguments are such functions, and
+//! with which arguments it calls them.
 //!
-//! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`; `Dataset.map(f)` calls `f` with an
-//! element; `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as call sites of `f`.
+//! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`. `Dataset.map(f)` calls `f` with an element.
+//! `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as calls of `f`.
 
 use std::sync::LazyLock;
 
@@ -12,44 +12,46 @@ use rustc_hash::FxHashMap;
 use crate::dialect::{Dialect, RootKind};
 use crate::index::last_name;
 
-/// An argument with which a library calls the user's function.
+/// An argument that a library function passes to the user's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassedArgument {
-    /// The library function's own argument at this position, or with this keyword.
+    /// An argument of the library function itself, given by its position and its keyword.
     Argument(usize, &'static str),
-    /// The elements of that argument, unpacked: `*loop_vars`.
+    /// The elements of such an argument, unpacked: `*loop_vars`.
     Spread(usize, &'static str),
-    /// All positional arguments from this position on: `lax.cond(p, f, g, *operands)`.
+    /// All positional arguments of the library function from this position on: `lax.cond(p, f, g, *operands)`.
     Rest(usize),
-    /// One slice of the argument along its first axis: a Tensor for a Tensor, a tuple for a tuple.
+    /// One slice along the first axis of an argument of the library function. If the argument is a tuple, so is the
+    /// slice.
     Slice(usize, &'static str),
-    /// One leaf of the argument, which is a tree of containers: an array for `[(x, y), {"z": z}]`.
+    /// One leaf of an argument that is a tree of containers: an array for `[(x, y), {"z": z}]`.
     Leaf(usize, &'static str),
-    /// A Tensor of the dialect (an induction variable).
+    /// A Tensor of the dialect, such as an induction variable.
     Tensor,
 }
 
 /// Whether a library function traces the functions that it calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracing {
-    /// It traces them in eager code too (`jax.lax.scan`).
+    /// It always traces them, in eager code too (`jax.lax.scan`).
     Always,
-    /// In staged code they are bodies of the graph, in eager code they run in Python (`tf.cond`).
+    /// In staged code they are bodies in the graph. In eager code they run in Python (`tf.cond`).
     InStagedCode,
-    /// They run as part of the code around the call, immediately or later (`jax.tree.map`).
+    /// They run as part of the code around the call, at once or later (`jax.tree.map`).
     Never,
 }
 
 /// A library function that calls functions.
 #[derive(Clone, Copy, Debug)]
 pub struct HigherOrderFunction {
-    /// The public name: `tensorflow.while_loop`.
+    /// The public name, such as `tensorflow.while_loop`.
     pub name: &'static str,
     pub dialect: Dialect,
-    /// Positions and keywords of the functions; each may also be a list, tuple or dict of functions.
+    /// The positions and keywords of the arguments that are functions. Each of them may also be a list, tuple or dict
+    /// of functions.
     pub functions: &'static [(usize, &'static str)],
     pub arguments: &'static [PassedArgument],
-    /// Whether AutoGraph converts the function (`tf.map_fn`). Otherwise it is only traced (`tf.cond`).
+    /// Whether AutoGraph converts the functions (`tf.map_fn`). Otherwise they are only traced (`tf.cond`).
     pub converts: bool,
     pub tracing: Tracing,
     pub kind: RootKind,
@@ -184,7 +186,7 @@ pub static HIGHER_ORDER_FUNCTIONS: &[HigherOrderFunction] = &[
     jax("numpyro.contrib.control_flow.cond", &[(1, "true_fun"), (2, "false_fun")], &[Argument(3, "operand")]),
     jax("equinox.internal.while_loop", &[(0, "cond_fun"), (1, "body_fun")], &[Argument(2, "init_val")]),
     jax("equinox.internal.scan", &[(0, "f")], &[Argument(1, "init"), Slice(2, "xs")]),
-    // The solver calls the function in a loop of its own.
+    // The solver calls the function in its own loop.
     jax("diffrax.ODETerm", &[(0, "vector_field")], &[Tensor, Tensor]),
     jax("diffrax.ControlTerm", &[(0, "vector_field")], &[Tensor, Tensor]),
     torch("torch.cond", &[(1, "true_fn"), (2, "false_fn")], &[Spread(3, "operands")]),
@@ -242,7 +244,7 @@ pub fn higher_order_function(name: &str) -> Option<&'static HigherOrderFunction>
 }
 
 impl HigherOrderFunction {
-    /// Returns the function arguments of a call of this library function.
+    /// Returns those arguments of a call of this library function that are functions.
     pub fn functions_of<'a>(&self, call: &'a ast::ExprCall) -> Vec<&'a Expr> {
         self.functions
             .iter()
@@ -258,7 +260,8 @@ impl HigherOrderFunction {
 }
 
 /// Returns the function that a host callback runs, if it is a lambda or a `partial`:
-/// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these callbacks, so only the last name is matched.
+/// `io_callback(partial(log, name="x"), None, x)`. Packages wrap these callbacks, so only the last part of the callee's
+/// name is compared.
 pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
     let keyword = match last_name(&call.func)?.as_str() {
         "io_callback" | "pure_callback" | "debug_callback" => "callback",
@@ -272,7 +275,8 @@ pub fn host_function(call: &ast::ExprCall) -> Option<&Expr> {
     })
 }
 
-/// Returns the argument at a position or keyword; `None` if `*args` makes the position ambiguous.
+/// Returns the argument at a position or with a keyword; `None` if there is none, or if `*args` makes the position
+/// ambiguous.
 pub fn argument<'a>(call: &'a ast::ExprCall, position: usize, keyword: &str) -> Option<&'a Expr> {
     let before = call.arguments.args.get(..=position);
     if let Some(before) = before
@@ -283,14 +287,14 @@ pub fn argument<'a>(call: &'a ast::ExprCall, position: usize, keyword: &str) -> 
     call.arguments.find_keyword(keyword).map(|keyword| &keyword.value)
 }
 
-/// A call such as `dataset.map(f)`, recognized by the method's name; the receiver's type is checked later.
+/// A call such as `dataset.map(f)`, recognized by the method's name. The receiver's type is checked later.
 pub struct DatasetMethod<'a> {
     pub receiver: &'a Expr,
     pub function: &'a Expr,
 }
 
-/// Returns the receiver and the function of a call that may be a method of `tf.data.Dataset` that converts and calls a
-/// function. `None` if the method has another name.
+/// Returns the receiver and the function of a call that may be a call of a method of `tf.data.Dataset` which converts
+/// and calls a function. Returns `None` if the method has another name.
 pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
     let attribute = call.func.as_attribute_expr()?;
     let (position, keyword) = match attribute.attr.as_str() {

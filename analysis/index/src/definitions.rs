@@ -9,11 +9,11 @@ use rustc_hash::FxHashMap;
 use crate::ids::{ClassIndex, FunctionIndex};
 use ag_syntax::functions::{FunctionPath, keyword_start};
 
-/// The position of one function in its file.
+/// A function and its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionEntry {
     pub path: FunctionPath,
-    /// The slice: from `def` (or `async`) to the end of the body.
+    /// The range of its slice: from `def` (or `async`) to the end of the body.
     pub range: TextRange,
     /// The range of the name after `def`.
     pub name_range: TextRange,
@@ -31,7 +31,7 @@ pub struct ClassEntry {
     pub name_range: TextRange,
     /// The indentation of its statements; empty for `class A: pass` on one line.
     pub indentation: Box<str>,
-    /// The source text of its bases: `keras.Model`, `nn.Module`.
+    /// The source text of each of its bases: `keras.Model`, `nn.Module`.
     pub bases: Vec<Box<str>>,
     pub methods: Vec<FunctionIndex>,
 }
@@ -90,7 +90,7 @@ fn path_key(path: &FunctionPath) -> (&str, u16) {
 struct Collector<'a> {
     text: &'a str,
     definitions: Definitions,
-    /// The number of functions of each name so far.
+    /// The number of functions with each qualified name that were found so far.
     occurrences: FxHashMap<Name, u16>,
     scopes: Vec<Scope>,
 }

@@ -43,12 +43,13 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == name)
     }
 
-    /// Returns whether Python control flow on a Tensor is converted (AutoGraph) or an error.
+    /// Returns whether AutoGraph converts Python control flow on a Tensor. In other dialects, such control flow is an
+    /// error.
     pub fn converts(self) -> bool {
         matches!(self, Self::Tensorflow | Self::Autograph | Self::Pennylane)
     }
 
-    /// Returns the term of its libraries for a value in traced code: "a Tensor", "a tracer".
+    /// Returns the term that the libraries of the dialect use for a value in traced code: "a Tensor", "a tracer".
     pub fn traced_value(self) -> &'static str {
         match self {
             Self::Jax => "a tracer",
@@ -56,7 +57,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the Tensor class of the dialect, the type of a parameter without other evidence: (module, name).
+    /// Returns the module and name of the dialect's Tensor class. It is the type of a parameter without other evidence.
     pub fn tensor_class(self) -> (&'static str, &'static str) {
         match self {
             Self::Tensorflow | Self::Keras => ("tensorflow", "Tensor"),
@@ -91,11 +92,11 @@ pub enum RootKind {
     Convert,
     /// `Dataset.map(f)`, `filter`, `reduce`, `scan`, …
     DatasetCallback,
-    /// A body of `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.scan`, `jax.lax.cond`, `scan`, …
+    /// A body that is passed to `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.scan`, `jax.lax.cond`, `scan`, …
     ControlFlowBody,
     /// `Layer.call`, `Model.train_step`, `Loss.call`, …: methods that Keras traces.
     KerasMethod,
-    /// A function that Keras calls with Tensors: a loss or metric given to `compile`, an activation.
+    /// A function that Keras calls with Tensors: a loss or metric that is passed to `compile`, or an activation.
     KerasFunction,
     /// `@torch.compile`, `torch.compile(f)`.
     TorchCompile,
@@ -105,7 +106,7 @@ pub enum RootKind {
     TorchScript,
     /// `torch.fx.symbolic_trace(m)`: records operations on symbolic values, which have no sizes.
     TorchFx,
-    /// `torch.vmap(f)`: runs on Tensors that stand for all rows of a batch.
+    /// `torch.vmap(f)`: runs the function on Tensors that represent all rows of a batch.
     TorchVmap,
     /// `torch.jit.trace(f, example)`: runs the function once, and records its operations.
     TorchTrace,
@@ -115,6 +116,6 @@ pub enum RootKind {
     JaxVmap,
     /// `qjit(autograph=True)`.
     Qjit,
-    /// Named in the configuration (`roots = ["pkg.mod.f"]`) or `--roots all`.
+    /// A function that the configuration names (`roots = ["pkg.mod.f"]`), or any function with `--roots all`.
     Configured,
 }

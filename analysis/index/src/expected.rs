@@ -6,7 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::index::last_name;
 
-/// Returns whether a statement expects an exception: `with pytest.raises(TypeError):`,
+/// Returns whether the body of a `with` statement is expected to raise an exception: `with pytest.raises(TypeError):`,
 /// `with self.assertRaisesRegex(…):`.
 pub fn expects_exception(with: &ast::StmtWith) -> bool {
     let expects = |manager: &Expr| {
@@ -18,7 +18,7 @@ pub fn expects_exception(with: &ast::StmtWith) -> bool {
     with.items.iter().any(|item| expects(&item.context_expr))
 }
 
-/// Returns the statements of a file that expect an exception, outer ones only.
+/// Returns the ranges of the outermost such statements in a file.
 pub fn expecting(body: &[Stmt]) -> Vec<TextRange> {
     let mut finder = Finder { found: Vec::new() };
     finder.visit_body(body);

@@ -1,7 +1,8 @@
 //! Facts about values, as plain data without types of the type engine.
 //!
-//! A [`Fact`] lists the alternatives for a value at run time. Its [`Binding`] is its binding time: staged (the
-//! value is in the graph), python (it is known while tracing), mixed (it depends on the caller) or unknown.
+//! A [`Fact`] lists the alternatives for a value at run time. It determines the binding time of the value
+//! ([`Binding`]): staged (the value is in the graph), python (it is known while tracing), mixed (it depends on the
+//! caller) or unknown.
 
 use ruff_python_ast::name::Name;
 
@@ -27,7 +28,7 @@ impl Binding {
         }
     }
 
-    /// Returns the binding time of a value that has one of two binding times.
+    /// Returns the binding time of a value that has one binding time on some paths and the other on others.
     pub fn join(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
@@ -45,7 +46,7 @@ pub enum TensorKind {
     Variable,
     Ragged,
     Sparse,
-    /// `tf.data.Dataset`: a `for` over it is staged, a test of it is Python.
+    /// `tf.data.Dataset`: a `for` over it is staged, but a test of it is Python.
     Dataset,
     /// An iterator over a Dataset.
     Iterator,
@@ -64,13 +65,13 @@ impl TensorKind {
     }
 }
 
-/// The library that a Tensor belongs to.
+/// The library to which a Tensor belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Library {
     Tensorflow,
     Torch,
     Jax,
-    /// A library that runs on several others, or has its own Tensors.
+    /// A library that runs on several of the others, or has Tensors of its own.
     Other,
 }
 
@@ -84,8 +85,8 @@ impl Library {
         }
     }
 
-    /// Returns whether the library's Tensors are staged in a dialect. Otherwise they are host values, computed while
-    /// tracing.
+    /// Returns whether the library's Tensors are staged in a dialect. If not, they are host values, which are computed
+    /// while tracing.
     fn is_staged_in(self, dialect: Dialect) -> bool {
         match dialect {
             Dialect::Tensorflow => matches!(self, Self::Tensorflow | Self::Other),
@@ -111,29 +112,29 @@ pub enum Alternative {
     Int(Option<i64>),
     Float,
     Str(Option<Name>),
-    /// `list`, `tuple`, `dict`, `set`, …; `staged` if its type mentions Tensors.
+    /// A `list`, `tuple`, `dict`, `set`, …. `staged` is true if its type mentions Tensors.
     Container {
         class: Name,
         staged: bool,
     },
-    /// A function, method or class with a known definition: `tensorflow.cond`, `model.Net.step`.
+    /// A function, method or class whose definition is known: `tensorflow.cond`, `model.Net.step`.
     Callable(Callee),
-    /// A module, with its name if it is defined by a file.
+    /// A module; with its name, if a file defines it.
     Module(Option<Name>),
-    /// An instance of a class: its module, if the type has one, and its name.
+    /// An instance of a class: the name of the class, and its module if known.
     Instance {
         module: Option<Name>,
         class: Name,
     },
 }
 
-/// A definition that a callee expression refers to.
+/// A definition to which the callee of a call refers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Callee {
     pub kind: CalleeKind,
-    /// `tensorflow`, `model`; the module of the definition, unless its file cannot be imported.
+    /// The module of the definition, such as `tensorflow` or `model`; `None` if its file cannot be imported.
     pub module: Option<Name>,
-    /// `cond`, `Net.step`.
+    /// The name in the module, such as `cond` or `Net.step`.
     pub qualname: Name,
 }
 
@@ -213,15 +214,15 @@ impl DType {
     }
 }
 
-/// The known properties of one expression's value.
+/// What is known about the value of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fact {
     pub alternatives: Vec<Alternative>,
-    /// The type is partly unknown.
+    /// Whether the type is partly unknown.
     pub unknown: bool,
-    /// An argument of a root that is assumed to be a Tensor: a loop over it counts as staged.
+    /// Whether it is an argument of a root that is assumed to be a Tensor. A loop over it counts as staged.
     pub argument: bool,
-    /// The type engine infers `Never`: the code is unreachable, or the assumptions contradict each other.
+    /// Whether the type engine infers `Never`: the code is unreachable, or the assumptions contradict each other.
     pub never: bool,
     /// The type in Python's notation, for display: `Tensor[float32] | None`.
     pub shown: Name,
@@ -291,7 +292,7 @@ impl Fact {
         matches!(self.binding(), Binding::Staged | Binding::Mixed)
     }
 
-    /// Returns the element type, if all Tensor alternatives have the same.
+    /// Returns the element type, if all Tensor alternatives have the same one.
     pub fn dtype(&self) -> Option<DType> {
         let mut dtypes = self.alternatives.iter().filter_map(|alternative| match alternative {
             Alternative::Tensor { kind, dtype, .. } if kind.is_tensor() => Some(*dtype),
@@ -309,7 +310,7 @@ impl Fact {
         self.alternatives.contains(&Alternative::None)
     }
 
-    /// Returns the kind of Tensor-like object, if it is the only alternative.
+    /// Returns the kind of Tensor-like object that the value is, if there is no other alternative.
     pub fn tensor_kind(&self) -> Option<TensorKind> {
         match self.alternatives.as_slice() {
             [Alternative::Tensor { kind, .. }] if !self.unknown => Some(*kind),
@@ -317,7 +318,7 @@ impl Fact {
         }
     }
 
-    /// Returns the definition of this callable, if it is the only alternative.
+    /// Returns the definition of the callable that the value is, if there is no other alternative.
     pub fn callee(&self) -> Option<&Callee> {
         match self.alternatives.as_slice() {
             [Alternative::Callable(callee)] => Some(callee),

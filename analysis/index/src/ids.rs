@@ -27,7 +27,7 @@ pub struct ParameterIndex;
 #[derive(PartialOrd, Ord)]
 pub struct RootIndex;
 
-/// The code of a file that is analyzed as a unit. The module's own code comes after the functions in order.
+/// Code that is analyzed as a unit: a function, or the module's own code. Functions come first in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     Function(FunctionIndex),

@@ -1,5 +1,5 @@
-//! The index of one file, from syntax alone: its functions, imports, calls and roots. It is built in one walk
-//! over the tree, which is dropped afterwards. A file without roots needs no further work.
+//! The index of one file, computed from its syntax: functions, imports, calls and roots. It is built in one walk over
+//! the tree, which is then dropped. A file without roots needs no further work.
 
 mod compiled_modules;
 mod initial_uses;
@@ -49,28 +49,29 @@ pub struct FileIndex {
     pub definitions: Definitions,
     pub signatures: IndexVec<FunctionIndex, Signature>,
     pub imports: Imports,
-    /// The code with calls, by the last name of the callee: `self.model.call(x)` -> `call`. Sorted, without duplicates.
+    /// The code that contains calls, by the last part of the callee's name: `call` for `self.model.call(x)`. Sorted,
+    /// without duplicates.
     pub calls: FxHashMap<Name, Vec<Code>>,
-    /// The names under which functions are called, by the last name of the function: `step` for `train` after
-    /// `step = jax.jit(train)`. For a function that returns a nested one, the names of its results: `step` for
-    /// `make_step` after `step = make_step(0.1)`. Sorted, without duplicates.
+    /// The other names of functions, by the last part of the function's own name: `step` for `train`, after
+    /// `step = jax.jit(train)`. For a function that returns a nested function, the names of its results: `step` for
+    /// `make_step`, after `step = make_step(0.1)`. Sorted, without duplicates.
     pub other_names: FxHashMap<Name, Vec<Name>>,
     pub roots: IndexVec<RootIndex, RootSite>,
     /// Names of overloaded and replaced builtins that functions call: (function, range of the name).
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
-    /// The operands that annotated source wraps; an outer operand comes before the operands inside it.
+    /// The operands that annotated source wraps. An outer operand comes before the operands inside it.
     pub operands: Vec<(FunctionIndex, TextRange)>,
-    /// The expressions in loops that annotated source wraps (`index/self_nesting.rs`); an outer expression comes before
+    /// The expressions in loops that annotated source wraps (`index/self_nesting.rs`). An outer expression comes before
     /// the expressions inside it.
     pub self_nesting: Vec<TextRange>,
-    /// The lambdas that are arguments of calls, or have a name.
+    /// The lambdas that are arguments of calls, or that have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// The starts of the statements outside all functions, in order.
     pub statements: Vec<TextSize>,
     pub syntax_errors: Vec<(TextRange, String)>,
-    /// The file uses an API that exists only in Keras 2, the version of Keras in TensorFlow before 2.16.
+    /// Whether the file uses an API that exists only in Keras 2, the version in TensorFlow before 2.16.
     pub names_keras2: bool,
-    /// The file uses an API that exists only in Keras 3.
+    /// Whether the file uses an API that exists only in Keras 3.
     pub names_keras3: bool,
     /// The functions in which every `compile` of a Keras model passes `run_eagerly=True`; the module, if this holds in the
     /// whole file.
@@ -79,15 +80,15 @@ pub struct FileIndex {
     pub expected_to_fail: Vec<FunctionIndex>,
     /// The file calls `keras.Input`, so it builds functional models.
     pub makes_keras_inputs: bool,
-    /// The file has a class whose only base class is a layer, model or metric of Keras.
+    /// Whether the file has a class whose only base class is a layer, model or metric of Keras.
     pub derives_from_keras: bool,
     /// The number of lambdas.
     pub lambda_count: usize,
-    /// The file may have comments for the checker: `# ag: ignore[AG501]`.
+    /// Whether the file may have comments for the checker: `# ag: ignore[AG501]`.
     pub may_have_directives: bool,
-    /// The file is blank, perhaps because it cannot be read.
+    /// Whether the file is blank, perhaps because it cannot be read.
     pub is_blank: bool,
-    /// The text is nested too deeply to walk its tree; all other fields are empty.
+    /// Whether the text is nested too deeply to walk its tree. If it is, all other fields are empty.
     pub too_deep: bool,
 }
 
@@ -109,7 +110,7 @@ pub fn file_index(db: &dyn Db, document: Document) -> Arc<FileIndex> {
     })
 }
 
-/// Returns the tree of a document; `None` if it is too deep to walk. Trees of open documents are cached.
+/// Returns the tree of a document; `None` if it is too deep to walk. The trees of open documents are cached.
 pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     with_text(db, document, |text| tree_of(db, document, text))
 }
@@ -123,7 +124,7 @@ pub fn tree_of(db: &dyn Db, document: Document, text: &str) -> Option<Arc<Parsed
     recent::of(text, source_type).or_else(|| parse(text, source_type).map(Arc::new))
 }
 
-/// Few documents are edited at the same time, so a small cache suffices.
+/// Returns the tree of an open document. Few documents are edited at the same time, so a small cache suffices.
 #[salsa::tracked(returns(ref), no_eq, lru = 16)]
 fn open_tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     parse(text(db, document).as_str(), source_type(db, document)).map(Arc::new)
@@ -138,7 +139,7 @@ pub fn parse(text: &str, source_type: PySourceType) -> Option<Parsed<ModModule>>
     ruff_python_parser::parse_unchecked(text, options).try_into_module()
 }
 
-/// A function of a document, identified by its path: the key of all per-function queries.
+/// A function of a document, identified by its path. All per-function queries have it as their key.
 #[salsa::interned(debug)]
 pub struct FunctionId<'db> {
     #[returns(copy)]
@@ -147,8 +148,8 @@ pub struct FunctionId<'db> {
     pub path: FunctionPath,
 }
 
-/// Returns the text of one function, from `def` to its end. It is the firewall of the per-function queries: it does not
-/// depend on positions elsewhere in the file.
+/// Returns the text of one function, from `def` to its end. This query does not depend on positions elsewhere in the
+/// file, so per-function queries that read only this text are not repeated after edits of other functions.
 #[salsa::tracked(returns(ref))]
 pub fn function_slice<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Arc<str>> {
     let document = function.document(db);
@@ -216,7 +217,7 @@ impl FileIndex {
         }
     }
 
-    /// Returns a function by its position; `None` for the module's own code.
+    /// Returns the entry of a function; `None` for the module's own code.
     pub fn function(&self, code: Code) -> Option<&FunctionEntry> {
         self.definitions.functions.get(code.function()?)
     }
@@ -226,7 +227,7 @@ impl FileIndex {
         self.signatures.get(code.function()?)
     }
 
-    /// Returns the function or method of this file that a reference in `scope` refers to.
+    /// Returns the function or method of this file to which a reference in `scope` refers.
     pub fn lookup(&self, reference: &Reference, scope: Code) -> Option<FunctionIndex> {
         match reference {
             Reference::Name(name) => self.lookup_name(name, scope),
@@ -239,7 +240,7 @@ impl FileIndex {
         }
     }
 
-    /// Returns the nested function that a function returns by name; `None` if it returns several.
+    /// Returns the nested function that a function returns by name; `None` if there is none, or if it returns several.
     fn returned_function(&self, factory: FunctionIndex) -> Option<FunctionIndex> {
         let is_name = |text: &&Name| text.chars().all(|c| c.is_alphanumeric() || c == '_');
         let mut names = self.signatures.get(factory)?.returned.iter().filter(is_name);
@@ -253,7 +254,8 @@ impl FileIndex {
         nested.find(|(function, _)| self.short_name(*function) == name.as_str()).map(|(function, _)| function)
     }
 
-    /// Resolves a name by Python's scoping: functions nested in the enclosing functions, then the module's.
+    /// Resolves a name by Python's scoping: first functions nested in the enclosing functions, then those of the
+    /// module.
     fn lookup_name(&self, name: &str, scope: Code) -> Option<FunctionIndex> {
         let functions = &self.definitions.functions;
         let mut current = scope.function();
@@ -291,7 +293,8 @@ impl FileIndex {
     }
 }
 
-/// Returns the last name of a callee: `a.b.c` -> `c`; `f` -> `f`; `tf.function(f)(x)` -> nothing.
+/// Returns the last part of a callee's name: `c` for `a.b.c`, `f` for `f`; `None` for other callees, as in
+/// `tf.function(f)(x)`.
 pub fn last_name(callee: &Expr) -> Option<&Name> {
     match callee {
         Expr::Name(name) => Some(&name.id),

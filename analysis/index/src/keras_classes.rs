@@ -1,4 +1,4 @@
-//! Keras classes: their methods are roots, since Keras calls them while it traces.
+//! Keras classes. Keras calls some of their methods while it traces, so these methods are roots.
 
 use crate::assumptions::RootOptions;
 use crate::dialect::{Dialect, RootKind};
@@ -7,7 +7,7 @@ use crate::index::{DefaultValue, FileIndex};
 use crate::roots::{RootSite, RootTarget};
 use crate::static_arguments::StaticArguments;
 
-/// Keras classes and the methods that Keras calls while tracing.
+/// The base classes of Keras, with the methods that Keras calls while it traces.
 const KERAS_METHODS: &[(&str, &[&str])] = &[
     ("Layer", &["call"]),
     ("Model", &["call", "train_step", "test_step", "predict_step", "compute_loss"]),
@@ -20,8 +20,8 @@ const KERAS_METHODS: &[(&str, &[&str])] = &[
     ("Constraint", &["__call__"]),
 ];
 
-/// Adds the methods of the file's Keras classes. Bases in the same file are resolved here, bases in other files by
-/// `ag-staging`'s `hierarchy`.
+/// Adds the root sites of the methods of the file's Keras classes. Bases in the same file are resolved here, bases in
+/// other files in `ag-staging`'s `hierarchy`.
 pub fn add_methods(index: &mut FileIndex) {
     if index.definitions.classes.is_empty()
         || !(index.imports.uses("keras")
@@ -35,11 +35,11 @@ pub fn add_methods(index: &mut FileIndex) {
         let Some(keras) = keras_base(index, class, 0) else { continue };
         sites.extend(keras_methods(index, class, keras));
     }
-    // A `@tf.function` on the method itself comes earlier in the list and takes precedence.
+    // A `@tf.function` on the method itself comes earlier in the list, so it takes precedence.
     index.roots.extend(sites);
 }
 
-/// A Keras class: its library, and the methods that Keras calls while tracing.
+/// A Keras class: its library, and the methods that Keras calls while it traces.
 pub type KerasClass = (&'static str, &'static [&'static str]);
 
 /// Returns the root sites of a Keras class's methods.
@@ -72,8 +72,8 @@ pub fn keras_methods(
     })
 }
 
-/// Returns whether Keras 2 calls a layer without tracing: `def __init__(self, dynamic=True)`. Keras 3 has no such
-/// layers.
+/// Returns whether Keras 2 calls the layers of a class without tracing them: `def __init__(self, dynamic=True)`. Keras
+/// 3 has no such layers.
 fn runs_eagerly(index: &FileIndex, class: ClassIndex) -> bool {
     let methods = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
     methods
@@ -99,13 +99,13 @@ fn is_replaced(index: &FileIndex, class: ClassIndex, name: &str) -> bool {
         .any(|signature| signature.stores.iter().any(|stored| stored == name))
 }
 
-/// Returns whether a class derives from `keras.Model`, through classes of its file.
+/// Returns whether a class derives from `keras.Model`, directly or through classes of the same file.
 pub fn is_model(index: &FileIndex, class: ClassIndex) -> bool {
     keras_base(index, class, 0)
         .is_some_and(|(_, methods)| methods.contains(&"call") && methods.contains(&"train_step"))
 }
 
-/// Returns the Keras class that a file's class derives from.
+/// Returns the Keras class from which a class of the file derives.
 fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<KerasClass> {
     if depth > 8 {
         return None;
@@ -128,7 +128,7 @@ fn keras_base(index: &FileIndex, class: ClassIndex, depth: usize) -> Option<Kera
     })
 }
 
-/// Returns the Keras class of a dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
+/// Returns the Keras class with this dotted name: `keras.Layer`, `tf_keras.layers.Dense`.
 pub fn keras_class(dotted: &str) -> Option<KerasClass> {
     let dotted = dotted.replace("tensorflow.keras", "keras");
     let library = match dotted.split('.').next()? {

@@ -1,4 +1,4 @@
-//! The functions that are passed to Keras, which calls them with Tensors while it traces.
+//! Functions that are passed to Keras. Keras calls them with Tensors while it traces.
 //!
 //! ```python
 //! model.compile(optimizer, loss=huber, metrics=[accuracy, make_recall(0.5)])
@@ -18,7 +18,7 @@ pub(crate) struct PassedFunction<'a> {
     pub(crate) kind: RootKind,
 }
 
-/// Classes of Keras that wrap the function passed as their first argument, with the keyword of that argument.
+/// Keras classes that wrap the function in their first argument, with the keyword of that argument.
 const WRAPPERS: [(&str, &str, RootKind); 4] = [
     // The input of a `Lambda` layer may be a structure, like the input of `Layer.call`.
     ("layers.Lambda", "function", RootKind::KerasMethod),
@@ -27,7 +27,7 @@ const WRAPPERS: [(&str, &str, RootKind); 4] = [
     ("losses.LossFunctionWrapper", "fn", RootKind::KerasFunction),
 ];
 
-/// Parameters of layers that take functions of Tensors.
+/// Parameters of layers that take functions, which Keras calls with Tensors.
 const LAYER_KEYWORDS: [&str; 6] = [
     "activation",
     "recurrent_activation",
@@ -83,7 +83,7 @@ pub(crate) fn compiles_eagerly(imports: &Imports, call: &ast::ExprCall) -> Optio
     (says_keras && uses_keras()).then_some(eager)
 }
 
-/// The functions in an argument: alone, or in lists, tuples and dicts.
+/// Adds the functions in an argument: the argument itself, or elements of lists, tuples and dicts.
 fn add<'a>(argument: Option<&'a Expr>, kind: RootKind, found: &mut Vec<PassedFunction<'a>>) {
     match argument {
         Some(Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) => {

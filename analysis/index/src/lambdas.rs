@@ -1,5 +1,5 @@
-//! Lambdas and the types of their parameters. Lambdas are called by libraries (`dataset.map(lambda x: …)`,
-//! `jax.vmap(lambda row: …)`), by the function that they are passed to, and through the name that they are bound to.
+//! Lambdas and the types of their parameters. A lambda is called by a library (`dataset.map(lambda x: …)`,
+//! `jax.vmap(lambda row: …)`), by the function to which it is passed, or by its name.
 //!
 //! The parameters of a lambda cannot be annotated. So annotated source replaces each use of a parameter by a name
 //! that is declared at the end of the file:
@@ -10,8 +10,8 @@
 //! ag_v0: "ag_m0.Tensor"
 //! ```
 //!
-//! The decisions of a lambda belong to the enclosing function. The functions that it calls are staged in the way
-//! that the library stages the lambda.
+//! The decisions in a lambda belong to the enclosing function. The functions that a lambda calls are staged in the same
+//! way as the library stages the lambda.
 
 use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
@@ -27,19 +27,19 @@ use crate::roots;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::imports::Imports;
 
-/// A lambda, and the uses of its parameters in its body.
+/// A lambda, with the places in its body where its parameters are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaSyntax {
     /// The enclosing function, or the module's own code.
     pub scope: Code,
     pub id: ExprId,
-    /// The uses of its parameters: (parameter, range of the name).
+    /// Where its parameters are used: (parameter, range of the name).
     pub uses: Vec<(ParameterIndex, TextRange)>,
-    /// A library stages the functions that the lambda calls.
+    /// Whether a library stages the functions that the lambda calls.
     pub stages: bool,
 }
 
-/// The argument types of a lambda.
+/// The types of the arguments that a lambda is called with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaTypes {
     pub id: ExprId,
@@ -54,21 +54,21 @@ pub struct LambdaStage {
     pub converts: bool,
 }
 
-/// The library function that calls the lambdas of a call.
+/// What calls the lambdas among the arguments of a call.
 pub enum CalledBy<'a> {
     /// `lax.scan(lambda carry, x: …, init, xs)`
     Function(&'static HigherOrderFunction),
     /// `dataset.map(lambda x: …)`, if the receiver is a Dataset.
     Dataset(&'a Expr),
-    /// `jax.vmap(lambda x: …)`: the lambda gets Tensors.
+    /// `jax.vmap(lambda x: …)`: the lambda is called with Tensors.
     Wrapper(Dialect),
 }
 
-/// The lambdas among the arguments of a call that a library calls.
+/// The lambdas among the arguments of a call, if a library calls them.
 pub struct Called<'a> {
     pub lambdas: Vec<&'a ast::ExprLambda>,
     pub by: CalledBy<'a>,
-    /// `None` for `jax.grad(lambda x: …)`, which does not stage by itself.
+    /// How the library stages the lambdas; `None` for `jax.grad(lambda x: …)`, which does not stage.
     pub stage: Option<LambdaStage>,
 }
 
@@ -120,7 +120,7 @@ fn holds_lambda(argument: &Expr) -> bool {
     }
 }
 
-/// Returns the parameters that receive positional arguments.
+/// Returns the parameters that can receive positional arguments.
 pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
     let parameters = lambda.parameters.iter().flat_map(|list| list.posonlyargs.iter().chain(&list.args));
     parameters
@@ -128,7 +128,7 @@ pub fn parameters(lambda: &ast::ExprLambda) -> impl Iterator<Item = &Name> {
         .map(|parameter| &parameter.parameter.name.id)
 }
 
-/// Returns the uses of a lambda's parameters in its body: (parameter, range).
+/// Returns where the body of a lambda uses its parameters: (parameter, range of the name).
 pub fn uses(lambda: &ast::ExprLambda) -> Vec<(ParameterIndex, TextRange)> {
     let mut uses = Uses { names: parameters(lambda).collect(), found: Vec::new() };
     uses.visit_expr(&lambda.body);

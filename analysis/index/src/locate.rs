@@ -17,7 +17,7 @@ pub fn notes(db: &dyn Db, why: &[Step]) -> Vec<Note> {
         .collect()
 }
 
-/// Returns the current location of a span in its file.
+/// Returns the current location of a span in its file; `None` if its function or statement no longer exists.
 pub fn locate(db: &dyn Db, span: &Span) -> Option<Location> {
     let file = span.document.file(db);
     let index = file_index(db, span.document);

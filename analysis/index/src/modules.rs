@@ -5,8 +5,8 @@ use ruff_db::system::SystemPath;
 use ruff_python_ast::name::Name;
 use ruff_python_stdlib::identifiers::is_identifier;
 
-/// Returns the dotted name of a document; `None` for a file outside all import roots, and for one whose path is not a
-/// module name (`train-model.py`, a notebook).
+/// Returns the dotted name of a document. Returns `None` for a file outside all import roots, and for a file whose path
+/// is not a module name (`train-model.py`, a notebook).
 #[salsa::tracked(returns(ref))]
 pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
     let path = document.file(db).path(db).as_system_path()?;
@@ -17,8 +17,8 @@ pub fn module_name(db: &dyn Db, document: Document) -> Option<Name> {
         .and_then(name_of)
 }
 
-/// Returns all names of a document: relative to every import root that contains it, [`module_name`] first. The file
-/// `tests/helpers.py` is `helpers` for the other tests, and `tests.helpers` from the project's root.
+/// Returns all names of a document, relative to each import root that contains it. [`module_name`] comes first. The
+/// file `tests/helpers.py` is `helpers` for the other tests, and `tests.helpers` from the project's root.
 pub fn module_names(db: &dyn Db, document: Document) -> Vec<Name> {
     let file = document.file(db);
     let Some((path, project)) = file.path(db).as_system_path().zip(Project::try_get(db)) else {

@@ -1,4 +1,4 @@
-//! The interface of the type oracle: from assumptions about functions it infers facts about their expressions.
+//! The interface of the type oracle. The oracle infers facts about expressions from assumptions about functions.
 //!
 //! The oracle inserts the assumed types into a copy of each document, as annotations. This annotated source is not
 //! visible through the interface; the oracle keeps it in a separate database.
@@ -25,20 +25,21 @@ pub struct Scope {
     pub code: Code,
 }
 
-/// The assumptions about one function.
+/// The assumptions about one function, or about the module's own code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assumption {
-    /// The assumed types of its parameters; `None` if no annotation is inserted.
+    /// The assumed types of its parameters; `None` for a parameter that gets no annotation.
     pub parameters: IndexVec<ParameterIndex, Option<AssumedType>>,
-    /// The parameters whose annotations do not hold: `n: int` of a jitted function receives a tracer.
+    /// The parameters whose annotations are replaced, because they do not hold: `n: int` of a jitted function is a
+    /// tracer.
     pub replaced: Vec<ParameterIndex>,
     /// The types of arguments for parameters that the body binds to a value of another kind. They hold at the uses
     /// before that binding.
     pub initial: Vec<(ParameterIndex, AssumedType)>,
     pub returns: Option<AssumedType>,
-    /// The parameter types of its lambdas.
+    /// The types of the parameters of its lambdas.
     pub lambdas: Vec<LambdaTypes>,
-    /// AutoGraph converts the function: `range(t)`, `int(t)`, … are overloaded in it.
+    /// Whether AutoGraph converts the function, so that `range(t)`, `int(t)`, … are overloaded in it.
     pub converts: bool,
 }
 
@@ -58,20 +59,20 @@ pub struct Source {
 /// A query for the types of some scopes under some assumptions.
 pub struct Question<'a> {
     pub assumptions: &'a Assumptions,
-    /// The texts of the documents with assumptions, and of those with `methods`.
+    /// The user's texts of the documents with assumptions or with `methods`.
     pub texts: &'a BTreeMap<DocumentIndex, SourceText>,
     /// The queried scopes, sorted.
     pub scopes: &'a [Scope],
-    /// Methods of one document whose attributes are queried: see [`Attributes`].
+    /// The methods whose attributes are queried, all of one document: see [`Attributes`].
     pub methods: &'a [Scope],
-    /// All scopes and methods are functions of one document outside import cycles. So the oracle may omit code of that
-    /// document if these functions do not depend on it.
+    /// Whether all scopes and methods are functions of one document outside import cycles. If so, the oracle may omit
+    /// code of that document on which these functions do not depend.
     pub acyclic: bool,
 }
 
-/// The attributes that a method sets on its receiver, with the types that other code infers when it reads them. So a
-/// type covers the values that other methods set, too. Each type is given in two forms, as the type engine displays it
-/// and as type expressions. Types are only compared with each other.
+/// The attributes that a method sets on its receiver. Their types are those that other code infers when it reads the
+/// attributes, so they also cover values that other methods set. Each type is given in two forms: as the type engine
+/// displays it, and as type expressions. The types are only compared with each other.
 pub type Attributes = Vec<(Name, String, AssumedType)>;
 
 /// The answer to a question.
@@ -85,7 +86,7 @@ pub struct Answer {
 
 /// Infers types.
 pub trait TypeOracle: Send {
-    /// Sets the documents that scopes and assumptions refer to.
+    /// Sets the documents to which scopes and assumptions refer.
     fn set_sources(&mut self, sources: IndexVec<DocumentIndex, Source>);
 
     /// Replaces the text of one document.

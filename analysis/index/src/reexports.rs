@@ -38,13 +38,14 @@ const FRAMEWORKS: &[&str] =
     &["jax", "numpy", "flax", "equinox", "haiku", "tensorflow", "keras", "tf_keras", "torch", "pennylane"];
 const MAX_STEPS: usize = 4;
 
-/// Returns the imports of a module of the project, as written.
+/// Returns the imports of a document as they are written: without resolving frameworks that it imports through the
+/// project.
 #[salsa::tracked(returns(ref))]
 fn written_imports(db: &dyn Db, document: Document) -> Imports {
     tree(db, document).map(|parsed| Imports::collect(parsed.suite())).unwrap_or_default()
 }
 
-/// Resolves the frameworks that are imported through the project.
+/// Resolves names in `imports` that refer to frameworks through modules of the project.
 pub(crate) fn resolve(db: &dyn Db, document: Document, imports: &mut Imports) {
     let mut candidates: Vec<(Name, Name)> = imports
         .names()
@@ -68,7 +69,7 @@ fn is_framework(dotted: &str) -> bool {
     dotted.split('.').next().is_some_and(|package| FRAMEWORKS.contains(&package))
 }
 
-/// Follows an imported name through modules of the project to the framework's name for it.
+/// Follows an imported name through modules of the project. Returns the framework's own name for it.
 fn imported(db: &dyn Db, document: Document, dotted: &str) -> Option<Name> {
     let (mut document, mut dotted) = (document, Name::new(dotted));
     for _ in 0..MAX_STEPS {
@@ -87,7 +88,7 @@ fn find(db: &dyn Db, module: &str) -> Option<Document> {
     by_module(db, Project::try_get(db)?).get(module).copied()
 }
 
-/// Returns the documents of a project by the names of their modules.
+/// Returns the documents of a project by their module names.
 #[salsa::tracked(returns(ref))]
 fn by_module(db: &dyn Db, project: Project) -> FxHashMap<Name, Document> {
     let mut documents: FxHashMap<Name, Document> = FxHashMap::default();

@@ -43,8 +43,8 @@ pub(crate) fn of(imports: &Imports, expression: &Expr) -> Option<&'static RootDe
     named(&imports.resolve(expression)?)
 }
 
-/// Returns whether a function takes only options, and returns the decorator: `torch._dynamo.optimize(backend)(f)`. The
-/// backend is a function that compiles graphs, and is not compiled itself.
+/// Returns whether a function takes only options and returns a decorator: `torch._dynamo.optimize(backend)(f)`. The
+/// backend is not made a root: it is a function that compiles graphs.
 pub(crate) fn takes_options(name: &str) -> bool {
     matches!(name, "torch._dynamo.optimize" | "torch._dynamo.optimize_assert")
 }
@@ -62,7 +62,7 @@ pub(crate) fn resolves_to(imports: &Imports, callee: &Expr, names: &[&str]) -> b
     }
 }
 
-/// Returns the keywords by which libraries take the function: `jax.jit(fun=f)`.
+/// Returns the function that a call passes by keyword: `f` in `jax.jit(fun=f)`.
 pub(crate) fn function_keyword(arguments: &ast::Arguments) -> Option<&Expr> {
     const KEYWORDS: [&str; 8] = ["func", "fun", "f", "fn", "obj", "mod", "model", "nnx_fn"];
     KEYWORDS.iter().find_map(|keyword| Some(&arguments.find_keyword(keyword)?.value))
@@ -72,7 +72,7 @@ pub(crate) fn is_partial(imports: &Imports, callee: &Expr) -> bool {
     imports.resolve(callee).is_some_and(|name| name == "functools.partial" || name == "jax.tree_util.Partial")
 }
 
-/// Returns the number of positional arguments that a partial application passes: 2 in `partial(f, a, b)`.
+/// Returns the number of positional arguments that `partial` binds: 2 in `partial(f, a, b)`.
 pub(crate) fn given_by_partial(imports: &Imports, function: &Expr) -> usize {
     let call = function.as_call_expr().filter(|call| is_partial(imports, &call.func));
     call.map_or(0, |call| call.arguments.args.len().saturating_sub(1))
@@ -99,7 +99,7 @@ const fn pennylane(name: &'static str, kind: RootKind) -> RootDecorator {
 }
 
 /// The functions that make their argument a root. Each is used as a decorator, or is called with the function as its
-/// first argument; a decorator that [`takes_options`] is called with its options first.
+/// first argument. A decorator that [`takes_options`] is called with its options first.
 pub(crate) static ROOT_DECORATORS: &[RootDecorator] = &[
     tensorflow("tensorflow.function", RootKind::Function),
     tensorflow("tensorflow.autograph.to_graph", RootKind::Convert),
@@ -218,7 +218,7 @@ pub(crate) static ROOT_DECORATORS: &[RootDecorator] = &[
     pennylane("malt.convert", RootKind::Convert),
 ];
 
-/// Transformations that do not stage by themselves, only as arguments of a root: `jax.jit(jax.grad(f))`.
+/// Transformations that do not start tracing themselves. They matter as arguments of a root: `jax.jit(jax.grad(f))`.
 pub(crate) static TRANSPARENT: &[&str] = &[
     "equinox.internal.noinline",
     "jax.grad",
@@ -281,8 +281,8 @@ pub(crate) static TRANSPARENT: &[&str] = &[
 ];
 
 /// Returns whether a decorator traces the function, but replaces only some of its arguments by tracers. Pallas passes
-/// references, NumPyro passes the data of a model unchanged, and Equinox replaces only arrays. `checkify` passes
-/// all arguments unchanged and traces operations on arrays.
+/// references, NumPyro passes the data of a model unchanged, and Equinox replaces only arrays. `checkify` passes all
+/// arguments unchanged, but traces operations on arrays.
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
         "equinox.filter_",
@@ -295,8 +295,8 @@ pub(crate) fn traces_some_arguments(name: &str) -> bool {
     .any(|start| name.starts_with(start))
 }
 
-/// Returns whether a decorator replaces all non-static arguments of the function by tracers, even Python numbers. An
-/// example of a decorator that does not is `flax.linen.scan`: a flag that it broadcasts stays a flag.
+/// Returns whether a decorator replaces all non-static arguments of the function by tracers, even Python numbers.
+/// `flax.linen.scan` does not, for example: a flag that it broadcasts remains a flag.
 pub(crate) fn traces_all_arguments(name: &str) -> bool {
     matches!(
         name,

@@ -1,4 +1,4 @@
-//! Roots: decorators and calls that start staging, found from syntax and imports. Methods that are roots are in
+//! Roots: decorators and calls that start tracing, found from syntax and imports. Methods that are roots are in
 //! [`crate::keras_classes`].
 
 use ruff_python_ast::name::Name;
@@ -30,15 +30,15 @@ pub struct RootSite {
     pub kind: RootKind,
     /// The decorator or call, or the method's name.
     pub range: TextRange,
-    /// AutoGraph converts the function.
+    /// Whether AutoGraph converts the function.
     pub converts: bool,
     pub static_arguments: StaticArguments,
     pub options: RootOptions,
-    /// The id of the expression in `scope` that refers to the function.
+    /// The id of the expression that refers to the function, in `scope`.
     pub expression: Option<ExprId>,
-    /// The id of the receiver, which must be a Dataset for this to be a root.
+    /// The id of the receiver in a call such as `data.map(f)`. The call is a root only if the receiver is a Dataset.
     pub receiver: Option<ExprId>,
-    /// The function is a root only if `scope` is staged: [`callbacks::Tracing::InStagedCode`].
+    /// Whether the function is a root only if `scope` is staged: [`callbacks::Tracing::InStagedCode`].
     pub in_staged_code: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct RootSite {
 pub enum RootTarget {
     /// A function of the same file.
     Own(FunctionIndex),
-    /// The function that an expression refers to: resolved by name if possible, else by type.
+    /// The function to which an expression refers. It is resolved by name if possible, otherwise by type.
     Reference(Reference),
 }
 
@@ -62,7 +62,7 @@ pub enum Reference {
     Other,
 }
 
-/// A root site whose expressions have no ids yet.
+/// A root site whose expressions do not have ids yet.
 pub struct Found {
     pub site: RootSite,
     pub function: Option<*const Expr>,
@@ -70,8 +70,8 @@ pub struct Found {
     is_lambda: bool,
 }
 
-/// Returns the dialect of a function that wraps another one, and the kind of root that the wrapped function becomes;
-/// `None` for a transparent wrapper, which does not stage.
+/// Returns the dialect of a function that wraps another one, and the kind of root that the wrapped function becomes.
+/// The kind is `None` for a transparent wrapper, which does not start tracing.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match root_decorators::named(name) {
         Some(decorator) if decorator.dialect != Dialect::Torch || decorator.kind == RootKind::TorchVmap => {
@@ -82,8 +82,7 @@ pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     }
 }
 
-/// Returns the dialect of any wrapper, including those of torch, and the kind of root that the wrapped function
-/// becomes.
+/// Like [`wrapper`], but also for the wrappers of torch and for root decorators.
 pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match root_decorators::named(name) {
         Some(decorator) if root_decorators::takes_options(decorator.name) => None,
@@ -221,7 +220,7 @@ fn all_of_call<'a>(
     Vec::new()
 }
 
-/// Returns the function that wrappers wrap: `functools.partial(f, …)`, `jax.grad(f)` -> `f`.
+/// Returns the function inside wrappers: `f` for `functools.partial(f, …)` and `jax.grad(f)`.
 pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
     loop {
         expression = match expression {
@@ -249,7 +248,7 @@ pub fn innermost<'a>(imports: &Imports, mut expression: &'a Expr) -> &'a Expr {
     }
 }
 
-/// Returns whether a call of `callee` returns a function that calls the first argument.
+/// Returns whether a call of `callee` returns a function that calls the first argument of this call.
 pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
     root_decorators::is_partial(imports, callee)
         || imports.resolve(callee).is_some_and(|name| {
@@ -267,7 +266,7 @@ pub fn wraps(imports: &Imports, callee: &Expr) -> bool {
                     && call.arguments.args.first().is_some_and(|inner| wraps(imports, inner)))
 }
 
-/// Returns the functions that an argument may be: `f if fast else g`, `[f, g]`.
+/// Returns the functions to which an argument may evaluate: `f if fast else g`, `[f, g]`.
 fn functions_in<'a>(imports: &Imports, expression: &'a Expr, depth: u8) -> Vec<&'a Expr> {
     let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
     let within = |expressions: &[&'a Expr]| {
@@ -383,8 +382,8 @@ fn boolean(value: &Expr) -> Option<bool> {
     value.as_boolean_literal_expr().map(|literal| literal.value)
 }
 
-/// Returns the last names of `Feature.ALL` or `[Feature.LISTS, Feature.ASSERT_STATEMENTS]`. [`name_features`] resolves
-/// variables.
+/// Returns the last parts of the names in `Feature.ALL` or `[Feature.LISTS, Feature.ASSERT_STATEMENTS]`.
+/// [`name_features`] resolves variables.
 fn attribute_names(value: &Expr) -> Vec<Name> {
     let name = |element: &Expr| match element {
         Expr::Attribute(attribute) => attribute.attr.id.clone(),
@@ -394,8 +393,8 @@ fn attribute_names(value: &Expr) -> Vec<Name> {
     expressions::elements(value).iter().map(name).collect()
 }
 
-/// Resolves features that the module assigns to a variable, `OPTIONAL = tf.autograph.experimental.Feature.LISTS`.
-/// Any other variable may contain all features.
+/// Resolves features that are given as a variable of the module: `OPTIONAL = tf.autograph.experimental.Feature.LISTS`.
+/// A variable that is not resolved may contain all features.
 pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
     const FEATURES: [&str; 7] = [
         "ALL",
@@ -416,7 +415,7 @@ pub fn name_features(index: &mut FileIndex, body: &[ast::Stmt]) {
     }
 }
 
-/// Resolves static arguments that the module assigns to a variable, `STATIC = ("mode",)`.
+/// Resolves static arguments that are given as a variable of the module: `STATIC = ("mode",)`.
 pub fn resolve_static_arguments(index: &mut FileIndex, body: &[ast::Stmt]) {
     for site in &mut index.roots {
         site.static_arguments.resolve(|name| assigned(body, name));

@@ -5,11 +5,11 @@ use ruff_text_size::{TextRange, TextSize};
 use crate::ids::Code;
 use crate::index::FileIndex;
 
-/// A location in a scope: relative to the `def` in a function, and to the start of the enclosing statement in
-/// module code. So an edit inside one function changes no location outside it.
+/// A location in a scope. In a function it is relative to the `def`, in module code to the start of the enclosing
+/// statement. So an edit inside one function changes no location outside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScopeLocation {
-    /// The index of the statement, for module code.
+    /// The index of the statement in module code.
     pub statement: u32,
     pub range: TextRange,
 }

@@ -28,21 +28,22 @@ impl FileIndex {
         after.take_while(move |(_, entry)| range.contains_range(entry.range)).map(|(nested, _)| nested)
     }
 
-    /// Returns whether an outermost function is self-contained: the only property of its body that other code depends
-    /// on is whether it is a generator.
+    /// Returns whether an outermost function is self-contained. Other code then depends on its body only by whether the
+    /// function is a generator.
     pub fn is_self_contained(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .all(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.binds_outside()))
     }
 
-    /// Returns whether a function, or one nested in it, returns functions that are nested in it. Other code may call
-    /// them.
+    /// Returns whether a function, or one nested in it, returns functions that are nested in it. Other code may then
+    /// call these functions.
     pub fn returns_functions(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .any(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.returned.is_empty()))
     }
 
-    /// Returns whether an outermost function contains `global`. Names that it declares `nonlocal` are its own.
+    /// Returns whether an outermost function contains `global`. `nonlocal` does not matter: such names belong to the
+    /// function itself.
     pub fn declares_global(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .any(|nested| self.signatures.get(nested).is_none_or(|signature| signature.declares_global))
@@ -54,8 +55,8 @@ impl FileIndex {
         parent.map_or(function, |parent| self.outermost(parent))
     }
 
-    /// Returns the bodies that annotated source may omit: bodies of outermost functions that are not `needed`, if they
-    /// have no syntax errors, no `yield`, and a unique name.
+    /// Returns the bodies that annotated source may omit. These are the bodies of outermost functions that are not
+    /// `needed`, have a unique name, and contain no syntax errors and no `yield`.
     pub fn omittable_bodies(&self, needed: &dyn Fn(FunctionIndex) -> bool) -> Vec<TextRange> {
         let outermost =
             self.definitions.functions.iter_enumerated().filter(|(_, entry)| entry.parent.is_none());

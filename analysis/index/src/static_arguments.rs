@@ -1,4 +1,4 @@
-//! The arguments that a root declares static, as they are written: `static_argnums=0`, `static_argnames=("mode",)`.
+//! The arguments that a root declares static, as written: `static_argnums=0`, `static_argnames=("mode",)`.
 
 use ag_syntax::expressions;
 use ruff_python_ast::name::Name;
@@ -32,7 +32,7 @@ impl StaticArgument {
         }
     }
 
-    /// Returns whether this is the argument for a parameter. A keyword-only parameter has no position.
+    /// Returns whether this names the given parameter. A keyword-only parameter has no position.
     pub fn is_for(&self, position: Option<ParameterIndex>, parameter: &str) -> bool {
         match self {
             Self::Position(listed) => Some(*listed) == position,
@@ -45,7 +45,7 @@ impl StaticArgument {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StaticArguments {
     pub listed: Vec<StaticArgument>,
-    /// An expression that declares more static arguments and does not consist of literals.
+    /// An expression that declares more static arguments, but does not consist of literals.
     pub more: Option<MoreStatic>,
 }
 
@@ -68,7 +68,7 @@ impl StaticArguments {
         }
     }
 
-    /// Adds the arguments that `vmap` does not map: `in_axes=(0, None)` -> `1`.
+    /// Adds the arguments that `vmap` does not map: argument 1 for `in_axes=(0, None)`.
     pub(crate) fn add_unmapped(&mut self, in_axes: &Expr) {
         match in_axes {
             Expr::NumberLiteral(_) | Expr::NoneLiteral(_) | Expr::UnaryOp(_) | Expr::Dict(_) => return,
@@ -96,8 +96,8 @@ impl StaticArguments {
         }
     }
 
-    /// Converts argument positions of `partial(f, a, b)` to argument positions of `f`; `partial` passes the first
-    /// `given` arguments.
+    /// Converts positions of arguments of `partial(f, a, b)` to positions of arguments of `f`. `partial` passes the
+    /// first `given` arguments.
     pub(crate) fn skip_given_arguments(&mut self, given: usize) {
         for argument in &mut self.listed {
             if let StaticArgument::Position(position) = argument {
@@ -106,8 +106,7 @@ impl StaticArguments {
         }
     }
 
-    /// Returns the static parameters of a function; `bound` of its first parameters are already given: `self` of
-    /// `self.f`.
+    /// Returns the static parameters of a function. Its first `bound` parameters are already bound: `self` in `self.f`.
     pub fn parameters(&self, signature: &Signature, bound: usize) -> StaticParameters {
         let is_static = |position: ParameterIndex, name: &Name| {
             let position = position.index().checked_sub(bound).map(ParameterIndex::from);
@@ -119,7 +118,7 @@ impl StaticArguments {
     }
 }
 
-/// Returns the names and positions in a constant; `None` if the value does not consist of literals.
+/// Returns the names and positions in a constant; `None` if it does not consist of literals.
 fn literals(value: &Expr) -> Option<Vec<StaticArgument>> {
     match value {
         Expr::BinOp(_) | Expr::Set(_) | Expr::Call(_) => {
@@ -129,8 +128,8 @@ fn literals(value: &Expr) -> Option<Vec<StaticArgument>> {
     }
 }
 
-/// Returns the elements of a computed sequence of literals: `(0,) * 3 + (None,) * 11`. `None` for other computations,
-/// such as `tuple(range(1, 4))`.
+/// Returns the elements of a sequence that is computed from literals: `(0,) * 3 + (None,) * 11`. Returns `None` for
+/// other computations, such as `tuple(range(1, 4))`.
 fn sequence(value: &Expr) -> Option<Vec<&Expr>> {
     const LONGEST: usize = 256;
     let elements = match value {

@@ -1,7 +1,7 @@
 //! Type expressions as data: the types that the fixpoint propagates between files.
 //!
-//! The oracle builds them from the type engine's types, and prints annotated source from them. Every class has the
-//! name of its module, so a type expression has the same meaning in all files:
+//! The oracle converts the type engine's types to type expressions, and prints them in annotated source. A class is
+//! given with its module, so a type expression has the same meaning in all files:
 //!
 //! ```text
 //! list[Tensor] | int    Union([Generic(Builtin("list"), [Class(tensorflow, Tensor)]), Builtin("int")])
@@ -18,7 +18,7 @@ use ruff_python_ast::name::Name;
 pub enum TypeExpression {
     /// A name that is visible in all files: `int`, `list`, `None`.
     Builtin(Name),
-    /// The assumed argument of a root.
+    /// The assumed type of a root's argument.
     Placeholder(Placeholder),
     /// `...`, in `tuple[int, ...]`.
     Ellipsis,
@@ -32,19 +32,20 @@ pub enum TypeExpression {
     Unpacked(Arc<TypeExpression>),
 }
 
-/// A definition, by module and qualname: `model.layers` and `Config.Mode`. Without a qualname, the module itself.
+/// A definition, by its module and its qualname: `model.layers`, `Config.Mode`. An empty qualname means the module
+/// itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QualifiedName {
     pub module: Name,
     pub qualname: Name,
 }
 
-/// Classes of the stub `__builtins__.pyi`, which annotated source uses for assumed arguments.
+/// Classes in the stub `__builtins__.pyi`. Annotated source uses them as the types of assumed arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placeholder {
     /// A Tensor of TensorFlow, or a structure of Tensors.
     Tensor,
-    /// The same, for the argument of a `tf.function`: a loop over it counts as staged.
+    /// Like `Tensor`, for the argument of a `tf.function`: a loop over it counts as staged.
     Argument,
     /// An array of JAX, or a structure of arrays.
     Array,
@@ -114,7 +115,7 @@ impl TypeExpression {
         Self::generic(Self::class("typing", "Callable"), vec![Self::Ellipsis, result])
     }
 
-    /// Returns the union of at least one part. Equal parts are kept.
+    /// Returns the union of one or more parts. Duplicate parts are not removed.
     pub fn union(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut flat = Vec::new();
         for part in parts {
@@ -146,7 +147,7 @@ impl TypeExpression {
         }
     }
 
-    /// Returns the arguments of `class[…]`, where `class` is a builtin.
+    /// Returns the arguments if this is `class[…]` with the builtin class `class`.
     pub fn arguments_of(&self, class: &str) -> Option<&[Self]> {
         match self {
             Self::Generic(generic) if matches!(&generic.0, Self::Builtin(name) if name == class) => {
@@ -156,7 +157,7 @@ impl TypeExpression {
         }
     }
 
-    /// Returns the parts one level down.
+    /// Returns the direct parts: of a generic type, the class and the arguments.
     fn parts(&self) -> (Option<&Self>, &[Self]) {
         match self {
             Self::Generic(generic) => (Some(&generic.0), &generic.1),
@@ -179,7 +180,7 @@ impl TypeExpression {
         found
     }
 
-    /// Replaces the outermost parts for which `replace` returns a type expression.
+    /// Returns a copy in which the outermost parts for which `replace` returns a type expression are replaced.
     #[must_use]
     pub fn replaced(&self, replace: &dyn Fn(&Self) -> Option<Self>) -> Self {
         if let Some(other) = replace(self) {
@@ -196,7 +197,7 @@ impl TypeExpression {
         }
     }
 
-    /// Returns the length of the notation.
+    /// Returns the length of the notation, in bytes.
     pub fn length(&self) -> usize {
         let qualified = |module: &str, qualname: &str| module.len() + qualname.len() + "{:}".len();
         let separated = |parts: &[Self], separator: &str| {
@@ -214,8 +215,8 @@ impl TypeExpression {
         }
     }
 
-    /// Prints Python. `name` returns the text for a class or placeholder. If `name` returns `None` for one of them, the
-    /// result is `None`.
+    /// Prints the type expression as Python. `name` returns the text for a class or placeholder. If it returns `None`
+    /// for one of them, the result is `None`.
     pub fn print<'a>(
         &'a self,
         text: &mut String,
@@ -258,7 +259,7 @@ impl TypeExpression {
         Some(())
     }
 
-    /// For display, with classes by their qualnames: `list[Tensor]`.
+    /// Returns the type for display, with classes by their qualnames: `list[Tensor]`.
     pub fn shown(&self) -> String {
         let mut shown = String::new();
         let _ = self.print(&mut shown, &mut |leaf, text| {
@@ -273,7 +274,7 @@ impl TypeExpression {
     }
 }
 
-/// The notation that determines the order and the length: `list[{tensorflow:Tensor}]`.
+/// Writes the notation, which determines the order and the length: `list[{tensorflow:Tensor}]`.
 impl fmt::Display for TypeExpression {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::with_capacity(self.length());
@@ -290,7 +291,7 @@ impl fmt::Display for TypeExpression {
     }
 }
 
-/// Alphabetically by notation, so that builtins come before classes.
+/// Compares alphabetically by notation, so that builtins come before classes.
 impl Ord for TypeExpression {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {

@@ -31,7 +31,7 @@ use crate::index::{file_index, tree};
 
 pub use operations::Operation;
 
-/// A variable, or the value of an expression.
+/// A place that holds values: a variable, or the result of an expression.
 #[newtype_index]
 #[derive(PartialOrd, Ord)]
 pub struct Node;
@@ -46,14 +46,14 @@ pub struct LambdaIndex;
 #[derive(PartialOrd, Ord)]
 pub struct SiteIndex;
 
-/// The code that evaluates an expression.
+/// The code that evaluates an expression: a function, the module's own code, or a lambda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
     Code(Code),
     Lambda(LambdaIndex),
 }
 
-/// The part of a container that is read or written.
+/// The part of a container that code reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// `pair[1]`, `init, update = pair`
@@ -82,7 +82,7 @@ pub enum Constraint {
         class: ClassIndex,
         to: Node,
     },
-    /// An object of a class: `self` of its methods.
+    /// An object of the class: `self` of its methods.
     Instance {
         class: ClassIndex,
         to: Node,
@@ -107,45 +107,45 @@ pub enum Constraint {
         to: Node,
         site: SiteIndex,
     },
-    /// `base.name = value`
+    /// `base.name = from`
     Store {
         base: Node,
         name: Name,
         from: Node,
         site: SiteIndex,
     },
-    /// A new list, tuple, dictionary or set; `open` if it has no elements yet.
+    /// A new list, tuple, dictionary or set. `open` if it has no elements yet, so that code may add some.
     Display {
         to: Node,
         open: bool,
     },
-    /// `to = container[part]`
+    /// `to = base[part]`
     Element {
         base: Node,
         part: Part,
         to: Node,
         site: SiteIndex,
     },
-    /// `container[part] = from`
+    /// `base[part] = from`
     Put {
         base: Node,
         part: Part,
         from: Node,
     },
-    /// Python calls methods of the value: `a + b`, `with a:`
+    /// Python calls methods of `base`: `a + b`, `with a:`
     Method {
         base: Node,
         operation: Operation,
         to: Node,
         site: SiteIndex,
     },
-    /// `@base.register(…)`: a call of `base` may call the function, if `base` dispatches.
+    /// `@base.register(…)`: if `base` is a dispatching function, a call of it may call `from`.
     Register {
         base: Node,
         from: Node,
     },
-    /// A decorator's argument that a test runner passes to the function. `name` is the parameter's name, or the names
-    /// of several parameters: `@parametrize("opt, rate", [(sgd, 0.1), (adam, 0.2)])`
+    /// A test runner passes the decorator's argument `from` to the function. `name` is the name of the parameter, or
+    /// the names of several: `@parametrize("opt, rate", [(sgd, 0.1), (adam, 0.2)])`
     TestArgument {
         function: FunctionIndex,
         name: Option<Name>,
@@ -159,15 +159,15 @@ pub struct Call {
     pub site: SiteIndex,
     pub callee: Node,
     pub positional: Vec<Option<Node>>,
-    /// `*arguments`, and the first position that its elements may fill.
+    /// The value in `*arguments`, and the first position that its elements may fill.
     pub starred: Option<(u32, Node)>,
     pub keywords: Vec<(Name, Node)>,
-    /// `**arguments`
+    /// The values in `**arguments`.
     pub mappings: Vec<Node>,
     pub result: Node,
-    /// The value of a string that is the second argument: `getattr(a, "name")`.
+    /// The second argument, if it is a string: `name` in `getattr(a, "name")`.
     pub attribute: Option<Name>,
-    /// The call is in `with pytest.raises(TypeError):`. It stages no functions.
+    /// Whether the call is in `with pytest.raises(TypeError):`. Such a call stages no functions.
     pub expects_exception: bool,
 }
 
@@ -175,10 +175,10 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LambdaFlow {
     pub parameters: Vec<(Name, Node)>,
-    /// `*args` and `**kwargs`
+    /// The value of `*args` and `**kwargs`.
     pub variadic: Option<Node>,
     pub result: Node,
-    /// The code that contains the lambda.
+    /// The code around the lambda.
     pub around: Owner,
 }
 
@@ -188,7 +188,7 @@ pub struct FlowCode {
     pub nodes: u32,
     pub constraints: Vec<Constraint>,
     pub calls: Vec<Arc<Call>>,
-    /// The calls that apply decorators.
+    /// The calls that apply decorators, as indices into `calls`.
     pub decorators: Vec<u32>,
     pub lambdas: IndexVec<LambdaIndex, LambdaFlow>,
     /// The variables of the module.
@@ -197,12 +197,12 @@ pub struct FlowCode {
     pub attributes: FxHashMap<(ClassIndex, Name), Node>,
     /// The annotated names of class bodies: the fields of dataclasses and NamedTuples.
     pub fields: FxHashMap<ClassIndex, Vec<Name>>,
-    /// `class Module(metaclass=Meta)`
+    /// The value in `class Module(metaclass=Meta)`.
     pub metaclasses: FxHashMap<ClassIndex, Node>,
     /// The parameters of each function, in the order of its signature.
     pub parameters: IndexVec<FunctionIndex, Vec<Node>>,
     pub results: IndexVec<FunctionIndex, Node>,
-    /// The code of each site.
+    /// The code that evaluates each site.
     pub owners: IndexVec<SiteIndex, Owner>,
 }
 
@@ -210,11 +210,12 @@ pub struct FlowCode {
 #[derive(Debug, Default)]
 pub struct FileFlow {
     pub code: FlowCode,
-    /// The expression of each site.
+    /// The range of each site's expression.
     pub ranges: IndexVec<SiteIndex, TextRange>,
 }
 
-/// Returns the flow of functions through a file. Only projects whose files are all analyzed need it.
+/// Returns the flow of functions through a file. It is needed only in projects in which functions are followed as
+/// values.
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn file_flow(db: &dyn Db, document: Document) -> Arc<FileFlow> {
     let flow = tree(db, document).map(|tree| collect::collect(file_index(db, document), tree.suite()));
@@ -227,12 +228,12 @@ impl FlowCode {
         Node::from_u32(self.nodes - 1)
     }
 
-    /// Returns the first site in each code.
+    /// Returns the first site in each function, lambda and module code.
     pub fn first_sites(&self) -> FxHashMap<Owner, SiteIndex> {
         self.owners.iter_enumerated().rev().map(|(site, owner)| (*owner, site)).collect()
     }
 
-    /// Returns the code that a lambda is in.
+    /// Returns the function (or module code) around a lambda, or the given code itself.
     pub fn code_around(&self, mut owner: Owner) -> Code {
         loop {
             match owner {

@@ -1,6 +1,6 @@
-//! Measures the cost of an edit. `edit FILE VERSION...` opens FILE in an engine and replaces its text by the VERSIONs,
-//! one after the other. It prints for each VERSION the CPU milliseconds until the file's findings are known again, and
-//! the findings.
+//! Measures the cost of an edit. `edit FILE VERSION...` opens FILE in an engine, and replaces its text by one VERSION
+//! after the other. For each VERSION, it prints the findings of the file, and the CPU milliseconds until they are
+//! known.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let path = std::path::absolute(arguments.next().ok_or("missing argument FILE")?)?;
     let path = SystemPathBuf::from_path_buf(path).map_err(|_| "the path is not UTF-8")?;
     let texts = arguments.map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
-    // One thread does all the work, so that its clock counts all of it.
+    // A single thread does all the work, so that its clock counts everything.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).stack_size(64 << 20).build()?;
     pool.install(|| {
         let mut engine = open(&path)?;

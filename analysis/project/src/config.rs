@@ -1,7 +1,7 @@
 //! The settings of a project: `[tool.ag-lsp]` in `pyproject.toml`, or `ag-lsp.toml`.
 //!
-//! [`Options`] represents one file or the command line, key by key (and is the source of the JSON schema);
-//! [`Settings`] is the result of merging them.
+//! [`Options`] represents one file or the command line, key by key, and is the source of the JSON schema. [`Settings`]
+//! is the result of merging several [`Options`].
 
 mod discovery;
 mod error;
@@ -55,24 +55,24 @@ pub const DEFAULT_EXCLUDE: &[&str] = &[
 pub struct Settings {
     /// Which rules run, and how severe they are.
     pub rules: RuleTable,
-    /// Rules disabled for files that match a glob, relative to the project's root.
+    /// The rules that are disabled for files that match a glob. Globs are relative to the project's root.
     pub per_file_ignores: Vec<(String, Vec<Selector>)>,
-    /// The enabled dialects; all by default.
+    /// The enabled dialects. By default, all are enabled.
     pub dialects: Vec<Dialect>,
     /// Functions that are roots by configuration: `pkg.module.function`, `pkg.module.Class.method`.
     pub roots: Vec<String>,
-    /// Every function of the given files is a root (`--roots all`).
+    /// Whether every function of the given files is a root (`--roots all`).
     pub all_roots: bool,
-    /// Infers types in all files of a large project, as in a small one.
+    /// Whether types are inferred in all files of a large project, as in a small one.
     pub thorough: bool,
-    /// Follows functions as values in a large project, too. This takes seconds.
+    /// Whether functions are followed as values in a large project, too. This takes seconds.
     pub follows_values: bool,
-    /// Imports from files of the project that are not analyzed have unknown types. The files that are open in an editor
-    /// are analyzed in this way until the whole project has been analyzed.
+    /// Whether imports from files of the project that are not analyzed have unknown types. This is so while only the
+    /// files that are open in an editor are analyzed, before the whole project is.
     pub isolated: bool,
-    /// Import roots inside the project; if empty, the root and `src/`.
+    /// The import roots inside the project. If the list is empty, they are the project's root and `src/`.
     pub src: Vec<SystemPathBuf>,
-    /// A virtual environment or an interpreter; by default the active one, then `.venv`.
+    /// A virtual environment or an interpreter. By default, it is the active one, otherwise `.venv`.
     pub python: Option<SystemPathBuf>,
     /// Globs of excluded files and folders.
     pub exclude: Vec<String>,
@@ -109,7 +109,7 @@ impl Settings {
         }
     }
 
-    /// Merges options, the highest precedence last; relative paths are resolved against `root`.
+    /// Merges options. The last ones have the highest precedence. Relative paths are resolved against `root`.
     pub fn resolve(layers: &[Options], root: &SystemPath) -> Self {
         let selections: Vec<Selection> = layers.iter().map(Options::selection).collect();
         let mut settings = Self { rules: RuleTable::resolve(&selections), ..Self::default() };
@@ -143,7 +143,7 @@ impl Settings {
         settings
     }
 
-    /// Returns the rules for one file, given by its path relative to the project's root.
+    /// Returns the rules for one file. `relative` is its path relative to the project's root.
     pub fn rules_for(&self, relative: &SystemPath) -> Cow<'_, RuleTable> {
         let mut rules = Cow::Borrowed(&self.rules);
         for (glob, ignored) in &self.per_file_ignores {
@@ -155,7 +155,7 @@ impl Settings {
     }
 }
 
-/// The excluded files and folders, compiled for a directory walk.
+/// The globs of excluded files and folders, compiled for a directory walk.
 #[derive(Clone, Debug)]
 pub struct Exclusion(GlobSet);
 
@@ -168,19 +168,19 @@ impl Exclusion {
         Self(globs.build().unwrap_or_else(|_| GlobSet::empty()))
     }
 
-    /// Returns whether a file or folder is excluded, given by its path relative to the project's root.
+    /// Returns whether a file or folder is excluded. `relative` is its path relative to the project's root.
     pub fn covers(&self, relative: &SystemPath) -> bool {
         self.0.is_match(relative.as_std_path())
             || relative.file_name().is_some_and(|name| self.0.is_match(name))
     }
 }
 
-/// Options reject invalid globs when they are parsed, so `None` does not occur later.
+/// Parses a glob. Options reject invalid globs when they are parsed, so the result is never `None` here.
 fn parse_glob(glob: &str) -> Option<Glob> {
     Glob::new(glob.strip_suffix('/').unwrap_or(glob)).ok()
 }
 
-/// Supports `tests/*` and `*_test.py`: a glob is matched against the path, the name, and the parent folders.
+/// Returns whether a glob matches the path, the name or a parent folder of a file: `tests/*`, `*_test.py`.
 fn matches(glob: &GlobMatcher, relative: &SystemPath) -> bool {
     relative.ancestors().any(|path| {
         glob.is_match(path.as_std_path()) || path.file_name().is_some_and(|name| glob.is_match(name))

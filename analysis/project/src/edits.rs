@@ -12,7 +12,8 @@ use ag_db::Document;
 use ag_staging::analysis::RunCache;
 
 impl Engine {
-    /// Replaces the whole text of a file by text from an editor; for a notebook, by its joined code cells.
+    /// Replaces the whole text of a file by text from an editor. For a notebook, this is the text of all code cells,
+    /// joined.
     pub fn set_editor_text(&mut self, path: &SystemPath, text: String) {
         let Some(plain) = self.blank() else { return };
         let plain = plain.with_text(text, &ruff_diagnostics::SourceMap::default());
@@ -24,7 +25,7 @@ impl Engine {
         self.set_open(document, true);
     }
 
-    /// Reloads files from disk, discarding editors' texts. Adds new files for which `wanted` is true, and
+    /// Reloads files from disk, and discards texts from editors. Adds those new files for which `wanted` is true, and
     /// removes files that no longer exist.
     pub fn reload(
         &mut self,
@@ -45,7 +46,7 @@ impl Engine {
             File::sync_path(&mut self.db, path);
             self.sync_oracle(&FilePath::from(path.as_path()));
             if existed != self.exists(path) {
-                // Imports of the file now resolve differently in documents whose text has not changed.
+                // The imports of this file now resolve differently, also in documents whose text has not changed.
                 self.lock().cache = RunCache::default();
             }
             let known = self.document(path);

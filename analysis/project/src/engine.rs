@@ -1,7 +1,7 @@
 //! The engine of a project: computes findings and stages from files.
 //!
-//! An [`Engine`] owns the database. After files have been added, [`Engine::analyze`] runs the analysis; queries
-//! then use its results. A clone is a snapshot for another thread; drop it before the next edit.
+//! An [`Engine`] owns the database. After files have been added, [`Engine::analyze`] runs the analysis, and queries
+//! then use its results. A clone is a snapshot for another thread. It must be dropped before the next edit.
 
 use std::panic::RefUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,15 +41,15 @@ pub struct Engine {
     /// The project's documents, ordered by path.
     documents: Arc<[Document]>,
     environment: Environment,
-    /// The documents whose text has changed since the last run, as they were then.
+    /// The documents whose text has changed since the last run, with their previous versions.
     pub(crate) edited: FxHashMap<Document, Version>,
-    /// Shared by all clones.
+    /// The state of runs, shared by all clones.
     pub(crate) state: Arc<Mutex<RunState>>,
-    /// Cancels the last run that was prepared.
+    /// Cancels the run that was prepared last.
     cancellation: Cancellation,
 }
 
-/// State that only runs of the analysis use.
+/// State that is used only by runs of the analysis.
 pub(crate) struct RunState {
     pub(crate) oracle: Oracle,
     pub(crate) cache: RunCache,
@@ -66,7 +66,7 @@ impl Engine {
         Self::open_with_listener(system, root, settings, environment, None)
     }
 
-    /// [`Self::open`], with a listener for every query that is executed.
+    /// Like [`Self::open`], with a listener for every query that is executed.
     pub fn open_with_listener(
         system: impl System + Clone + RefUnwindSafe + 'static,
         root: &SystemPath,
@@ -96,7 +96,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Runs the analysis after texts were set. `progress` is called from any thread with the number of files
+    /// Runs the analysis after texts have been set. `progress` is called from any thread, with the number of files
     /// indexed so far and the number of all files.
     pub fn analyze(&mut self, progress: &(dyn Fn(usize, usize) + Sync)) {
         let outcome = self.prepare_run().run(Completeness::Complete, progress);
@@ -127,8 +127,8 @@ impl Engine {
         run.analyze(cache)
     }
 
-    /// Publishes the outcome of a run on the current texts for later queries. Computations on snapshots are
-    /// cancelled.
+    /// Publishes the outcome of a run on the current texts, so that later queries use it. Cancels computations on
+    /// snapshots.
     pub fn publish(&mut self, outcome: Outcome) {
         let state = Arc::clone(&self.state);
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,8 +136,7 @@ impl Engine {
         self.edited.clear();
     }
 
-    /// Returns whether the results equal those of a run from scratch. False after a quick run that may have missed
-    /// changes.
+    /// Returns whether the results equal those of a run from scratch. They may not after a quick run.
     pub fn is_complete(&self) -> bool {
         self.lock().cache.is_complete()
     }
@@ -147,12 +146,12 @@ impl Engine {
         self.lock().cache.value_flow_steps()
     }
 
-    /// A panic in a run leaves the state unchanged, because the run replaces the cache at its end.
+    /// Locks the state of runs. If a run panicked, the state is unchanged, because a run replaces it only at its end.
     pub(crate) fn lock(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds files to be analyzed. Unreadable files are reported as findings, not as errors.
+    /// Adds files to be analyzed. An unreadable file is reported as a finding, and not as an error.
     pub fn add_files(&mut self, paths: impl IntoIterator<Item = SystemPathBuf>) -> Result<(), EngineError> {
         self.cancel_run();
         let paths: Vec<_> = paths.into_iter().collect();
@@ -184,7 +183,8 @@ impl Engine {
         self.set_source(document, before.with_text(text, &ruff_diagnostics::SourceMap::default()));
     }
 
-    /// Returns a source without a read error. A source derived from one with a read error would keep the error.
+    /// Returns a source without a read error; the caller replaces its text. A source that is derived from one with a
+    /// read error would keep the error.
     pub(crate) fn blank(&self) -> Option<SourceText> {
         let model = system_path_to_file(&self.db, stubs::builtins()).ok()?;
         Some(source_text(&self.db, model))
@@ -198,14 +198,14 @@ impl Engine {
         file.set_source_text_override(&mut self.db).with_durability(Durability::LOW).to(Some(source));
     }
 
-    /// Ends a run on a snapshot, and all computations on snapshots. Must be called before an edit: an edit waits until
-    /// the snapshots are dropped.
+    /// Cancels a run on a snapshot, and all computations on snapshots. Must be called before an edit, because the edit
+    /// waits until the snapshots are dropped.
     pub fn cancel_run(&mut self) {
         self.cancellation.cancel();
         salsa::Database::trigger_cancellation(&mut self.db);
     }
 
-    /// Keeps the version of a document that the last run has analyzed. Must be called before the text changes.
+    /// Keeps the version of a document that the last run analyzed. Must be called before the text changes.
     pub(crate) fn keep_version(&mut self, document: Document) {
         let db = &self.db;
         self.edited.entry(document).or_insert_with(|| Version::current(db, document));
@@ -255,7 +255,7 @@ impl Engine {
         document.file(&self.db)
     }
 
-    /// Returns the path of a file for display; for library code, the path of the bundled model.
+    /// Returns the path of a file for display. For a library that has a bundled model, this is the path of the model.
     pub fn path(&self, file: File) -> SystemPathBuf {
         SystemPathBuf::from(file.path(&self.db).as_str())
     }
@@ -278,7 +278,7 @@ impl Engine {
         findings::findings(&self.db, &rules, document)
     }
 
-    /// Indexes a document and computes the findings about it as a whole: it is parsed once for both.
+    /// Indexes a document, and computes the findings about it as a whole. The document is parsed only once for both.
     pub fn check_whole(&self, document: Document) {
         while_keeping_tree(|| {
             file_index(&self.db, document);

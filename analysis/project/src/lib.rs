@@ -1,6 +1,6 @@
 //! The engine of a project: computes findings and stages from files and settings.
 //!
-//! It connects the user's database, the type oracle and the settings. Start reading at [`Engine`].
+//! It connects the user's database, the type oracle and the settings. The main type is [`Engine`].
 
 pub mod config;
 mod edits;

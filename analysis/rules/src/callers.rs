@@ -11,14 +11,14 @@ use ag_index::index::{FunctionId, function_ast};
 use ag_staging::queries;
 use ag_syntax::functions::FunctionAst;
 
-/// Maximum number of calls that are followed back towards the root.
+/// The maximum number of calls that are followed back towards the root.
 pub(super) const MAX_CALLERS: usize = 6;
 
-/// The call by which the analysis reached a function.
+/// The call by which the analysis reached a function. The fields describe the calling function.
 pub(super) struct Call<'a> {
     pub function: FunctionId<'a>,
     pub ast: &'a FunctionAst,
-    /// How the calling function is staged, if it is.
+    /// How the calling function is staged; `None` if it is not staged.
     pub stage: Option<&'a Stage>,
     /// The range of the call in the calling function.
     pub range: TextRange,
@@ -30,13 +30,15 @@ impl Call<'_> {
     }
 }
 
-/// Returns the calls that lead to a function, from the call of the function itself back towards the root.
+/// Returns the calls that lead to a function. They are ordered backwards: the call of the function itself comes first,
+/// the call in the root last.
 pub(super) fn of<'a>(ctx: &FunctionContext<'a>) -> impl Iterator<Item = Call<'a>> {
     let db = ctx.db;
     std::iter::successors(of_stage(db, ctx.stage), move |call| of_stage(db, call.stage?)).take(MAX_CALLERS)
 }
 
-/// Returns the call by which the analysis reached a function with this stage.
+/// Returns the call by which the analysis reached the function with this stage; `None` if no function contains that
+/// call.
 pub(super) fn of_stage<'a>(db: &'a dyn Db, stage: &Stage) -> Option<Call<'a>> {
     let Span { document, anchor: Anchor::Function(path), range } = stage.cause.clone()? else { return None };
     let function = FunctionId::new(db, document, path);

@@ -1,4 +1,4 @@
-//! The classes of a file whose instances are not Tensors, and the attributes that a file sets.
+//! The classes of a file whose instances are not Tensors, and the attributes that the file sets.
 
 use ruff_python_ast::name::Name;
 
@@ -23,7 +23,7 @@ pub fn plain_classes(db: &dyn Db, document: Document) -> Vec<Name> {
     plain
 }
 
-/// Returns whether a file sets an attribute of this name on any object, or names it in a string, as in
+/// Returns whether a file sets an attribute with this name on any object, or contains the name as a string, as in
 /// `self.register_buffer("mask", mask)`.
 #[salsa::tracked]
 pub fn declares_attribute(db: &dyn Db, document: Document, name: Name) -> bool {

@@ -1,7 +1,7 @@
 //! The input of rules: one staged function with its facts, or one file with its imports.
 //!
-//! Ranges in a [`FunctionContext`] are relative to the function's `def`; findings are shifted to their position
-//! in the file later.
+//! Ranges in a [`FunctionContext`] are relative to the function's `def`. Findings are converted to positions in the
+//! file later.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::{Arc, LazyLock};
@@ -34,7 +34,7 @@ use ag_syntax::statements;
 
 static UNKNOWN: LazyLock<Fact> = LazyLock::new(Fact::unknown);
 
-/// A function that is staged: a root, or called from one.
+/// A staged function: a root, or a function that is reached from one.
 pub struct FunctionContext<'a> {
     pub db: &'a dyn Db,
     pub document: Document,
@@ -44,10 +44,10 @@ pub struct FunctionContext<'a> {
     /// How it is staged, and the assumed types of its parameters.
     pub stage: &'a Stage,
     pub constructs: &'a [Construct],
-    /// The syntax nodes of `constructs`, by index.
+    /// The syntax nodes of `constructs`, in the same order.
     pub nodes: Vec<ConstructNode<'a>>,
     pub facts: &'a Facts,
-    /// The inferred types, before the transfer functions of staging.
+    /// The inferred types, without the transfer functions of staging.
     pub types: &'a ScopeTypes,
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
@@ -87,7 +87,7 @@ impl<'a> FunctionContext<'a> {
         self.stage.dialect
     }
 
-    /// Returns the kind of root, or `None` if the function is only reachable from a root.
+    /// Returns the kind of root; `None` if the function is not itself a root.
     pub fn root(&self) -> Option<RootKind> {
         self.stage.root
     }
@@ -112,17 +112,18 @@ impl<'a> FunctionContext<'a> {
         self.stage.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Returns the fact about an expression of this function (not of a nested `def`).
+    /// Returns the fact about an expression of this function. The expression must not be in a nested `def`.
     pub fn fact(&self, expression: &Expr) -> &'a Fact {
         expressions::id(expression).and_then(|id| self.facts.get(id)).unwrap_or(&UNKNOWN)
     }
 
-    /// Returns the fact before the transfer functions of staging: `count += 1` is an `int` even in a staged loop.
+    /// Returns the fact about an expression without the transfer functions: `count += 1` is an `int` even in a staged
+    /// loop.
     pub fn python_fact(&self, expression: &Expr) -> &'a Fact {
         expressions::id(expression).and_then(|id| self.types.facts.get(id)).unwrap_or(&UNKNOWN)
     }
 
-    /// Returns the fact about the value that a definition binds, before the transfer functions of staging. It is
+    /// Returns the fact about the value that a definition binds, without the transfer functions of staging. It is
     /// unknown for `x += e`.
     pub fn fact_of(&self, definition: &Def) -> &'a Fact {
         let fact = match definition.kind {
@@ -133,14 +134,14 @@ impl<'a> FunctionContext<'a> {
         fact.unwrap_or(&UNKNOWN)
     }
 
-    /// Returns the right side of an assignment.
+    /// Returns the right side if the definition is an assignment.
     pub fn value_of(&self, definition: &Def) -> Option<&'a Expr> {
         let assigns = matches!(definition.kind, DefKind::Assign | DefKind::AugAssign | DefKind::Walrus);
         expressions::at(self.def(), definition.value.filter(|_| assigns)?)
     }
 
-    /// Returns whether instances of a class are certainly neither Tensors nor structures of Tensors: a class of this
-    /// file without other base classes.
+    /// Returns whether instances of a class are certainly neither Tensors nor structures of Tensors. This is so for a
+    /// class of this file that has no base classes from other files.
     pub fn is_plain_class(&self, module: Option<&str>, class: &str) -> bool {
         classes::plain_classes(self.db, self.document).iter().any(|plain| plain == class)
             && module_name(self.db, self.document).as_deref().is_none_or(|own| Some(own) == module)
@@ -155,7 +156,7 @@ impl<'a> FunctionContext<'a> {
         function_ast(self.db, function).as_ref()
     }
 
-    /// Returns the function that a call resolves to, as [`Self::callee`], and whether the call passes a receiver for
+    /// Returns the function that a call resolves to, like [`Self::callee`], and whether the call passes a receiver for
     /// its first parameter.
     pub fn callee_and_receiver(&self, call: &ast::ExprCall) -> Option<(&'a FunctionAst, bool)> {
         let mut sites = self.types.calls.iter();
@@ -166,8 +167,8 @@ impl<'a> FunctionContext<'a> {
         Some((function_ast(self.db, function).as_ref()?, target.bound))
     }
 
-    /// Returns the binding time of an expression; for `not`, `and`, `or` and comparisons, the binding time of their
-    /// operands, as in AutoGraph.
+    /// Returns the binding time of an expression. For `not`, `and`, `or` and comparisons, it follows from the operands,
+    /// as in AutoGraph.
     pub fn binding(&self, expression: &Expr) -> Binding {
         ag_staging::binding::of_test(expression, &|expression| Some(self.fact(expression)))
     }
@@ -185,8 +186,8 @@ impl<'a> FunctionContext<'a> {
         reasons.of_expression(expression)
     }
 
-    /// Returns the qualified name of an imported name: `tf.print` -> `tensorflow.print`, `jit` -> `jax.jit`. A
-    /// parameter or variable of this function hides an import of the same name.
+    /// Returns the qualified name of an imported name: `tensorflow.print` for `tf.print`, `jax.jit` for `jit`. `None`
+    /// if a parameter or variable of this function hides the import.
     pub fn resolve(&self, expression: &Expr) -> Option<Name> {
         let mut root = expression;
         while let Expr::Attribute(attribute) = root {
@@ -224,17 +225,17 @@ impl<'a> FunctionContext<'a> {
         (!shadowed && !elsewhere).then_some(name.id.as_str())
     }
 
-    /// Returns every expression of this function, including those in lambdas and comprehensions.
+    /// Returns every expression of this function, also those in lambdas and comprehensions.
     pub fn expressions(&self) -> Vec<&'a Expr> {
         expressions::of_function(self.def())
     }
 
-    /// Returns every statement, including those in compound statements but not those of nested functions.
+    /// Returns every statement, also those in compound statements, but not those in nested functions.
     pub fn statements(&self) -> Vec<&'a ast::Stmt> {
         statements::of_function(self.def())
     }
 
-    /// Returns the outermost expression of exactly this range.
+    /// Returns the outermost expression with exactly this range.
     pub fn expression_at(&self, range: TextRange) -> Option<&'a Expr> {
         expressions::at(self.def(), range)
     }
@@ -249,7 +250,7 @@ impl<'a> FunctionContext<'a> {
         self.decisions().filter(|(construct, _)| construct.binding == Binding::Staged)
     }
 
-    /// Staged `if`/`elif` statements.
+    /// Returns the staged `if` and `elif` statements. The number is the index of the clause: 0 for the `if`.
     pub fn staged_ifs(&self) -> impl Iterator<Item = (&'a Construct, &'a ast::StmtIf, usize)> + '_ {
         self.staged().filter_map(|(construct, node)| match node {
             ConstructNode::If(statement, clause) => Some((construct, statement, clause)),
@@ -257,12 +258,12 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
-    /// Staged `while` and `for` statements.
+    /// Returns the staged `while` and `for` statements.
     pub fn staged_loops(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
         self.staged().filter(|(construct, _)| construct.kind.is_loop())
     }
 
-    /// Returns the innermost staged `if`, `while` or `for` whose *body* contains `range`.
+    /// Returns the innermost staged `if`, `while` or `for` that has `range` in its body.
     pub fn staged_region(&self, range: TextRange) -> Option<&'a Construct> {
         self.enclosing(range).find(|construct| construct.binding == Binding::Staged)
     }
@@ -273,7 +274,7 @@ impl<'a> FunctionContext<'a> {
             .find(|construct| construct.binding == Binding::Staged && construct.kind.is_loop())
     }
 
-    /// Returns the statement constructs (`if`, `while`, `for`) around `range`, innermost first; a test is not inside
+    /// Returns the statement constructs (`if`, `while`, `for`) around `range`, innermost first. A test is not inside
     /// its own construct.
     pub fn enclosing(&self, range: TextRange) -> impl Iterator<Item = &'a Construct> + '_ {
         self.constructs.iter().rev().filter(move |construct| {
@@ -295,7 +296,7 @@ impl<'a> FunctionContext<'a> {
         Span { document: self.document, anchor: Anchor::Function(self.path.clone()), range }
     }
 
-    /// Reports a finding at `node`; complete it with the methods of [`Report`].
+    /// Starts a finding at `node`. The methods of [`Report`] complete it.
     pub fn report(&self, rule: &'static Rule, node: impl Ranged, message: impl Into<String>) -> Report<'_> {
         Report {
             sink: &self.diagnostics,
@@ -304,7 +305,7 @@ impl<'a> FunctionContext<'a> {
     }
 }
 
-/// A file with a root, or reachable from one: text, syntax and imports.
+/// A file that contains a root or a reached function: its text, syntax and imports.
 pub struct FileContext<'a> {
     pub document: Document,
     pub text: &'a str,
@@ -316,7 +317,7 @@ pub struct FileContext<'a> {
 }
 
 impl<'a> FileContext<'a> {
-    /// Returns the scopes and calls of the file, for the rules that look up what names are bound to.
+    /// Returns the scopes and calls of the file, for rules that look up to what names are bound.
     pub(crate) fn program(&self) -> &Program<'a> {
         self.program.get_or_init(|| Program::of(self))
     }
@@ -361,7 +362,7 @@ fn diagnostic(rule: &'static Rule, span: Span, message: String) -> Diagnostic {
     }
 }
 
-/// A finding under construction; it is recorded when dropped.
+/// A finding under construction. It is recorded when it is dropped.
 #[must_use = "ends the statement that reports"]
 pub struct Report<'a> {
     sink: &'a RefCell<Vec<Diagnostic>>,
@@ -409,7 +410,7 @@ impl Report<'_> {
         })
     }
 
-    /// Ends the report (the same as dropping it).
+    /// Ends the report. Dropping it has the same effect.
     pub fn emit(self) {}
 }
 

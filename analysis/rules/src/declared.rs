@@ -12,11 +12,11 @@ use ag_index::roots::RootSite;
 pub(super) struct Declared<'a> {
     pub(super) def: &'a ast::StmtFunctionDef,
     pub(super) class: Option<&'a ast::StmtClassDef>,
-    /// Whether `input_signature=` is passed, which converts arguments to Tensors.
+    /// Whether `input_signature=` is passed. If so, TensorFlow converts the arguments to Tensors.
     pub(super) has_signature: bool,
 }
 
-/// Returns whether a file seems to have a `tf.function`: a root of that kind, or a call of something with this name.
+/// Returns whether a file seems to have a `tf.function`: it has a root of this kind, or calls something with this name.
 pub(super) fn is_likely(index: &FileIndex) -> bool {
     let is_function =
         |root: &RootSite| root.kind == RootKind::Function && root.dialect == Dialect::Tensorflow;
@@ -24,7 +24,7 @@ pub(super) fn is_likely(index: &FileIndex) -> bool {
         && (index.calls.contains_key("function") || index.roots.iter().any(is_function))
 }
 
-/// Functions and methods in source order, those nested in functions included.
+/// Returns the decorated functions and methods in source order, also those nested in functions.
 pub(super) fn functions<'a>(ctx: &FileContext<'a>) -> Vec<Declared<'a>> {
     let mut finder = Finder { ctx, class: None, found: Vec::new() };
     finder.visit_body(ctx.parsed.suite());
@@ -33,7 +33,7 @@ pub(super) fn functions<'a>(ctx: &FileContext<'a>) -> Vec<Declared<'a>> {
 
 struct Finder<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    /// The class whose body is visited.
+    /// The class whose body is being visited.
     class: Option<&'a ast::StmtClassDef>,
     found: Vec<Declared<'a>>,
 }
@@ -66,7 +66,7 @@ fn declared<'a>(
     Some(Declared { def, class, has_signature })
 }
 
-/// Returns the `@tf.function` decorator of a definition, if any.
+/// Returns the `@tf.function` decorator of a definition.
 pub(super) fn staging_decorator<'a>(
     ctx: &FileContext,
     def: &'a ast::StmtFunctionDef,

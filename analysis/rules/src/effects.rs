@@ -1,4 +1,4 @@
-//! Side effects on Python objects: they happen while tracing, whatever the graph does later.
+//! Side effects on Python objects. They happen while the function is traced, whatever the graph does later.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
@@ -29,21 +29,21 @@ pub(super) const MUTATORS: [&str; 17] = [
     "update",
 ];
 
-/// The mutating methods that few classes other than containers have.
+/// Those of [`MUTATORS`] that few classes other than containers have.
 const CONTAINER_ONLY_MUTATORS: [&str; 8] =
     ["append", "appendleft", "extend", "extendleft", "pop", "popitem", "popleft", "setdefault"];
 
 /// A mutation of an object.
 pub(super) struct Mutation<'a> {
     pub(super) object: &'a Expr,
-    /// The method; `None` for an assignment to an item.
+    /// The name of the method; `None` for an assignment to an item.
     pub(super) method: Option<&'a str>,
     pub(super) range: TextRange,
 }
 
-/// Returns the mutations in a block; nested functions and lambdas are not visited.
+/// Returns the mutations in a block. Nested functions and lambdas are not visited.
 ///
-/// Assignments to attributes, and to items with a constant key, are excluded: AutoGraph handles them.
+/// Assignments to attributes, and to items with a constant key, are not included: AutoGraph handles them.
 pub(super) fn mutations(block: &[Stmt]) -> Vec<Mutation<'_>> {
     let mut finder = Finder { found: Vec::new() };
     finder.visit_body(block);
@@ -98,8 +98,8 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a> {
     }
 }
 
-/// Returns the first side effect of a function outside itself: a mutation of an outer object, a `+=` on an attribute,
-/// an assignment to a `global` or `nonlocal` variable.
+/// Returns the first side effect that a function has outside itself: a mutation of an object from outside, a `+=` on an
+/// attribute, or an assignment to a `global` or `nonlocal` variable.
 pub(super) fn outer_side_effect(def: &ast::StmtFunctionDef) -> Option<TextRange> {
     let statements = blocks::statements(&def.body);
     let mut outer: FxHashSet<&str> = FxHashSet::default();
@@ -133,7 +133,7 @@ pub(super) fn outer_side_effect(def: &ast::StmtFunctionDef) -> Option<TextRange>
     assigned.chain(mutated).min_by_key(|range| range.start())
 }
 
-/// `a` of `a.b[0]`.
+/// Returns the name at the start of an expression: `a` for `a.b[0]`.
 fn root(mut expression: &Expr) -> Option<&str> {
     loop {
         expression = match expression {

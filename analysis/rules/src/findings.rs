@@ -18,14 +18,14 @@ use crate::suppress;
 
 /// The rules that are enabled for a document.
 pub struct FileRules<'a> {
-    /// The rules enabled for the project, which report files that cannot be analyzed.
+    /// The rules that are enabled for the project. They also report files that cannot be analyzed.
     pub project: &'a RuleTable,
     /// The rules that remain after per-file ignores.
     pub file: &'a RuleTable,
 }
 
-/// Returns all findings of a document in source order: those of the engine and of the enabled rules, with suppressions
-/// applied.
+/// Returns all findings of a document in source order: those of the engine and of the enabled rules. Suppressed
+/// findings are not included.
 pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<Finding> {
     let file = document.file(db);
     let engine = |code: &str, range: TextRange, message: String| {
@@ -43,7 +43,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         })
     };
     let index = file_index(db, document);
-    // Only a blank document may be unreadable. The texts of the others are not loaded again.
+    // Only a blank document may be unreadable. The texts of other documents are not loaded again.
     if index.is_blank
         && let Some(error) = text(db, document).read_error()
     {
@@ -75,7 +75,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         let order = key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message));
         order.then_with(|| b.severity.cmp(&a.severity))
     });
-    // Each rule reports a location once, with the highest severity.
+    // A rule reports each location only once, with the highest severity.
     found.dedup_by(|next, first| {
         next.code == first.code && next.location == first.location && next.message == first.message
     });
@@ -88,7 +88,7 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
     found
 }
 
-/// Returns the first syntax error of the file, or of each cell of a notebook: the others are often consequences of it.
+/// Returns the first syntax error of the file or, in a notebook, of each cell. The others are often consequences of it.
 fn first_of_cells<'e>(
     source: &SourceText,
     errors: &'e [(TextRange, String)],
@@ -103,8 +103,8 @@ fn first_of_cells<'e>(
     first
 }
 
-/// Returns the range without trailing line breaks, so that every output format can show it. An error at the end of the
-/// text is moved to the end of the last line.
+/// Returns the range without trailing line breaks, because not every output format can show these. An error at the end
+/// of the text is moved to the end of the last line.
 fn within_lines(text: &str, range: TextRange) -> TextRange {
     let before = text.get(..range.end().to_usize()).unwrap_or(text);
     let end = TextSize::of(before.trim_end_matches(['\r', '\n']));
@@ -114,8 +114,8 @@ fn within_lines(text: &str, range: TextRange) -> TextRange {
     TextRange::new(range.start(), end.max(range.start()))
 }
 
-/// Returns the parser's message in the style of the other messages: "Expected `)`" becomes "expected `)`". "IPython"
-/// stays.
+/// Returns the parser's message in the style of the other messages: "Expected `)`" becomes "expected `)`". "IPython" is
+/// unchanged.
 fn uncapitalised(message: &str) -> String {
     let mut letters = message.chars();
     match (letters.next(), letters.next()) {
@@ -126,15 +126,15 @@ fn uncapitalised(message: &str) -> String {
     }
 }
 
-/// Returns the severity to report; `None` if the rule is disabled. A configured severity takes precedence over the
-/// severity of the diagnostic, which is lower than that of its rule if the finding is uncertain.
+/// Returns the severity to report; `None` if the rule is disabled. A configured severity takes precedence over that of
+/// the diagnostic, which is lower than the severity of its rule if the finding is uncertain.
 fn severity(rules: &RuleTable, diagnostic: &Diagnostic) -> Option<Severity> {
     let configured = rules.enabled(diagnostic.code)?;
     let own = registry::find(diagnostic.code)?.severity;
     Some(if configured == own { diagnostic.severity } else { configured })
 }
 
-/// Converts a diagnostic from function offsets to file offsets.
+/// Converts a diagnostic to a finding: its offsets in a function become offsets in the file.
 fn resolve(db: &dyn Db, file: File, diagnostic: &Diagnostic, severity: Severity) -> Option<Finding> {
     let location = locate(db, &diagnostic.span)?;
     if location.file != file {

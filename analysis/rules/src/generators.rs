@@ -1,4 +1,4 @@
-//! Random number generators as objects: `np.random.default_rng(0)`, `random.Random(0)`.
+//! Random number generators that are objects: `np.random.default_rng(0)`, `random.Random(0)`.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -8,12 +8,13 @@ use ag_flow::Def;
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
-/// Methods of random number generators that draw no number.
+/// Methods of random number generators that do not draw a number.
 const NOT_DRAWING: [&str; 5] = ["spawn", "seed", "getstate", "setstate", "bit_generator"];
 
 /// Returns whether a call draws from a generator of NumPy or Python: `self.rng.normal()`, where `self.rng` is a
-/// `numpy.random.Generator`. A generator that the function itself creates from a seed gives the same numbers in each
-/// call, so it makes no difference that they become constants of the graph: `np.random.RandomState(0).normal()`.
+/// `numpy.random.Generator`. Generators that the function itself creates from a seed do not count: they give the same
+/// numbers in each call, so it makes no difference that the numbers become constants of the graph
+/// (`np.random.RandomState(0).normal()`).
 pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let Some(method) = call.func.as_attribute_expr() else { return false };
     let fact = ctx.fact(&method.value);
@@ -55,7 +56,7 @@ fn is_seeded(ctx: &FunctionContext, generator: &Expr) -> bool {
 }
 
 /// Returns whether a function seeds the global generator from which a call draws: `np.random.seed(0)` before
-/// `np.random.normal()`. Then each call draws the same numbers.
+/// `np.random.normal()`. If it does, each call draws the same numbers.
 pub(super) fn seeds_global_generator(ctx: &FunctionContext, drawing: &ast::ExprCall) -> bool {
     let Some(name) = ctx.resolve(&drawing.func) else { return false };
     let Some((module, _)) = name.rsplit_once('.') else { return false };
@@ -70,7 +71,7 @@ pub(super) fn seeds_global_generator(ctx: &FunctionContext, drawing: &ast::ExprC
 /// The classes and functions that create a generator.
 const GENERATORS: [&str; 3] = ["numpy.random.RandomState", "numpy.random.default_rng", "random.Random"];
 
-/// Returns the seed that a call passes; without a seed or with `None`, the system provides one.
+/// Returns the seed that a call passes. Without a seed, or with `None`, the operating system provides one.
 fn seed_of(call: &ast::ExprCall) -> Option<&Expr> {
     let keyword = call.arguments.keywords.first().map(|keyword| &keyword.value);
     call.arguments.args.first().or(keyword).filter(|seed| !seed.is_none_literal_expr())

@@ -1,4 +1,4 @@
-//! Recognizes code guarded by a test for eager execution, code outside the graph, and code that expects an
+//! Recognizes code that is guarded by a test for eager execution, code outside the graph, and code that expects an
 //! exception.
 
 use ruff_python_ast::{ExceptHandler, Expr, Stmt};
@@ -25,7 +25,7 @@ const EAGER_TESTS: [&str; 9] = [
 ];
 
 /// Returns whether `range` is under a test of eager execution or of the backend library, in a `with tf.init_scope()`,
-/// or in the body of a `try`. True also if the whole function is called from such code.
+/// or in the body of a `try`. Also returns true if the whole function is called from such code.
 pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| mentions(ctx.text(construct.test_range)))
         || is_under(&ctx.def().body, range, &|_| false, &|test| tests_for_value(ctx.text(test)))
@@ -33,13 +33,13 @@ pub(super) fn is_guarded(ctx: &FunctionContext, range: TextRange) -> bool {
         || is_called_eagerly(ctx)
 }
 
-/// Returns whether `range` is under a test of eager execution itself.
+/// Returns whether `range` is under a test that calls `executing_eagerly`.
 pub(super) fn tests_eager_execution(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.enclosing(range).any(|construct| ctx.text(construct.test_range).contains("executing_eagerly"))
 }
 
-/// Returns whether a test excludes symbolic Tensors: after `if not hasattr(x, "numpy"): return placeholder` all Tensors
-/// are eager.
+/// Returns whether a test excludes symbolic Tensors. After `if not hasattr(x, "numpy"): return placeholder`, all
+/// Tensors are eager.
 fn tests_for_value(test: &str) -> bool {
     test.contains("hasattr") && test.contains("numpy") || test.contains("executing_eagerly")
 }
@@ -48,22 +48,22 @@ fn mentions(test: &str) -> bool {
     EAGER_TESTS.iter().any(|word| test.contains(word)) || tests_backend(test)
 }
 
-/// Returns whether a test is like `keras.backend.backend() == "torch"`: the Tensors in its body belong to another
+/// Returns whether a test is like `keras.backend.backend() == "torch"`. The Tensors in its body belong to another
 /// library.
 fn tests_backend(test: &str) -> bool {
     test.contains("backend") && ["torch", "jax", "numpy"].iter().any(|library| test.contains(library))
 }
 
-/// Returns whether a caller between the root and this function tests for eager execution before the call: `eager(x)`
-/// after `if in_graph(): return staged(x)`.
+/// Returns whether a function between the root and this one tests for eager execution before its call: `eager(x)` after
+/// `if in_graph(): return staged(x)`.
 pub(super) fn is_called_eagerly(ctx: &FunctionContext) -> bool {
     is_called_under(ctx, &|call, test| {
         mentions(&call.ast.text[test.range()]) || callee_tests(ctx.db, call.function, test.range())
     })
 }
 
-/// Returns whether a call between the root and this function is under an `if` whose test satisfies `tests`, or after
-/// such an `if` that returns.
+/// Returns whether a call that leads from the root to this function is under an `if` whose test satisfies `tests`, or
+/// after such an `if` that returns.
 pub(super) fn is_called_under(ctx: &FunctionContext, tests: &dyn Fn(&Call, &Expr) -> bool) -> bool {
     if ctx.root().is_some() {
         return false;
@@ -80,7 +80,7 @@ pub(super) fn is_called_under(ctx: &FunctionContext, tests: &dyn Fn(&Call, &Expr
     false
 }
 
-/// Returns whether the test calls a function of the project that tests for eager execution: `if self.uses_graph():`.
+/// Returns whether a test calls a function of the project that tests for eager execution: `if self.uses_graph():`.
 fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange) -> bool {
     let calls = &queries::types(db, function).calls;
     let targets =
@@ -92,8 +92,8 @@ fn callee_tests<'db>(db: &'db dyn Db, function: FunctionId<'db>, test: TextRange
         .any(|called| mentions(&called.text))
 }
 
-/// Returns whether `range` is under an `if` whose test satisfies `over`, or after an `if` that returns and whose test
-/// satisfies `before`.
+/// Returns whether `range` is guarded by an `if`: it is under one whose test satisfies `over`, or after one whose test
+/// satisfies `before` and whose body returns.
 pub(super) fn is_under(
     body: &[Stmt],
     range: TextRange,

@@ -1,4 +1,4 @@
-//! Arrays of NumPy that a function creates and fills. They hold numbers, so an item cannot be a Tensor without a value:
+//! NumPy arrays that a function creates and fills. They contain numbers, so an item cannot be a symbolic Tensor:
 //!
 //! ```python
 //! out = np.zeros(3)
@@ -12,11 +12,11 @@ use crate::FunctionContext;
 use ag_flow::DefKind;
 use ag_syntax::qname::QName;
 
-/// The functions that create an array of numbers, unless its dtype is `object`.
+/// The functions that create an array of numbers, unless the dtype `object` is passed.
 const CREATORS: [&str; 6] =
     ["numpy.arange", "numpy.empty", "numpy.eye", "numpy.full", "numpy.ones", "numpy.zeros"];
 
-/// A statement that stores a value in an array of NumPy.
+/// A statement that stores a value in an item of a NumPy array.
 pub(super) struct Stored<'a> {
     pub(super) array: &'a ast::ExprName,
     pub(super) value: &'a Expr,

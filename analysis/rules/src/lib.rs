@@ -47,34 +47,34 @@ pub use context::{FileContext, FunctionContext};
 /// A rule of the catalogue.
 #[derive(Debug)]
 pub struct Rule {
-    /// `AG101`; never changes.
+    /// The code, such as `AG101`. It never changes.
     pub code: &'static str,
-    /// `undefined-branch`; never changes.
+    /// The name, such as `undefined-branch`. It never changes.
     pub name: &'static str,
-    /// One line for the table of rules.
+    /// One line that describes the rule in the table of rules.
     pub summary: &'static str,
     pub severity: Severity,
-    /// Whether the rule is enabled by default; uncertain or stylistic findings are not.
+    /// Whether the rule is enabled by default. Rules with uncertain or stylistic findings are not.
     pub default: bool,
     /// The first version with this rule.
     pub since: &'static str,
-    /// The dialects that the rule applies to.
+    /// The dialects to which the rule applies.
     pub dialects: &'static [Dialect],
     pub fix: FixAvailability,
-    /// The manual page, Markdown.
+    /// The manual page, in Markdown.
     pub docs: &'static str,
     pub check: Check,
 }
 
-/// The unit that a rule checks, and its function.
+/// What a rule checks, with the function that checks it.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
     /// Each staged function, with its facts.
     Function(fn(&FunctionContext)),
-    /// Each file whose index satisfies the condition; the check gets only syntax and imports. The file is parsed again
-    /// for the check, so the condition should hold for few files.
+    /// Each file whose index satisfies the condition. The check receives only syntax and imports. The file is parsed
+    /// again for the check, so the condition should hold for few files.
     File(fn(&FileIndex) -> bool, fn(&FileContext)),
-    /// Reported by the engine itself (syntax errors, unused suppressions).
+    /// The engine itself reports the findings: syntax errors, unused suppressions.
     Engine,
 }
 

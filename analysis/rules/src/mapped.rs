@@ -1,4 +1,4 @@
-//! Whether a value depends on a mapped argument of `jax.vmap` or `torch.vmap`, also through calls:
+//! Determines whether a value depends on a mapped argument of `jax.vmap` or `torch.vmap`, directly or through calls:
 //!
 //! ```python
 //! def norm(v):
@@ -29,7 +29,7 @@ use super::callers;
 use super::names::bound_names;
 use super::path_certainty;
 
-/// The number of names, calls and operands that are followed.
+/// The maximum number of names, calls and operands that are followed.
 const MAX_STEPS: usize = 24;
 
 /// Attributes and methods of an array whose values do not depend on its elements.
@@ -43,13 +43,13 @@ pub(super) fn is_mapped(ctx: &FunctionContext, value: &Expr) -> bool {
     view.is_mapped(value, MAX_STEPS)
 }
 
-/// A function: the checked one, or one that leads to it.
+/// The function that is checked, or a function that leads to it.
 struct FunctionView<'a> {
     db: &'a dyn Db,
     function: FunctionId<'a>,
     ast: &'a FunctionAst,
     flow: &'a Flow,
-    /// How the function is staged. The function around `jax.vmap(lambda row: f(row))` need not be.
+    /// How the function is staged; `None` if it is not. The function around `jax.vmap(lambda row: f(row))` need not be.
     stage: Option<&'a Stage>,
 }
 
@@ -160,8 +160,8 @@ impl<'a> FunctionView<'a> {
         })
     }
 
-    /// Returns the argument that a call passes for a parameter, if the call reaches this function as a value:
-    /// `kernel(a, b)`, where `kernel` is a variable.
+    /// Returns the argument that a call passes for a parameter, if the function is called as a value: `kernel(a, b)`,
+    /// where `kernel` is a variable.
     fn passed_by_value(
         &self,
         stage: &Stage,
@@ -187,8 +187,7 @@ impl<'a> FunctionView<'a> {
         let around = ag_syntax::functions::FunctionPath { qualname: around.into(), occurrence: 0 };
         let function = FunctionId::new(self.db, self.function.document(self.db), around);
         let Some(outer) = FunctionView::of(self.db, function) else { return false };
-        // A variable of the enclosing function has the same value at each call only if it is a parameter that is never
-        // bound again.
+        // Only a parameter of the enclosing function that is never bound again has the same value at each call.
         let is_parameter = outer
             .stage
             .is_some_and(|stage| stage.parameters.iter().any(|parameter| parameter.name == name.id));
@@ -199,7 +198,7 @@ impl<'a> FunctionView<'a> {
             && outer.is_mapped_parameter(&name.id, steps)
     }
 
-    /// Returns the lambda whose parameter a name is.
+    /// Returns the lambda of which a name is a parameter.
     fn lambda_of(&self, name: &ast::ExprName) -> Option<&'a ast::ExprLambda> {
         let all = expressions::of_function(self.ast.def());
         let takes = |lambda: &&ast::ExprLambda| {

@@ -54,7 +54,7 @@ impl<'a> SourceOrderVisitor<'a> for Names<'a> {
     }
 }
 
-/// Returns the names that a target binds: `a` and `b` of `(a, *b)`.
+/// Returns the names that a target binds: `a` and `b` for `(a, *b)`.
 pub(crate) fn bound_names(target: &Expr) -> Vec<&str> {
     match target {
         Expr::Name(name) => vec![name.id.as_str()],

@@ -12,7 +12,7 @@ use ag_index::assumptions::{Parameter, Source};
 use ag_index::dialect::RootKind;
 use ag_staging::queries;
 
-/// Functions of the frameworks that accept Python numbers and sequences as well as Tensors.
+/// Functions of the frameworks that accept Python numbers and sequences besides Tensors.
 const ACCEPT_NUMBERS: [&str; 20] = [
     "Variable",
     "arange",
@@ -76,9 +76,9 @@ pub(super) const TENSOR_ATTRIBUTES: [&str; 33] = [
 /// Methods that only containers have: `x.items()`.
 const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"];
 
-/// Returns whether a diagnostic depends on a parameter that is only assumed to be a Tensor and that the body does not
-/// use as a Tensor: `if decay > 0:` in a function that may just as well be called with a number. The arguments of a
-/// layer may be numbers, too, except for the first one: `def call(self, x, width)`.
+/// Returns whether a diagnostic depends on a parameter that is only assumed to be a Tensor, and that the body does not
+/// use as a Tensor: `if decay > 0:` in a function that may be called with a number. The arguments of a layer may be
+/// numbers, too, except for the first one: `def call(self, x, width)`.
 pub(super) fn depends_on_unconfirmed_tensor(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     let assumed = |parameter: &Parameter| {
         parameter.source == Source::Assumption
@@ -108,8 +108,8 @@ pub(super) fn may_be_number(ctx: &FunctionContext, position: usize) -> bool {
     takes_numbers || may_be_option(ctx, position)
 }
 
-/// Returns whether a diagnostic depends on a parameter that is used as a flag although it is annotated as a Tensor: the
-/// second or a later argument of a Keras method, or a parameter whose default is a `bool`.
+/// Returns whether a diagnostic depends on a parameter that is used as a flag although it is annotated as a Tensor.
+/// Such a parameter receives the second or a later argument of a Keras method, or has a `bool` as its default.
 ///
 /// ```python
 /// def call(self, x: tf.Tensor, mask: tf.Tensor, return_weights: tf.Tensor = False):
@@ -128,14 +128,15 @@ fn depends_on_annotated_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> 
     })
 }
 
-/// Returns whether a parameter may receive an option of a layer: the second or a later one of `call(self, x, width)`.
-/// Keras itself passes two Tensors to a loss, `call(self, y_true, y_pred)`, and to `update_state` of a metric.
+/// Returns whether a parameter may receive an option of a layer, because it is the second or a later one: `width` in
+/// `call(self, x, width)`. For a loss, `call(self, y_true, y_pred)`, and for `update_state` of a metric, Keras itself
+/// passes two Tensors.
 fn may_be_option(ctx: &FunctionContext, position: usize) -> bool {
     let of_loss = ctx.stage.parameters.iter().any(|parameter| parameter.name == "y_true");
     is_later(ctx, position) && ctx.def().name.as_str() == "call" && !of_loss
 }
 
-/// Returns whether a parameter is the second or a later one of a Keras method, after `self`.
+/// Returns whether a parameter is the second or a later parameter of a Keras method, not counting `self`.
 fn is_later(ctx: &FunctionContext, position: usize) -> bool {
     position >= 2 && ctx.stage.root == Some(RootKind::KerasMethod)
 }
@@ -171,7 +172,7 @@ fn depends_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
         .any(|parameter| !is_used_as_tensor(ctx, &parameter.name) && is_flag_of_keras(ctx, &parameter.name))
 }
 
-/// Returns whether the calls that lead here pass the second or a later argument of a Keras method, unchanged.
+/// Returns whether the calls that lead here pass on, unchanged, the second or a later argument of a Keras method.
 fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let (mut stage, mut name) = (ctx.stage, parameter.clone());
@@ -250,7 +251,7 @@ pub(super) fn is_container(ctx: &FunctionContext, parameter: &Name) -> bool {
     })
 }
 
-/// Returns whether the loop variable of a comprehension is its key.
+/// Returns whether `key` is the loop variable of a comprehension.
 fn is_key(target: &Expr, key: Option<&Expr>) -> bool {
     target.as_name_expr().is_some_and(|name| key.is_some_and(|key| is(key, &name.id)))
 }

@@ -111,7 +111,7 @@ fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range:
 }
 
 /// Returns whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
-/// `if not torch.jit.is_scripting():`, or after such an `if` that returns.
+/// `if not torch.jit.is_scripting():`, or after an `if` with such a test that returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     guards::is_called_under(ctx, &|call, test| {
         let text = &call.ast.text[test.range()];
@@ -149,7 +149,7 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
-/// Returns whether the call that leads here passes an expression for `parameter` for which `accepts` returns true.
+/// Returns whether `accepts` returns true for the expression that the call that leads here passes for `parameter`.
 /// `accepts` also receives the calling function.
 pub(super) fn receives<'a>(
     ctx: &FunctionContext<'a>,
@@ -186,8 +186,8 @@ pub(super) fn argument<'db>(
     (!spread && !site.partial).then_some((caller, value))
 }
 
-/// Returns whether `range` is under an `if`, in an operand that a test precedes, or after an `if` that compares with a
-/// string and returns: `if like == "numpy": return …`.
+/// Returns whether `range` is under an `if`, in an operand that is evaluated only after a test, or after an `if` that
+/// compares with a string and returns: `if like == "numpy": return …`.
 fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     guards::is_under(&function.def().body, range, &|test| !is_filled(function, test, range), &compares_string)

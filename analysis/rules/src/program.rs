@@ -1,5 +1,5 @@
-//! The scopes of a file: the bindings of its names, and its calls. Purely syntactic; a name is resolved only where one
-//! binding certainly reaches the use.
+//! The scopes of a file: the bindings of its names, and its calls. They are determined from syntax. A name is resolved
+//! only where one binding certainly reaches its use.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -8,13 +8,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::FileContext;
 
-/// The module, a function, a class or a lambda, in source order.
+/// The module, a function, a class or a lambda. Scopes are numbered in source order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
 
-/// The value that a name is bound to.
+/// What a name is bound to.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound<'a> {
     Value(&'a Expr),
@@ -28,34 +28,35 @@ pub(crate) enum Bound<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Binding<'a> {
     pub bound: Bound<'a>,
-    /// Where the name is written.
+    /// The range of the name where it is bound.
     pub range: TextRange,
-    /// The offset at which the binding takes effect: in `x = f(x)`, the right side reads the previous binding.
+    /// The offset at which the binding takes effect: the right side of `x = f(x)` still reads the previous binding.
     from: TextSize,
-    /// Whether it is a statement of the scope's own block, with no `if` or loop around it.
+    /// Whether the binding is a statement of the scope's own block, and in no `if` or loop.
     certain: bool,
-    /// The outermost loop around it.
+    /// The outermost loop around the binding.
     pub repeated: Option<TextRange>,
-    /// The scope whose code binds the name. It differs from the name's own scope after `global` and `nonlocal`.
+    /// The scope whose code binds the name. With `global` and `nonlocal`, it is not the scope to which the name
+    /// belongs.
     pub by: ScopeId,
 }
 
 struct Scope<'a> {
     parent: Option<ScopeId>,
     is_class: bool,
-    /// The range of its code.
+    /// The range of the scope's code.
     range: TextRange,
     bindings: FxHashMap<&'a str, Vec<Binding<'a>>>,
     outer: FxHashSet<&'a str>,
     globals: FxHashSet<&'a str>,
 }
 
-/// A call, or the assignment to an attribute.
+/// The place of a call, or of the assignment to an attribute.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a, T> {
     pub node: &'a T,
     pub scope: ScopeId,
-    /// The outermost loop around it in its scope.
+    /// The outermost loop around it, within its scope.
     pub repeated: Option<TextRange>,
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Program<'a> {
     pub functions: Vec<(&'a ast::StmtFunctionDef, ScopeId)>,
     pub classes: Vec<&'a ast::StmtClassDef>,
     pub calls: Vec<Site<'a, ast::ExprCall>>,
-    /// The targets of assignments that are attributes.
+    /// The attributes that are targets of assignments.
     pub stores: Vec<Site<'a, ast::ExprAttribute>>,
 }
 
@@ -104,7 +105,7 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].range
     }
 
-    /// Returns the scope that a name belongs to when code of `scope` reads it.
+    /// Returns the scope to which a name belongs when code of `scope` reads it.
     pub(crate) fn owner(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
         let mut current = Some(scope);
         while let Some(id) = current {
@@ -127,12 +128,12 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the value that a name is certainly bound to where it is read, and the scope that binds it.
+    /// Returns the value to which a name is certainly bound where it is read, and the scope that binds it.
     pub(crate) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
         self.binding(scope, name, at).map(|(binding, owner)| (binding.bound, owner))
     }
 
-    /// Returns the binding that certainly reaches a use.
+    /// Returns the binding that certainly reaches a use; `None` if there is none.
     pub(crate) fn binding(
         &self,
         scope: ScopeId,
@@ -157,7 +158,7 @@ impl<'a> Program<'a> {
         found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
     }
 
-    /// Returns the method that `self.name` refers to, in a method of the same class; `None` if any code assigns to an
+    /// Returns the method to which `self.name` refers, in a method of the same class; `None` if any code assigns to an
     /// attribute with this name.
     pub(crate) fn method(
         &self,
@@ -172,8 +173,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Returns the value that the constructor assigns to `self.name`, read in a method of the same class, and the scope
-    /// of the constructor; `None` if other code assigns to an attribute with this name.
+    /// Returns the value that the constructor assigns to `self.name`, which a method of the same class reads, and the
+    /// scope of the constructor. `None` if other code assigns to an attribute with this name.
     pub(crate) fn attribute_value(
         &self,
         scope: ScopeId,
@@ -241,7 +242,7 @@ impl<'a> Program<'a> {
         is_receiver.then_some(*around)
     }
 
-    /// Returns the value of an expression. A name is replaced by the value that it is bound to.
+    /// Returns the value of an expression. For a name, this is the value to which it is bound.
     pub(crate) fn value(&self, scope: ScopeId, expression: &'a Expr) -> (Bound<'a>, ScopeId) {
         let (mut value, mut scope) = (expression, scope);
         for _ in 0..4 {
@@ -261,7 +262,7 @@ struct Collector<'a> {
     scope: ScopeId,
     conditional: bool,
     repeated: Option<TextRange>,
-    /// The end of the assignment whose targets are being bound.
+    /// The end of the assignment whose targets are currently being bound.
     from: Option<TextSize>,
 }
 
@@ -305,7 +306,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Binds the targets of an assignment, from its end on.
+    /// Binds the targets of an assignment. The bindings take effect at its end.
     fn assign(&mut self, target: &'a Expr, value: Option<&'a Expr>, assignment: TextRange) {
         self.from = Some(assignment.end());
         self.bind_target(target, value);
@@ -450,7 +451,7 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
                 source_order::walk_expr(self, expression);
             }
             Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
-                // The targets of a comprehension hide the names of the scope.
+                // In a comprehension, its targets hide the names of the scope.
                 self.within(expression.range(), false, |inner| {
                     inner.conditional = true;
                     inner.repeated = Some(expression.range());

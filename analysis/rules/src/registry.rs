@@ -1,4 +1,4 @@
-//! All rules, by code.
+//! All rules, sorted by code.
 
 use super::{Rule, conditionals, conversion, engine, jax, loops, meant_to_stage, pitfalls, torch};
 

@@ -1,4 +1,4 @@
-//! Runs the rules on a function or a file. All rules run; the settings select the findings.
+//! Runs the rules on a function or a file. All rules run, and the settings select the findings.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -13,7 +13,7 @@ use ag_index::expected;
 use ag_index::index::{FunctionId, file_index, tree_of};
 use ag_staging::{queries, reached_from};
 
-/// Returns the findings of one staged function, relative to its `def`.
+/// Returns the findings about one staged function. Their ranges are relative to its `def`.
 #[salsa::tracked(returns(ref))]
 pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Vec<Diagnostic> {
     let Some(context) = FunctionContext::of(db, function) else { return Vec::new() };
@@ -48,7 +48,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     diagnostics
 }
 
-/// Returns the findings about a file as a whole, reported by the rules whose condition the file's index satisfies.
+/// Returns the findings about a file as a whole. They come from the rules whose condition the file's index satisfies.
 #[salsa::tracked(returns(ref))]
 pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let index = file_index(db, document);
@@ -75,7 +75,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
         checks.into_iter().for_each(|check| check(&context));
         let mut diagnostics = context.diagnostics.into_inner();
         if !diagnostics.is_empty() {
-            // Code in `with pytest.raises(…)` is expected to raise, so findings in it are dropped.
+            // Code in `with pytest.raises(…)` is expected to raise an exception, so findings in it are dropped.
             let expecting = expected::expecting(parsed.suite());
             diagnostics.retain(|diagnostic| {
                 !expecting.iter().any(|statement| statement.contains_range(diagnostic.span.range))

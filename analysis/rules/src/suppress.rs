@@ -41,7 +41,7 @@ pub fn apply(
     if directives.is_empty() {
         return findings;
     }
-    // The rules whose findings a directive suppressed, by directive.
+    // For each directive, the rules whose findings it suppressed.
     let mut used: Vec<BTreeSet<&'static str>> = vec![BTreeSet::new(); directives.len()];
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
@@ -71,7 +71,7 @@ pub fn apply(
     kept
 }
 
-/// Returns the edits that add a suppression comment for each of the findings in one text.
+/// Returns the edits that add a suppression comment for each of the findings. All findings are in `text`.
 pub fn additions(findings: &[Finding], text: &str, source_type: PySourceType) -> Vec<Edit> {
     if nesting::is_too_deep(text) {
         return Vec::new();
@@ -111,7 +111,8 @@ pub fn is_suppressible(code: &str) -> bool {
     !is_engine(code)
 }
 
-/// Returns the suppression comment at an offset and the rules that it names there; no rules if it applies to all.
+/// Returns the suppression comment at an offset, and the rules that it names there. There are none if it applies to all
+/// rules.
 pub fn directive_at(
     text: &str,
     source_type: PySourceType,
@@ -139,7 +140,8 @@ fn invalid(error: &DirectiveError, file: File, rules: &RuleTable) -> Option<Find
     finding("AG905", file, error.range, error.message.clone(), None, rules)
 }
 
-/// A code is reported as unused only if its rule ran: `ignore[AG303]` is not reported with `--select AG1,AG9`.
+/// Reports the unused codes of a directive. A code is unused only if its rule ran: `ignore[AG303]` is not reported with
+/// `--select AG1,AG9`.
 fn unused(
     directive: &Directive,
     used: &BTreeSet<&'static str>,
@@ -170,7 +172,7 @@ fn unused(
     finding("AG902", file, range, format!("no finding of {names} to suppress here"), Some(fix), rules)
 }
 
-/// Deletes the directive with the text after it, and its line if it is otherwise empty.
+/// Returns the edit that deletes the directive with the text after it, and the whole line if nothing else is on it.
 fn removal(directive: &Directive, text: &str) -> Edit {
     let start = text[..directive.range.start().to_usize()].trim_end_matches([' ', '\t']).len();
     let rest = &text[directive.range.end().to_usize()..];

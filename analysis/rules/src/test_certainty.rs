@@ -1,4 +1,4 @@
-//! Whether the test of a staged decision is certainly a Tensor.
+//! Determines whether the test of a staged decision is certainly a Tensor.
 
 use ruff_python_ast::Expr;
 
@@ -7,8 +7,8 @@ use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_index::dialect::Dialect;
 use ag_staging::construct::{Construct, ConstructKind};
 
-/// Returns the highest severity of a diagnostic that depends on a decision of converted code. It is a warning if the
-/// test is a Tensor on some paths and has an unknown type on others, where it may be a Python value:
+/// Returns the highest severity that a diagnostic may have if it depends on a decision of converted code. It is a
+/// warning if the test is a Tensor on some paths and has an unknown type on others, where it may be a Python value:
 ///
 /// ```python
 /// scale = helper(x)                     # of unknown type
@@ -17,8 +17,8 @@ use ag_staging::construct::{Construct, ConstructKind};
 /// if scale > 0:                         # `Tensor | Unknown`
 /// ```
 ///
-/// It is info if such a test is only the name of a parameter whose default is `None` or a bool: the parameter may be a
-/// flag with a wrong annotation.
+/// It is info if such a test is only the name of a parameter whose default is `None` or a bool. Such a parameter may be
+/// a flag with a wrong annotation.
 ///
 /// ```python
 /// def call(self, x, output_states: Optional[tf.Tensor] = None):
@@ -26,7 +26,7 @@ use ag_staging::construct::{Construct, ConstructKind};
 ///     if output_states:
 /// ```
 ///
-/// The rules for JAX and PyTorch determine their severities themselves.
+/// The rules for JAX and PyTorch determine the severities of their findings themselves.
 pub(super) fn highest_severity(ctx: &FunctionContext, diagnostic: &Diagnostic) -> Severity {
     if matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch) {
         return Severity::Error;
@@ -58,8 +58,8 @@ fn is_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// Returns whether an operand of the test has a completely known type, is the result of a library function, or is an
-/// argument that is assumed to be a Tensor.
+/// Returns whether an operand of the test may be a Tensor and satisfies one of the following: its type is known
+/// completely, it is the result of a library function, or it is an argument that is assumed to be a Tensor.
 fn is_certain(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) => is_certain(ctx, &operation.operand),
@@ -79,8 +79,8 @@ fn is_certain(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// Returns whether the expression is a call such as `keras.ops.any(x)`. Its type is partly unknown if an
-/// `except ImportError` binds the name of the library to another one.
+/// Returns whether the expression is a call such as `keras.ops.any(x)`. The type of such a call is partly unknown if an
+/// `except ImportError` binds the name of the library to something else.
 fn is_library_result(ctx: &FunctionContext, expression: &Expr) -> bool {
     let package = ctx.resolve_call(expression);
     package.is_some_and(|name| matches!(name.split('.').next(), Some("keras" | "tf_keras" | "tensorflow")))

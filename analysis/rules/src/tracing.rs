@@ -1,5 +1,5 @@
-//! The operands of a decision in traced code, for the dialects without conversion: where the tested value comes
-//! from, and whether the code handles tracing.
+//! The operands of a decision in traced code, for the dialects without conversion. Determines where the tested value
+//! comes from, and whether the code handles tracing.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
@@ -18,7 +18,7 @@ use ag_syntax::expressions;
 use ag_syntax::functions::FunctionPath;
 use ag_syntax::qname::QName;
 
-/// Maximum length of a chain of assignments that is followed back.
+/// The maximum length of a chain of assignments that is followed back.
 const MAX_STEPS: usize = 4;
 
 /// Where a Tensor comes from, ordered from most to least certain.
@@ -28,30 +28,30 @@ pub(super) enum Origin {
     Computed,
     /// A parameter of unknown type.
     Assumed,
-    /// A global, a variable of an enclosing function, an attribute of `self`, a static argument.
+    /// A global, a variable of an enclosing function, an attribute of `self`, or a static argument.
     Outside,
 }
 
-/// Whether the tested value is a Tensor.
+/// How certain it is that the tested value is a Tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
     Always,
-    /// A Tensor is tested unless a Python operand before it short-circuits: `training and x.any()`.
+    /// It is, unless a Python operand before the Tensor short-circuits: `training and x.any()`.
     UnlessShortCircuited,
-    /// Sometimes a Tensor, sometimes a Python value.
+    /// It is sometimes a Tensor and sometimes a Python value.
     Sometimes,
 }
 
-/// A decision on a Tensor that is not nested in another decision of the list.
+/// A decision on a Tensor. It is not nested in another decision that is reported.
 pub(super) struct Decision<'a> {
     pub construct: &'a Construct,
     pub node: ConstructNode<'a>,
-    /// The tested expression; the whole operation for `and`, `or`, `not` and comparisons.
+    /// The tested expression. For `and`, `or`, `not` and comparisons, it is the whole operation.
     pub test: &'a Expr,
     pub certainty: Certainty,
 }
 
-/// Returns the decisions on Tensors. `if not x.any():` is one, not two.
+/// Returns the decisions on Tensors. `if not x.any():` is only one decision.
 pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     let mut decisions: Vec<Decision> = Vec::new();
     for (construct, node) in ctx.decisions() {
@@ -86,8 +86,8 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
     }
 }
 
-/// Returns the greatest severity of a decision that tests a Tensor unless a Python operand before it short-circuits:
-/// `if grid is None and x.any():`. Only callers of a root are free to choose its arguments; in other functions the
+/// Returns the highest severity of a decision that tests a Tensor unless a Python operand before it short-circuits:
+/// `if grid is None and x.any():`. Only the callers of a root can choose its arguments freely. In other functions, the
 /// operand may always short-circuit.
 pub(super) fn short_circuited_severity(ctx: &FunctionContext) -> Severity {
     if ctx.root().is_some() { Severity::Warning } else { Severity::Info }
@@ -131,7 +131,7 @@ fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
         Expr::UnaryOp(operation) => Some(trace(ctx, &operation.operand, steps)),
         Expr::BinOp(operation) => best(&mut [&*operation.left, &*operation.right].into_iter()),
         Expr::Compare(compare) => best(&mut std::iter::once(&*compare.left).chain(&compare.comparators)),
-        // The first Tensor operand is the first one to be tested.
+        // The first operand that is a Tensor is the first to be tested.
         Expr::BoolOp(operation) => operation
             .values
             .iter()
@@ -144,7 +144,7 @@ fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
             Some(trace(ctx, &conditional.body, steps).max(trace(ctx, &conditional.orelse, steps)))
         }
         Expr::Subscript(subscript) => Some(trace(ctx, &subscript.value, steps)),
-        // An attribute of a Tensor is computed; an attribute of another object has the origin of that object.
+        // An attribute of a Tensor is computed. An attribute of another object has the same origin as the object.
         Expr::Attribute(attribute) if !ctx.fact(&attribute.value).may_be_tensor() => {
             Some(trace(ctx, &attribute.value, steps))
         }
@@ -177,8 +177,8 @@ fn of_name(ctx: &FunctionContext, name: &ast::ExprName, steps: usize) -> Origin 
     origins.max().unwrap_or(Origin::Computed)
 }
 
-/// Returns whether a name belongs to the module, or to an enclosing function that is not staged: its value is created
-/// before tracing.
+/// Returns whether a name belongs to the module, or to an enclosing function that is not staged, so that its value is
+/// created before tracing.
 pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr) -> bool {
     let Expr::Name(name) = expression else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
@@ -227,12 +227,12 @@ pub(super) fn is_caught(ctx: &FunctionContext, range: TextRange) -> bool {
 }
 
 /// Returns whether the function uses one of these names anywhere: `jax.core.Tracer`, `torch.compiler.is_compiling`.
-/// Such code handles tracing.
+/// Code that does so handles tracing.
 pub(super) fn uses(ctx: &FunctionContext, names: &[&str]) -> bool {
     ctx.expressions().into_iter().any(|expression| is_one_of(ctx, expression, names))
 }
 
-/// Returns whether a function of the project that it calls uses one of these names.
+/// Returns whether a function of the project that this function calls uses one of these names.
 pub(super) fn callees_use(ctx: &FunctionContext, names: &[&str]) -> bool {
     let called =
         ctx.expressions().into_iter().filter_map(|expression| ctx.callee(expression.as_call_expr()?));
@@ -246,7 +246,8 @@ fn is_one_of(ctx: &FunctionContext, expression: &Expr, names: &[&str]) -> bool {
         && ctx.resolve(expression).is_some_and(|name| names.contains(&name.as_str()))
 }
 
-/// Returns whether an expression is syntactically a boolean Tensor: `x > 0`, `~seen`, `a & b`, `jnp.isnan(x)`.
+/// Returns whether the syntax of an expression shows that it is a boolean Tensor: `x > 0`, `~seen`, `a & b`,
+/// `jnp.isnan(x)`.
 pub(super) fn is_mask(ctx: &FunctionContext, expression: &Expr) -> bool {
     mask(ctx, expression, MAX_STEPS)
 }
@@ -318,8 +319,8 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     }
 }
 
-/// Returns whether an expression of a calling function is a comparison of Tensors or its negation, or a variable bound
-/// to one: `x > 0`, `~(x > 0)`, `mask` after `mask = tokens != 0`.
+/// Returns whether an expression of a calling function is a comparison of Tensors, the negation of one, or a variable
+/// that is bound to one: `x > 0`, `~(x > 0)`, `mask` after `mask = tokens != 0`.
 fn is_comparison<'a>(ctx: &FunctionContext<'a>, caller: FunctionId<'a>, value: &Expr, steps: usize) -> bool {
     match value {
         Expr::Compare(compare) => match *compare.ops {
@@ -353,7 +354,7 @@ fn is_comparison<'a>(ctx: &FunctionContext<'a>, caller: FunctionId<'a>, value: &
     }
 }
 
-/// Source text for a message: one line, truncated if it is long.
+/// Returns source text for a message: one line, truncated if it is long.
 pub(super) fn snippet(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,8 +1,8 @@
 //! A run of the analysis: index all documents, find the roots, and iterate assumptions and types to a fixpoint.
 //!
-//! The result of a run is a function of texts and options alone. A run may reuse the answers of the previous
-//! run ([`RunCache`]): under equal assumptions, a scope that no edit has changed ([`crate::difference`]) has
-//! the same types.
+//! The result of a run is a function of texts and options alone. A run may reuse answers of the previous run
+//! ([`RunCache`]): a scope that no edit has changed ([`crate::difference`]) has the same types under the same
+//! assumptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,21 +30,21 @@ use crate::stages;
 use crate::update::{AttributesByRound, Edited, Effect, Update};
 use crate::value_flow::{EditedFlow, PossibleCalls};
 
-/// The state that the next run may reuse.
+/// What the next run may reuse.
 #[derive(Default)]
 pub struct RunCache {
     /// The documents of the run.
     documents: Arc<[Document]>,
-    /// The documents that the oracle was restricted to.
+    /// The documents in which types were inferred; `None` for all.
     restricted: Option<Vec<DocumentIndex>>,
     pub(crate) rounds: Vec<Round>,
-    /// The last answer for each scope.
+    /// For each scope, the answer of the last round that queried it.
     pub(crate) answers: Answers,
-    /// Some answers of earlier rounds are missing.
+    /// Whether answers of earlier rounds are missing.
     pub(crate) has_unknown: bool,
     /// The state after the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
-    /// The attributes that a method sets in each round, for methods that were edited since the last run.
+    /// For methods that were edited since the last run: the attributes that the method sets, for each round.
     pub(crate) attributes: AttributesByRound,
 }
 
@@ -86,8 +86,8 @@ impl RunCache {
 pub enum Completeness {
     /// The run repeats everything: its results equal those of a first run.
     Complete,
-    /// Types of edited functions are inferred under the assumptions of the last round alone, and possible calls are
-    /// carried over from the last run. Afterwards [`RunCache::is_complete`] may be false.
+    /// The run infers the types of edited functions only under the assumptions of the last round, and keeps the
+    /// possible calls of the last run that still exist. Afterwards [`RunCache::is_complete`] may be false.
     Quick,
 }
 
@@ -96,11 +96,11 @@ pub struct Run<'a> {
     pub db: &'a Database,
     pub oracle: &'a mut dyn TypeOracle,
     pub documents: &'a Arc<[Document]>,
-    /// The documents whose text has changed since the last run, as they were then.
+    /// The documents whose text has changed since the last run, with their previous versions.
     pub edited: &'a FxHashMap<Document, Version>,
     pub options: StagingOptions,
     pub completeness: Completeness,
-    /// Called from any thread with the number of documents indexed so far.
+    /// Called from any thread with the number of documents indexed so far, and their total number.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -230,8 +230,9 @@ impl Run<'_> {
         self.documents.iter().map(current).collect()
     }
 
-    /// With selective limits, types are inferred only in the modules of the fixpoint's scopes. Otherwise a few
-    /// roots would require the whole project through transitive imports.
+    /// Returns the documents in which types are inferred; `None` for no restriction. With selective limits, these are
+    /// the modules of the fixpoint's scopes. Otherwise a few roots would require the whole project through transitive
+    /// imports.
     fn restriction(&self, fixpoint: &Fixpoint) -> Option<Vec<DocumentIndex>> {
         if self.options.isolated {
             return Some(self.documents().indices().collect());
@@ -303,7 +304,8 @@ impl Run<'_> {
         Round { assumptions, answers }
     }
 
-    /// Asks the oracle. If only a `few` scopes are queried, it may omit code on which their types do not depend.
+    /// Asks the oracle. If only a `few` scopes are queried, the oracle may omit code on which their types do not
+    /// depend.
     pub(crate) fn ask(
         &mut self,
         assumptions: &Assumptions,
@@ -319,7 +321,7 @@ impl Run<'_> {
         Answer { types: self.located(scopes, answer.types), ..answer }
     }
 
-    /// Returns whether the scopes are functions of one document outside import cycles.
+    /// Returns whether all scopes are functions of one document that has no syntax errors and is outside import cycles.
     fn is_acyclic<'s>(
         &self,
         mut scopes: impl Iterator<Item = &'s Scope> + Clone,
@@ -331,7 +333,7 @@ impl Run<'_> {
             && import_cycles::is_outside(self.db, self.documents(), document, assumptions)
     }
 
-    /// Sets the locations of calls in the user's text.
+    /// Replaces the locations of calls, which refer to annotated source, by those in the user's text.
     pub(crate) fn located(&self, scopes: &[Scope], types: Vec<Arc<ScopeTypes>>) -> Vec<Arc<ScopeTypes>> {
         let documents = self.documents();
         let mut scoped: Vec<_> = scopes.iter().copied().zip(types).collect();
@@ -345,7 +347,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns a document for the oracle, with its text if it is edited.
+/// Returns a document for the oracle. It contains the text if the document is edited.
 pub(crate) fn source(
     db: &Database,
     document: Document,

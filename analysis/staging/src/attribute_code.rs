@@ -58,7 +58,7 @@ fn whole_lines(text: &str, range: TextRange) -> Range<usize> {
 
 #[derive(Default)]
 struct Slice<'a> {
-    /// The names whose values the attributes depend on.
+    /// The names on whose values the attributes depend.
     names: FxHashSet<&'a str>,
     /// The outermost irrelevant statements, in order.
     irrelevant: Vec<TextRange>,

@@ -1,4 +1,4 @@
-//! The binding time of a test: the type checker's answer, corrected where staging differs from Python.
+//! The binding time of a test: it follows from the type checker's answer, except where staging differs from Python.
 //!
 //! A type checker infers `bool` for `not t` and `a and t`. AutoGraph rewrites them into operators on Tensors,
 //! and the other libraries evaluate `bool(t)`, so they have the binding time of their operands.
@@ -10,7 +10,7 @@ use ag_index::facts::{Alternative, Binding, Fact};
 /// Looks up the fact of an expression.
 pub type Lookup<'a> = &'a dyn Fn(&Expr) -> Option<&'a Fact>;
 
-/// Returns the binding of the value of `expression` when it is tested.
+/// Returns the binding time of `expression` when its value is tested.
 pub fn of_test(expression: &Expr, fact: Lookup) -> Binding {
     match expression {
         Expr::UnaryOp(ast::ExprUnaryOp { op: ast::UnaryOp::Not, operand, .. }) => of_test(operand, fact),
@@ -85,8 +85,8 @@ fn is_metadata(expression: &Expr) -> bool {
     }
 }
 
-/// Returns the binding time of the decision `a and b` or `a or b`: staged if an operand other than the last is a
-/// Tensor. The operator does not test the last operand.
+/// Returns the binding time of the decision that `a and b` or `a or b` makes: staged if an operand other than the last
+/// is a Tensor. The operator does not test the last operand.
 pub fn of_operands(operation: &ast::ExprBoolOp, fact: Lookup) -> Binding {
     let Some((_, tested)) = operation.values.split_last() else { return Binding::Unknown };
     let bindings: Vec<_> = tested.iter().map(|value| of_test(value, fact)).collect();
@@ -135,7 +135,8 @@ fn always_short_circuits(operation: &ast::ExprBoolOp, fact: Lookup) -> bool {
     })
 }
 
-/// Returns the binding time of the decision `a < b < c`: staged if a comparison other than the last is on Tensors.
+/// Returns the binding time of the decision that `a < b < c` makes: staged if a comparison other than the last is on
+/// Tensors.
 pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
     let mut pairs: Vec<_> = pairs(compare).collect();
     pairs.pop();
@@ -150,8 +151,8 @@ pub fn of_chain(compare: &ast::ExprCompare, fact: Lookup) -> Binding {
 }
 
 fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Binding {
-    // A staged result is reliable. `bool` is reliable for Python operands only: the type engine also infers
-    // it for unknown operands, and `Never` for some comparisons of Tensors.
+    // If the operands are staged, the result is. The inferred type `bool` is used for Python operands only: the type
+    // engine also infers it for unknown operands, and `Never` for some comparisons of Tensors.
     let believed = compare.ops.len() == 1 && !pairs(compare).any(compares_with_none);
     if believed && fact(expression).is_some_and(|known| known.binding() == Binding::Staged) {
         return Binding::Staged;
@@ -166,8 +167,8 @@ fn of_compare(compare: &ast::ExprCompare, expression: &Expr, fact: Lookup) -> Bi
 }
 
 fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
-    // A dtype is compared only with a dtype, a device with a device, and a string with a string, even if another type
-    // is inferred for one side. None of these comparisons is on Tensors.
+    // Dtypes are compared only with dtypes, devices with devices, and strings with strings, whatever type is inferred
+    // for the other side. None of these comparisons is on Tensors.
     let names_no_value = |side: &Expr| {
         side.as_attribute_expr().is_some_and(|side| matches!(side.attr.as_str(), "dtype" | "device"))
             || matches!(side, Expr::StringLiteral(_) | Expr::FString(_))
@@ -192,8 +193,8 @@ fn of_pair(left: &Expr, op: CmpOp, right: &Expr, fact: Lookup) -> Binding {
     }
 }
 
-/// Returns whether a value is certainly a Tensor, given that it is an operand of `<`. This holds for
-/// `Tensor | dict[str, Tensor]` and `Tensor | None`, because Python raises for `{} < 1` and `None < 1`.
+/// Returns whether an operand of `<` is certainly a Tensor. This is so for `Tensor | dict[str, Tensor]` and
+/// `Tensor | None`, because Python raises an exception for `{} < 1` and `None < 1`.
 fn is_tensor_if_ordered(fact: &Fact) -> bool {
     let has_order = |alternative: &&Alternative| match alternative {
         Alternative::None => false,
@@ -208,8 +209,8 @@ fn is_tensor_if_ordered(fact: &Fact) -> bool {
             .all(|alternative| matches!(alternative, Alternative::Tensor { .. }))
 }
 
-/// Returns whether the comparison is like `t == None`: a Python `False` in every library, not an operation of the
-/// graph.
+/// Returns whether the comparison is like `t == None`. In every library this is a Python `False` and no operation of
+/// the graph.
 fn compares_with_none((left, op, right): (&Expr, CmpOp, &Expr)) -> bool {
     matches!(op, CmpOp::Eq | CmpOp::NotEq) && (left.is_none_literal_expr() || right.is_none_literal_expr())
 }

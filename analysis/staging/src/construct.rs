@@ -50,22 +50,21 @@ impl ConstructKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Construct {
     pub kind: ConstructKind,
-    /// The whole construct: the statement (an `elif` from its keyword), or the expression.
+    /// The whole construct: the statement or the expression. An `elif` begins at its keyword.
     pub range: TextRange,
-    /// The tested or iterated expression.
+    /// The expression that is tested or iterated over.
     pub test: Option<ExprId>,
     pub test_range: TextRange,
     pub binding: Binding,
-    /// The test is on a Python number that is read from a Tensor: `if x.item() > 0:`.
+    /// Whether the test is on a Python number that is read from a Tensor: `if x.item() > 0:`.
     pub reads_tensor: bool,
     pub why: Why,
-    /// The innermost *statement* construct (`if`, `while`, `for`) around it, as an index into the
-    /// same list.
+    /// The innermost statement construct (`if`, `while`, `for`) around it, as an index into the list of constructs.
     pub parent: Option<u32>,
 }
 
 impl Construct {
-    /// Returns a statement without its body: `for i in tf.range(n)`.
+    /// Returns the range of a statement without its body: `for i in tf.range(n)`.
     pub fn head(&self) -> TextRange {
         TextRange::new(self.range.start(), self.test_range.end())
     }
@@ -88,7 +87,8 @@ pub enum ConstructNode<'a> {
 }
 
 impl<'a> ConstructNode<'a> {
-    /// Returns the tested or iterated expression; `None` for `and`, `or`, `not` and comparisons, which have several.
+    /// Returns the expression that is tested or iterated over; `None` for `and`, `or`, `not` and comparisons, which
+    /// have several.
     pub fn test(self) -> Option<&'a Expr> {
         match self {
             Self::If(node, 0) => Some(&node.test),
@@ -103,7 +103,7 @@ impl<'a> ConstructNode<'a> {
     }
 
     /// Returns the statements that run when the test is true, and those that run when it is false. The latter are
-    /// `None` if an `elif` follows.
+    /// `None` if an `elif` follows. Returns `None` for constructs without branches.
     pub fn branches(self) -> Option<(&'a [Stmt], Option<&'a [Stmt]>)> {
         match self {
             Self::If(node, clause) => {

@@ -11,15 +11,15 @@ use ag_index::facts::{Binding, Fact};
 use ag_syntax::expressions;
 use ag_syntax::expressions::ExprId;
 
-/// Returns the syntax of all decisions of a function, in source order. Nested functions are not entered; lambdas and
-/// comprehensions are.
+/// Returns the decisions of a function as syntax, in source order, each with the index of the statement decision around
+/// it. Includes decisions in lambdas and comprehensions, but not in nested functions.
 pub fn nodes(def: &ast::StmtFunctionDef) -> Vec<(ConstructNode<'_>, Option<u32>)> {
     let mut collector = Collector { nodes: Vec::new(), parent: None };
     collector.visit_body(&def.body);
     collector.nodes
 }
 
-/// Returns the decisions with their binding times; [`crate::why`] fills in `why`.
+/// Returns the decisions with their binding times. `why` is still empty: [`crate::why`] fills it in.
 pub fn constructs(nodes: &[(ConstructNode<'_>, Option<u32>)], fact: Lookup) -> Vec<Construct> {
     nodes.iter().map(|(node, parent)| construct(*node, *parent, fact)).collect()
 }
@@ -85,7 +85,7 @@ fn construct(node: ConstructNode, parent: Option<u32>, fact: Lookup) -> Construc
     }
 }
 
-/// Returns the binding time of a `for`, determined by its iterable.
+/// Returns the binding time of a `for`. It is that of the iterable.
 fn of_iteration(iterated: &Expr, fact: Lookup) -> Binding {
     match iterated {
         Expr::Named(named) => of_iteration(&named.value, fact),

@@ -1,10 +1,10 @@
 //! The effects that an edit may have outside the functions that it changes.
 //!
 //! The type engine does not infer the result of a function without annotation, and the names that a function binds are
-//! local. So an edit inside a function affects other code only through `global` names, the modules that it imports,
-//! and the attributes of its receiver. An edit that changes `global` names or imports may affect any code. Attributes
-//! are compared by the code that determines them (`attribute_code`) and, if it differs, by type
-//! ([`Difference::methods`]).
+//! local. So an edit inside a function affects other code only through `global` names, the modules that the function
+//! imports, and the attributes of its receiver. An edit that changes `global` names or imports may affect any code. For
+//! attributes, the code that determines them is compared (`attribute_code`). If it differs, the types of the attributes
+//! are compared ([`Difference::methods`]).
 
 use std::sync::Arc;
 
@@ -33,16 +33,17 @@ pub struct Version {
     pub tree: Option<Arc<Parsed<ModModule>>>,
 }
 
-/// The functions that an edit changes, by their position in the file index (equal in both versions).
+/// The functions that an edit changes, by their index in the file. The index is equal in both versions.
 #[derive(Debug, Default)]
 pub struct Difference {
     /// The changed functions, including the functions nested in them.
     pub functions: Vec<FunctionIndex>,
-    /// The methods among them that set attributes. The types of other code may change if the attributes' types do.
+    /// The changed functions that are methods and set attributes. If the types of these attributes change, so may those
+    /// of other code.
     pub methods: Vec<FunctionIndex>,
 }
 
-/// Returns the functions whose code differs; `None` if the edit may affect other code, except through attributes.
+/// Returns the functions whose code differs; `None` if the edit may affect other code by anything else than attributes.
 pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     let (old, new) = (&before.index, &after.index);
     if before.text.as_str() == after.text.as_str() {
@@ -100,7 +101,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-/// Returns whether both versions have the same imports, functions, classes around them, and number of roots.
+/// Returns whether both versions have the same imports, functions, classes around functions, and number of roots.
 fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
     old.too_deep == new.too_deep
@@ -113,8 +114,8 @@ fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
         && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope)
 }
 
-/// Returns whether runs on both versions start from the same state: they find the same roots, and callers of the
-/// `relevant` names in the same functions. `before` and `after` differ as [`between`] requires.
+/// Returns whether runs on both versions start from the same state: the same roots, and calls of the `relevant` names
+/// in the same functions. `before` and `after` differ only as [`between`] allows.
 pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Name>) -> bool {
     let stages = |index: &FileIndex| -> FxHashSet<Code> {
         index.lambdas.iter().filter(|lambda| lambda.stages).map(|lambda| lambda.scope).collect()
@@ -133,7 +134,7 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
         && relevant.iter().all(has_same_callers)
 }
 
-/// Returns whether both are equal except for positions and expression ids.
+/// Returns whether two roots are equal except for positions and expression ids.
 fn same_root(before: &RootSite, after: &RootSite) -> bool {
     let RootSite {
         target,
@@ -160,7 +161,8 @@ fn same_root(before: &RootSite, after: &RootSite) -> bool {
         && receiver.is_some() == after.receiver.is_some()
 }
 
-/// Returns whether the data that the analysis reads is equal. It excludes positions and the names of attributes.
+/// Returns whether two signatures are equal in the data that the analysis reads: everything except positions and the
+/// names of attributes.
 fn same_signature(before: &Signature, after: &Signature) -> bool {
     let Signature {
         parameters,
@@ -244,7 +246,7 @@ impl Version {
         Some(attribute_code(slice.def(), &slice.text))
     }
 
-    /// Returns the text of a function before its body: `def g(x):`.
+    /// Returns the text of a function from `def` to its body: `def g(x):`.
     fn header(&self, function: FunctionIndex) -> &str {
         let start = self.index.definitions.functions[function].range.start();
         let end = self.index.signatures.get(function).map_or(start, |signature| signature.body_at);
@@ -252,7 +254,7 @@ impl Version {
     }
 }
 
-/// Returns whether two versions of a method agree in the code that determines the attributes that it sets.
+/// Returns whether two versions of a method have the same code that determines the attributes that it sets.
 fn same_attribute_code(before: &Version, after: &Version, method: FunctionIndex) -> bool {
     match (before.attribute_code(method), after.attribute_code(method)) {
         (Some(before), Some(after)) => same_code(&before, &after),
@@ -260,7 +262,7 @@ fn same_attribute_code(before: &Version, after: &Version, method: FunctionIndex)
     }
 }
 
-/// Returns the function with this name's range.
+/// Returns the function whose name is at `name`.
 fn definition(body: &[Stmt], name: TextRange) -> Option<&StmtFunctionDef> {
     struct Search<'a> {
         name: TextRange,

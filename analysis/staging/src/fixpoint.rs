@@ -1,9 +1,9 @@
-//! The fixpoint of assumptions: the types with which every staged function is called, over the whole project.
+//! The fixpoint of assumptions over the whole project: the types with which every staged function is called.
 //!
 //! 1. Roots are staged, and so are the functions that they call.
-//! 2. *Evidence* is code near staged functions: callers of a staged function (or of its class), their
-//!    callers, and so on, up to a few steps. It gets no findings, but the arguments that it passes determine
-//!    the types of parameters.
+//! 2. *Evidence* is code near staged functions: callers of a staged function (or of its class), their callers, and so
+//!    on, up to a few steps. Evidence gets no findings, but the arguments that it passes determine the types of
+//!    parameters.
 //! 3. Each round infers the types of all these scopes, propagates arguments to parameters and returned
 //!    values to results, and updates the assumptions. The fixpoint is reached when nothing changes.
 //!
@@ -53,18 +53,18 @@ pub struct Staged {
     pub depth: u8,
     pub dialect: Dialect,
     pub root: Option<RootKind>,
-    /// The kind of this root, or of the root that reaches the function.
+    /// The kind of the root that reaches the function: `root`, if the function is itself a root.
     pub mode: RootKind,
     pub converts: bool,
-    /// Possibly not staged. The function overrides a base-class method that is called on `self`, or it is a method of a
+    /// Whether it may not be staged. It overrides a base-class method that is called on `self`, or it is a method of a
     /// Keras model that the project only calls in eager code.
     pub uncertain: bool,
-    /// Reached only by calls and roots that are possible, but not certain: [`PossibleCalls`].
+    /// Whether only possible calls and roots reach it, and no certain ones: [`PossibleCalls`].
     pub possible: bool,
-    /// If `possible`: only one function of the project flows to each of these calls and roots
+    /// If `possible`: whether each call and root on the way can reach only one function of the project
     /// ([`crate::value_flow::PossibleCall::is_sole_callee`]).
     pub sole_callees: bool,
-    /// Why it is not converted although its dialect converts.
+    /// Why AutoGraph does not convert it, although its dialect converts functions.
     pub unconverted: Option<Unconverted>,
     /// The declaration of the root, or the call that reaches the function.
     pub cause: Cause,
@@ -82,15 +82,16 @@ pub struct Cause {
 /// The types of scopes, as reported by the oracle.
 pub type Answers = BTreeMap<Scope, Arc<ScopeTypes>>;
 
-/// The argument of one call for one parameter.
+/// An argument that one call passes for one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contribution {
     pub cause: Cause,
-    /// Bound before the call (`partial(f, fast=False)`): not traced, unlike the other arguments.
+    /// Whether the argument is bound before the call (`partial(f, fast=False)`). Unlike other arguments, it is not
+    /// traced.
     pub bound: bool,
-    /// The call is in staged code.
+    /// Whether the call is in staged code.
     pub staged: bool,
-    /// The call is in code that is only analyzed because it is possibly staged.
+    /// Whether the call is in code that is analyzed only because it is possibly staged.
     pub possible: bool,
     pub assumed: AssumedType,
 }
@@ -100,7 +101,7 @@ pub struct Contribution {
 pub struct ParameterAssumption {
     pub source: Option<Source>,
     pub assumed: AssumedType,
-    /// The call sites that pass an argument, in source order.
+    /// The calls that pass an argument for this parameter, in source order.
     pub sites: Vec<Contribution>,
 }
 
@@ -114,41 +115,43 @@ pub struct Fixpoint {
     hierarchy: Hierarchy,
     /// Empty if functions are not followed as values.
     pub possible: Arc<PossibleCalls>,
-    /// All certain calls are known. From now on only possible calls are added.
+    /// Whether all certain calls are known. From then on, only possible calls are added.
     is_certain_complete: bool,
     has_keras2: bool,
     has_keras3: bool,
-    /// The project may trace Keras models by other means than a call in staged code.
+    /// Whether the project may trace Keras models otherwise than by a call in staged code.
     traces_models: bool,
-    /// The names whose callers were searched for. A call of any other name is not evidence.
+    /// The names whose callers have been searched for. Calls of other names are not evidence.
     pub names: FxHashSet<Name>,
-    /// The functions whose syntax was checked for conversion, with the enabled features, and whether AutoGraph
-    /// supports it.
+    /// The functions whose syntax was checked, each with the enabled features and whether AutoGraph supports the
+    /// syntax.
     pub checked_syntax: FxHashMap<Scope, Vec<(Vec<Name>, bool)>>,
     pub staged: BTreeMap<Scope, Staged>,
-    /// The roots that depend on the function around them: [`ag_index::roots::RootSite::in_staged_code`].
+    /// The roots that stage a body only if the function around them is staged:
+    /// [`ag_index::roots::RootSite::in_staged_code`].
     bodies: Vec<(Scope, RootIndex)>,
     evidence: BTreeMap<Scope, u8>,
-    /// The arguments that a scope passes: (callee, parameter, argument).
+    /// The arguments that each scope passes: (callee, parameter, argument).
     contributions: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
-    /// The Tensors that a scope passes to functions that it calls as values.
+    /// The Tensors that each scope passes in calls of values ([`by_value`]), in the same form.
     by_value: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
     pub parameters: BTreeMap<Scope, IndexVec<ParameterIndex, ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
-    /// Recursive functions whose result is unknown for a reason other than the recursion.
+    /// Recursive functions whose result would be unknown without the recursion, too.
     unknown_recursive: BTreeSet<Scope>,
     lambdas: BTreeMap<Scope, Vec<LambdaTypes>>,
     /// The types of defaults that are not literals: [`ScopeTypes::defaults`].
     defaults: BTreeMap<Scope, Vec<(ParameterIndex, AssumedType)>>,
-    /// The arguments with which functions call their own parameters: [`ScopeTypes::applied`].
+    /// The arguments in calls of parameters, by the function that has the parameter: [`ScopeTypes::applied`].
     applied: BTreeMap<Scope, Vec<(ParameterIndex, Vec<AssumedType>)>>,
-    /// The roots on Datasets whose functions are not resolved: [`ScopeTypes::on_datasets`].
+    /// The roots that are calls on Datasets, and whose functions are not resolved: [`ScopeTypes::on_datasets`].
     on_datasets: BTreeMap<Scope, Vec<RootIndex>>,
-    /// The lambdas that a scope passes to functions: (lambda, callee, parameter).
+    /// The lambdas that each scope passes to functions: (lambda, callee, parameter).
     passed_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
-    /// Functions that unconverted code calls, and why they are not converted. Types do not depend on this map.
+    /// Functions that unconverted code calls, with the reason why that call does not convert them. Types do not depend
+    /// on them.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
-    /// The other types that a body binds its parameters to. Monotone: a type is never removed.
+    /// For parameters that a body rebinds, the types of the new values. Monotone: a type is never removed.
     rebound: BTreeMap<(Scope, Name), AssumedType>,
 }
 
@@ -198,7 +201,7 @@ impl Fixpoint {
         fixpoint
     }
 
-    /// Returns whether no types are needed: no function is staged, and there is no evidence.
+    /// Returns whether no types need to be inferred: no function is staged, and there is no evidence.
     pub fn is_idle(&self) -> bool {
         self.staged.is_empty() && self.evidence.is_empty()
     }
@@ -287,8 +290,8 @@ impl Fixpoint {
         targets.any(|target| self.scope_of(db, target) == Some(scope))
     }
 
-    /// Adds the functions nested in `scope` to the evidence, because `scope` may return one of them, or the result of a
-    /// call of one. Returns whether any was added.
+    /// Adds the functions nested in `scope` to the evidence: `scope` may return one of them, or the result of one.
+    /// Returns whether any was added.
     fn add_nested_evidence(&mut self, db: &dyn Db, scope: Scope) -> bool {
         if self.limits.selective
             || self.is_certain_complete
@@ -313,9 +316,9 @@ impl Fixpoint {
         changed
     }
 
-    /// Returns whether the result of a recursive function is unknown for another reason than the recursion. In the
-    /// first round it is unknown because of the recursion, and is assumed to be the union of the other returned values.
-    /// If part of it is still unknown in the next round, there is another reason.
+    /// Returns whether the result of a recursive function would be unknown without the recursion, too. In the first
+    /// round it is unknown because of the recursion, and is assumed to be the union of the other returned values. If
+    /// part of it is still unknown in the next round, the recursion is not the reason.
     fn is_unknown_without_recursion(&mut self, scope: Scope, returns: &AssumedType) -> bool {
         let tried = self
             .returns
@@ -327,8 +330,8 @@ impl Fixpoint {
         self.unknown_recursive.contains(&scope)
     }
 
-    /// Marks the functions nested in converted functions as converted: AutoGraph converts them together, whoever calls
-    /// them. Returns whether there were any.
+    /// Marks functions nested in converted functions as converted: AutoGraph converts them together, whoever calls
+    /// them. Returns whether any was added.
     fn convert_nested(&mut self, db: &dyn Db) -> bool {
         let nested: Vec<Scope> = self
             .staged

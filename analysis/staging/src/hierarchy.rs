@@ -1,8 +1,8 @@
 //! The class hierarchy of the project, resolved by name.
 //!
-//! A type checker determines the bases of a class, but not its derived classes. They are needed for two
-//! purposes: a class derived from a layer of the project is itself a Keras layer, and a call on `self` may
-//! run a method of a derived class:
+//! A type checker determines the bases of a class, but not the classes derived from it. The analysis needs these for
+//! two purposes. A class derived from a layer of the project is itself a Keras layer. And a call on `self` may run a
+//! method of a derived class:
 //!
 //! ```python
 //! class Trainer:
@@ -26,7 +26,7 @@ use ag_syntax::imports;
 
 /// Longer chains of bases or re-exports are not followed.
 const MAX_STEPS: usize = 8;
-/// Classes with more descendants are ignored: a call on such an interface gives little evidence for each.
+/// The maximum number of descendants. A call on an interface with more of them is little evidence for each.
 const MAX_DERIVED: usize = 64;
 
 /// A class of a document.
@@ -36,7 +36,7 @@ pub struct ClassId {
     pub class: ClassIndex,
 }
 
-/// The framework of a class of modules or layers.
+/// The framework that defines a module or layer class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ModuleFramework {
     Torch,
@@ -78,7 +78,7 @@ impl Hierarchy {
         hierarchy
     }
 
-    /// Returns the classes reachable along `edges` in breadth-first order, without the start.
+    /// Returns the classes reachable from a class along `edges`, in breadth-first order, without the class itself.
     fn reached<'a>(
         start: ClassId,
         edges: &'a FxHashMap<ClassId, Vec<ClassId>>,
@@ -98,14 +98,14 @@ impl Hierarchy {
         })
     }
 
-    /// Returns the classes that derive from a class; none if there are too many (`MAX_DERIVED`).
+    /// Returns the classes that derive from a class; none if they are more than `MAX_DERIVED`.
     pub fn derived(&self, class: ClassId) -> Vec<ClassId> {
         let derived: Vec<_> = Self::reached(class, &self.derived).take(MAX_DERIVED + 1).collect();
         if derived.len() > MAX_DERIVED { Vec::new() } else { derived }
     }
 
-    /// Returns the class and its bases in the project, in the order in which attributes are looked up. Where a class
-    /// has several bases, this is depth first.
+    /// Returns the class and its bases in the project, in the order in which attributes are looked up. If a class has
+    /// several bases, the search is depth first.
     pub(crate) fn lookup_order(&self, class: ClassId) -> Vec<ClassId> {
         let mut order = vec![class];
         let mut queue: Vec<ClassId> = self.bases.get(&class).into_iter().flatten().rev().copied().collect();
@@ -124,8 +124,8 @@ impl Hierarchy {
         self.libraries.get(&class).is_some_and(|libraries| libraries.len() > known)
     }
 
-    /// Returns the framework whose modules, layers or models a class derives from. If there are several, the first one
-    /// in the order in which attributes are looked up.
+    /// Returns the framework from whose modules, layers or models a class derives. If there are several, the first one
+    /// in the order of attribute lookup is returned.
     pub(crate) fn framework(&self, class: ClassId) -> Option<ModuleFramework> {
         let libraries = |class: &ClassId| self.libraries.get(class).into_iter().flatten();
         self.lookup_order(class).iter().flat_map(libraries).find_map(|base| match base.split('.').next()? {
@@ -191,7 +191,7 @@ impl<'db> Modules<'db> {
         }
     }
 
-    /// Returns a base that is defined in the same file, before the class.
+    /// Returns a base class that the same file defines before the class.
     fn own(&self, class: ClassId, base: &str) -> Option<ClassId> {
         let classes = &self.indices.get(class.document)?.definitions.classes;
         let mut before = classes.iter_enumerated().take(class.class.as_usize()).rev();
@@ -199,7 +199,7 @@ impl<'db> Modules<'db> {
         Some(ClassId { document: class.document, class: found })
     }
 
-    /// Returns the dotted name of a base that a file imports.
+    /// Returns the dotted name of a base class that the file imports.
     fn imported(&self, document: DocumentIndex, base: &str) -> Option<Name> {
         let (head, tail) = base.split_once('.').map_or((base, None), |(head, tail)| (head, Some(tail)));
         let imports = &self.indices.get(document)?.imports;
@@ -223,7 +223,7 @@ impl<'db> Modules<'db> {
         Some(Name::new(format!("{package}.{relative}")))
     }
 
-    /// Returns the class of a dotted name, through re-exports.
+    /// Returns the class that a dotted name refers to, directly or through re-exports.
     fn find(&self, dotted: &str, steps: usize) -> Option<ClassId> {
         if steps > MAX_STEPS {
             return None;

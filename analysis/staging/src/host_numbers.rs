@@ -27,7 +27,7 @@ pub struct HostNumbers<'a, 'c> {
 }
 
 impl<'a> HostNumbers<'a, '_> {
-    /// Returns the conversion that determines the value of `expression`: `x.item()`, `int(x)`.
+    /// Returns the conversion from a Tensor on which the value of `expression` depends: `x.item()`, `int(x)`.
     pub fn find(&self, expression: &'a Expr) -> Option<&'a Expr> {
         self.within(expression, MAX_STEPS)
     }
@@ -55,8 +55,7 @@ impl<'a> HostNumbers<'a, '_> {
                 let value = expressions::at(self.def, definition.value?)?;
                 match definition.kind {
                     ag_flow::DefKind::Assign | ag_flow::DefKind::Walrus => self.within(value, steps - 1),
-                    // `for n in x.tolist()`. The value in `for i in range(n)` is not a number, and neither is the value
-                    // in `a, b = …`.
+                    // `for n in x.tolist()`. Neither `i` in `for i in range(n)` nor `a` in `a, b = …` is such a number.
                     ag_flow::DefKind::ForTarget => self.list(value, steps - 1),
                     _ => None,
                 }
@@ -65,7 +64,8 @@ impl<'a> HostNumbers<'a, '_> {
         }
     }
 
-    /// Returns the conversion of a Tensor to a list of numbers that `expression` is: `x.tolist()`, or a name for it.
+    /// Returns the conversion of a Tensor to a list of numbers to which `expression` evaluates: `x.tolist()`, or a name
+    /// for it.
     fn list(&self, expression: &'a Expr, steps: usize) -> Option<&'a Expr> {
         match expression {
             Expr::Call(call) => {

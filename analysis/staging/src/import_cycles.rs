@@ -1,6 +1,7 @@
 //! Files outside import cycles: no file that they import, directly or indirectly, imports them.
 //!
-//! Conservative: modules are compared by their last names only, so some files count as imported although they are not.
+//! The check is conservative: it compares only the last parts of module names, so some files count as imported although
+//! they are not.
 
 use ag_db::{Db, Document};
 use ag_index::assumed::AssumedType;
@@ -65,7 +66,7 @@ fn last_name(db: &dyn Db, document: Document) -> &str {
     }
 }
 
-/// Adds the names in the module paths of assumed classes: `model`, `layers` for `model.layers.Gate`.
+/// Adds the parts of the module paths of assumed classes: `model` and `layers` for `model.layers.Gate`.
 fn add_modules<'a>(assumption: &'a Assumption, names: &mut FxHashSet<&'a str>) {
     let types = assumption.parameters.iter().flatten().chain(&assumption.returns);
     for alternative in types.flat_map(AssumedType::alternatives) {

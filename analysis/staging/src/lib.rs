@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! analysis      a run: index, roots, rounds of type inference
-//!   update      instead of a run: after edits that affect only the functions that they change
+//!   update      replaces a run after edits that affect only the functions that they change
 //!   fixpoint    which functions are staged, and the assumed types of their parameters
 //!     value_flow  the functions that calls may reach through variables, fields and containers
 //!   results     the results, as inputs of the queries below
@@ -10,7 +10,7 @@
 //!   transfer    transfer functions: variables carried through a staged loop become Tensors
 //!   binding     the binding time of a decision
 //!   why         the reasons
-//!   reached_from  the root that reaches a function
+//!   reached_from  the root from which a function is reached
 //! ```
 
 pub mod analysis;

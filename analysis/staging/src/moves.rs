@@ -1,4 +1,4 @@
-//! The locations and lambdas of edited code before an edit, with the corresponding ones after it.
+//! Maps the locations and lambdas of edited code before an edit to those after it.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::fixpoint::Cause;
 use crate::update::Edited;
 use crate::value_flow::PossibleCalls;
 
-/// The new locations of calls, roots and names, by old location; and the new ids of lambdas, by old id.
+/// Maps old to new: the locations of calls, roots and names, and the ids of lambdas.
 #[derive(Default)]
 pub struct Moves {
     locations: FxHashMap<(Scope, ScopeLocation), ScopeLocation>,
     lambdas: FxHashMap<(Scope, ExprId), ExprId>,
-    /// An old location or lambda has two new ones.
+    /// Whether an old location or lambda has two different new ones.
     is_contradictory: bool,
 }
 
@@ -67,8 +67,8 @@ impl Moves {
         }
     }
 
-    /// Adjusts assumptions about the lambdas of edited functions. Returns whether each function with such assumptions
-    /// has as many lambdas as before.
+    /// Adds the lambdas of edited functions about which there are assumptions, and updates their ids in these
+    /// assumptions. Returns whether each of these functions has as many lambdas as before.
     pub(crate) fn add_lambdas(&mut self, all: &[Edited], assumptions: &mut Assumptions) -> bool {
         let ids = |index: &FileIndex, code: Code| -> Vec<ExprId> {
             index.lambdas.iter().filter(|lambda| lambda.scope == code).map(|lambda| lambda.id).collect()
@@ -92,8 +92,8 @@ impl Moves {
         has_all
     }
 
-    /// Returns whether everything in a scope that other functions depend on is unchanged. If so, adds its calls and
-    /// lambdas.
+    /// Returns whether everything in a scope that other functions depend on is unchanged. If so, adds the locations of
+    /// its calls, and its lambdas.
     pub(crate) fn add_types(&mut self, scope: Scope, before: &ScopeTypes, after: &ScopeTypes) -> bool {
         let ScopeTypes {
             calls,
@@ -137,7 +137,8 @@ impl Moves {
         !self.is_contradictory
     }
 
-    /// Returns whether the new location of a cause in edited code is known. A default has no location.
+    /// Returns whether the new location of a cause in edited code is known. A cause at a default has no location, and
+    /// counts as known.
     pub(crate) fn has_location(&self, cause: &Cause) -> bool {
         cause.location == ScopeLocation::default()
             || self.locations.contains_key(&(cause.scope, cause.location))

@@ -23,8 +23,8 @@ pub fn stage<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Stage> {
     stages_of(db, function.document(db)).get(function.path(db)).cloned()
 }
 
-/// Returns the types of a function from the last run, by value: edits elsewhere in the file do not change them. Empty
-/// for a function whose types the run did not infer.
+/// Returns the types of a function from the last run; empty if that run did not infer them. The query compares by
+/// value, so edits elsewhere in the file do not change it.
 #[salsa::tracked(returns(ref))]
 pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes> {
     let Some(types) = types_of(db, function.document(db)).get(function.path(db)) else {
@@ -35,14 +35,14 @@ pub fn types<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<ScopeTypes>
     seen.map_or_else(|| Arc::clone(types), Arc::new)
 }
 
-/// Control flow, activity, reaching definitions and liveness.
+/// Returns control flow, activity, reaching definitions and liveness of a function.
 #[salsa::tracked(returns(ref))]
 pub fn flow<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Flow> {
     let ast = function_ast(db, function).as_ref()?;
     Some(Flow::build(ast.def()))
 }
 
-/// Returns the facts of every expression, after the transfer functions of staged statements.
+/// Returns the facts about every expression, after the transfer functions of staged statements were applied.
 #[salsa::tracked(returns(ref))]
 pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
     let (Some(ast), Some(flow), Some(stage)) =
@@ -57,7 +57,7 @@ pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
     if stage.converts { transfer::apply(ast.def(), flow, facts) } else { facts.clone() }
 }
 
-/// Returns the imports of a file, by value.
+/// Returns the imports of a file. The query compares by value.
 #[salsa::tracked(returns(ref))]
 pub fn imports(db: &dyn Db, document: Document) -> Imports {
     file_index(db, document).imports.clone()

@@ -1,4 +1,4 @@
-//! The root that reaches a staged function: the last step of each of its why-chains.
+//! The root from which a staged function is reached: the last step of each of its why-chains.
 
 use ag_db::Db;
 use ag_db::diagnostic::{Anchor, Span, Step};
@@ -11,8 +11,8 @@ use crate::stages::root_name;
 /// Maximum number of calls that are followed back to the root.
 const MAX_CALLERS: usize = 16;
 
-/// Returns the step "reached from `train_step`, a jitted function", at the decorator or call that declares the root.
-/// `None` for a root itself, whose declaration is next to the code.
+/// Returns the step "reached from `train_step`, a jitted function". Its location is the decorator or call that declares
+/// the root. `None` for a root itself, whose declaration is next to the code.
 pub fn step(db: &dyn Db, stage: &Stage) -> Option<Step> {
     if stage.root.is_some() {
         return None;

@@ -24,12 +24,12 @@ pub type Stages = FxHashMap<FunctionPath, Stage>;
 /// The types of its functions.
 pub type Types = FxHashMap<FunctionPath, Arc<ScopeTypes>>;
 
-/// The text of each function of a document in the last run, as a hash.
+/// A hash of the text that each function of a document had in the last run.
 type Slices = FxHashMap<FunctionPath, u64>;
 
 /// The results of a run.
 pub struct Results {
-    /// Every document that was analyzed.
+    /// The staged functions of every document that was analyzed.
     pub stages: IndexVec<DocumentIndex, (Document, Stages)>,
     pub answers: Answers,
 }
@@ -58,13 +58,13 @@ pub fn stages_of(db: &dyn Db, document: Document) -> Arc<Stages> {
     of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.stages(db)))
 }
 
-/// Returns the types of a document's functions, as far as the last run inferred them.
+/// Returns the types of a document's functions. A function is missing if the last run did not infer its types.
 #[salsa::tracked(returns(ref))]
 pub fn types_of(db: &dyn Db, document: Document) -> Arc<Types> {
     of(db, document).map_or_else(Arc::default, |results| current(db, document, results, results.types(db)))
 }
 
-/// Omits the functions whose text has changed since the last run.
+/// Returns `values` without the functions whose text has changed since the last run.
 fn current<T: Clone>(
     db: &dyn Db,
     document: Document,
@@ -102,7 +102,7 @@ fn of(db: &dyn Db, document: Document) -> Option<DocumentResults> {
 }
 
 impl Results {
-    /// Sets the inputs whose values have changed.
+    /// Sets those inputs whose values have changed.
     pub fn publish(self, db: &mut Database) {
         let all = AllResults::get(db);
         let known = Arc::clone(all.by_document(db));
@@ -148,7 +148,7 @@ pub(crate) fn update(
 }
 
 impl DocumentResults {
-    /// Sets the inputs whose values differ.
+    /// Sets those inputs whose values differ.
     fn set_all(self, db: &mut Database, stages: Option<Stages>, types: Types, slices: Slices) {
         if let Some(stages) = stages
             && **self.stages(db) != stages

@@ -23,7 +23,7 @@ use ruff_python_ast::name::Name;
 /// The maximum number of call sites in a why-chain.
 const MAX_SITES: usize = 2;
 
-/// Returns the stages of every document, documents without staged functions included.
+/// Returns the stages of every document. Documents without staged functions have an empty map.
 pub fn of_documents(
     db: &dyn Db,
     fixpoint: &Fixpoint,
@@ -42,7 +42,7 @@ pub fn of_documents(
     all
 }
 
-/// Returns the stage of one function; `None` if it is not staged.
+/// Returns the path and the stage of one function; `None` if it is not staged.
 pub fn of_scope(
     db: &dyn Db,
     fixpoint: &Fixpoint,
@@ -111,7 +111,7 @@ pub fn of_scope(
     Some((entry.path.clone(), stage))
 }
 
-/// Returns whether a body runs eagerly: when eager code calls `tf.while_loop`, its body runs eagerly, and so do the
+/// Returns whether a function runs eagerly. If eager code calls `tf.while_loop`, the body runs eagerly, and so do the
 /// functions that the body calls.
 fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
     const MAX_CALLERS: usize = 16;
@@ -197,7 +197,7 @@ fn why(
     Arc::from(steps)
 }
 
-/// Returns the first call site of each argument type, in source order.
+/// Returns one call site for each argument type: the first in source order.
 fn distinct(sites: &[Contribution]) -> Vec<&Contribution> {
     let mut seen: Vec<&AssumedType> = Vec::new();
     let mut distinct = Vec::new();

@@ -35,10 +35,11 @@ use ag_syntax::expressions;
 use ag_syntax::expressions::ExprId;
 use ag_syntax::qname::QName;
 
-/// Promotions in nested statements depend on each other. Longer chains keep the type checker's facts.
+/// The maximum number of passes over a function. Promotions in nested statements depend on each other, so one pass is
+/// not enough. Expressions that are not promoted by then keep the type checker's facts.
 const MAX_ITERATIONS: usize = 6;
 
-/// Applies the transfer functions of a converted function's staged statements to its facts.
+/// Returns `facts` after the transfer functions of the staged statements in a converted function.
 pub fn apply(def: &ast::StmtFunctionDef, flow: &Flow, facts: &Facts) -> Facts {
     let nodes = decisions::nodes(def);
     if flow.is_opaque() || !nodes.iter().any(|(node, _)| node.branches().is_some()) {
@@ -101,11 +102,11 @@ struct Promotion<'a> {
     regions: Vec<Region>,
     /// The promoted expressions.
     expressions: FxHashSet<ExprId>,
-    /// The ranges of these expressions, and of the targets of `+=` that become Tensors.
+    /// The ranges of `expressions`, and of the targets of `+=` that become Tensors.
     values: FxHashSet<TextRange>,
     /// The promoted expressions that are Tensors on some paths and of unknown type on others.
     uncertain: FxHashSet<ExprId>,
-    /// The ranges of these expressions, and of the targets of `+=` with them.
+    /// The ranges of `uncertain`, and of the targets of `+=` that become such values.
     uncertain_values: FxHashSet<TextRange>,
 }
 
@@ -147,7 +148,8 @@ impl Promotion<'_> {
     /// a value.
     fn is_carried(&self, name: &QName, range: TextRange) -> bool {
         let mut definitions = self.flow.definitions_of(range, name);
-        // The target of a Python loop counts as defined after it: `for i in range(3): …`, then `i`.
+        // After a Python loop, its target counts as defined, although the loop may have no iteration:
+        // `for i in range(3): …`, then `i`.
         if definitions
             .iter()
             .all(|definition| matches!(definition.kind, DefKind::ForTarget | DefKind::Undefined))
@@ -175,8 +177,8 @@ impl Promotion<'_> {
             })
     }
 
-    /// Returns whether the value of `name` at `range` was carried through a staged statement, or was computed from such
-    /// a value, on all paths.
+    /// Returns whether the value of `name` at `range` was carried through a staged statement on all paths, or was
+    /// computed from such a value.
     fn is_always_carried(&self, name: &QName, range: TextRange) -> bool {
         let regions = || self.regions.iter().filter(|region| region.carried.contains(name));
         let definitions = self.flow.definitions_of(range, name);
@@ -186,7 +188,7 @@ impl Promotion<'_> {
                 let before = is_outside || definition.range.start() < region.range.start();
                 let within = !is_outside && region.range.contains_range(definition.range);
                 if region.range.contains_range(range) {
-                    // A value that the same iteration computes was not carried.
+                    // A value that was computed earlier in the same iteration was not carried.
                     region.is_loop && (before || within && definition.range.start() > range.start())
                 } else {
                     region.range.end() <= range.start() && (before || within)
@@ -208,8 +210,8 @@ impl Promotion<'_> {
         expressions::id(expression).is_some_and(|id| self.expressions.contains(&id))
     }
 
-    /// Promotes Python numbers to Tensors. Tensors keep their dtype, and other objects are not promoted.
-    /// `certain`: the value is a Tensor on all paths.
+    /// Promotes a Python number to a Tensor. Tensors keep their dtype, and other objects are not promoted. `certain`:
+    /// whether the value is a Tensor on all paths.
     fn promote(&mut self, expression: &Expr, certain: bool) {
         let Some(id) = expressions::id(expression) else { return };
         let Some(fact) = self.facts.get(id) else { return };

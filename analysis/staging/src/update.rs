@@ -1,10 +1,10 @@
 //! An update of the last run, after edits that affect only the functions that they change.
 //!
-//! A new run has the same assumptions in each round as the last run if it starts from the same state, and if the
-//! edited functions have the same calls, arguments, results, roots and attributes in each round. Then the results of
-//! all other functions remain valid, except for locations in the edited functions. So an update infers only the types
-//! of the edited functions, once under the assumptions of each round. A quick run infers them only under the
-//! assumptions of the last round; a complete run follows for the other rounds.
+//! A new run has the same assumptions in each round as the last run under two conditions: it starts from the same
+//! state, and the edited functions have the same calls, arguments, results, roots and attributes in each round. Then
+//! the results of all other functions remain valid, except for locations in the edited functions. So an update infers
+//! only the types of the edited functions, once under the assumptions of each round. A quick run infers them only under
+//! the assumptions of the last round. The complete run that follows it does so for the other rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,24 +33,24 @@ pub(crate) struct Edited {
 
 /// The code that edits affect.
 pub(crate) enum Effect {
-    /// Only the edited functions.
+    /// The results of the edited functions only.
     Confined(Box<Update>),
-    /// The edited functions and, through the assumptions about them, other functions. Contains the possible calls, if
-    /// they are known.
+    /// The results of the edited functions and, through the assumptions about them, of other functions. Contains the
+    /// possible calls after the edits, if they are known.
     Assumptions(Option<Arc<PossibleCalls>>),
-    /// Possibly all types.
+    /// Possibly the results of all functions.
     Types,
 }
 
-/// The data that replaces results of the last run.
+/// The data that replaces parts of the last run's results.
 #[derive(Default)]
 pub struct Update {
     /// The positions of the edited documents.
     documents: BTreeSet<DocumentIndex>,
     edited: BTreeSet<Scope>,
-    /// The new answers, by round.
+    /// The new answers of each round.
     answers: Vec<Vec<(Scope, Arc<ScopeTypes>)>>,
-    /// The answers that are no longer known, by round.
+    /// The answers that are no longer known: (round, scope).
     unknown: Vec<(usize, Scope)>,
     attributes: AttributesByRound,
     /// The possible calls, if they are known.
@@ -58,7 +58,7 @@ pub struct Update {
     moves: Moves,
 }
 
-/// The attributes of methods in each round.
+/// For each method, the attributes that it sets in each round.
 pub(crate) type AttributesByRound = FxHashMap<Scope, Vec<Option<Attributes>>>;
 
 impl Edited {
@@ -119,10 +119,10 @@ impl Run<'_> {
         }
         let mut is_same = true;
         update.answers = vec![Vec::new(); cache.rounds.len()];
-        // Attributes must be the same in every round: they are read by other functions.
+        // Attributes must be the same as before in every round, because other functions read them.
         let asks_all_rounds = self.completeness == Completeness::Complete || !methods.is_empty();
         let mut asked_later: BTreeSet<Scope> = BTreeSet::new();
-        // From the last round to the first: the oracle still has the annotated source of the last round.
+        // From the last round to the first, because the oracle still holds the annotated source of the last round.
         let mut attributes = vec![Vec::new(); cache.rounds.len()];
         for (at, round) in cache.rounds.iter().enumerate().rev() {
             let known = update.edited.iter().copied().filter(|scope| round.answers.contains_key(scope));
@@ -177,7 +177,7 @@ impl Run<'_> {
         Effect::Confined(Box::new(update))
     }
 
-    /// Returns the possible calls after edits; `None` if the last run did not need them.
+    /// Returns the possible calls after the edits; `None` if the last run did not need any.
     fn possible_calls_after(&self, fixpoint: &Fixpoint, all: &[Edited]) -> Option<Arc<PossibleCalls>> {
         let known = &fixpoint.possible;
         if known.flows.is_empty() {
@@ -193,7 +193,7 @@ impl Run<'_> {
         Some(Arc::new(possible))
     }
 
-    /// Returns the attributes of edited methods before the edits, where the cache does not have them.
+    /// Returns the attributes that the edited methods set before the edits, unless the cache has them.
     fn attributes_before(
         &mut self,
         cache: &RunCache,
@@ -214,14 +214,14 @@ impl Run<'_> {
         by_method(&methods, &attributes)
     }
 
-    /// Returns whether AutoGraph supports the syntax of an edited function as before.
+    /// Returns whether AutoGraph's support for the syntax of an edited function is the same as before.
     fn has_same_syntax(&self, fixpoint: &Fixpoint, scope: Scope) -> bool {
         fixpoint.checked_syntax.get(&scope).into_iter().flatten().all(|(features, before)| {
             is_unsupported(self.db, fixpoint.document(scope), scope.code, features) == *before
         })
     }
 
-    /// The types of code outside functions remain valid, but its locations may have changed.
+    /// Adds the code outside functions: its types remain valid, but its locations may have changed.
     fn add_module_code(&self, cache: &RunCache, all: &[Edited], update: &mut Update) {
         for edited in all {
             let scope = Scope { document: edited.position, code: Code::Module };
@@ -236,14 +236,15 @@ impl Run<'_> {
     }
 }
 
-/// Groups attributes by method. They are given by round, in the order of the methods.
+/// Groups attributes by method. `rounds` has, for each round, the attributes in the order of `methods`.
 fn by_method(methods: &[Scope], rounds: &[Vec<Option<Attributes>>]) -> AttributesByRound {
     let of = |at: usize| rounds.iter().map(|round| round.get(at).cloned().flatten()).collect();
     methods.iter().enumerate().map(|(at, method)| (*method, of(at))).collect()
 }
 
 impl Update {
-    /// Returns whether the location of every call and root in edited code that other functions refer to is known.
+    /// Returns whether the new locations of all calls and roots in edited code to which other functions refer are
+    /// known.
     fn has_all_locations(&self, fixpoint: &Fixpoint) -> bool {
         let is_edited = |scope: Scope| {
             self.edited.contains(&scope)

@@ -1,9 +1,9 @@
-//! The functions that calls of the project may reach, where functions are values: in variables, fields, containers,
-//! arguments and results.
+//! Finds the functions that a call may reach where functions are values: in variables, fields, containers, arguments
+//! and results.
 //!
-//! This solves the constraints of all files ([`ag_index::value_flow`]) without types, contexts and order of execution.
-//! So the calls that it finds are possible, but not certain. Findings that depend on such a call are info, unless the
-//! called value is the only function that reaches the call: [`PossibleCall::is_sole_callee`].
+//! This solves the constraints of all files ([`ag_index::value_flow`]). It ignores types, contexts and the order of
+//! execution, so the calls that it finds are possible, but not certain. Findings that depend on such a call are info,
+//! unless no other function of the project reaches the call: [`PossibleCall::is_sole_callee`].
 //!
 //! ```text
 //! values       functions, objects and containers, and the cells that hold them
@@ -14,7 +14,7 @@
 //! calls        calls of values
 //! libraries    calls of functions outside the project
 //! unresolved   decorators and objects about which nothing is known
-//! carried      keeps the solution over edits
+//! carried      keeps the solution after edits
 //! ```
 
 mod calls;
@@ -53,31 +53,32 @@ pub struct Callable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PossibleCall {
     pub callee: Callable,
-    /// The site of the call in the caller's document.
+    /// The expression of the call, in the caller's document.
     pub site: SiteIndex,
-    /// The call reaches no other function of the project.
+    /// Whether `callee` is the only function of the project that the call may reach.
     pub is_sole_callee: bool,
-    /// How many leading parameters are filled before the call, if it reaches no other function.
+    /// The number of leading parameters that are bound before the call, as in `partial(f, 1)`; 0 unless
+    /// `is_sole_callee`.
     pub bound: u8,
 }
 
-/// A callee that stages the functions that are passed to it as values.
+/// A callee that stages the functions passed to it, where it or they are known only as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StagingFunction {
-    /// A root of the document's index whose function is not known by name.
+    /// A root in the document's index. Its function is not known by name: `jax.jit(self.loss)`.
     Site(RootIndex),
-    /// `def run(jit, f): jit(f)`, called with `jax.jit`.
+    /// A library function that is itself a value: in `def run(jit, f): jit(f)`, called with `jax.jit`.
     Value(Dialect, RootKind),
 }
 
-/// A function that may be given to a library function that stages it.
+/// A function that possibly flows to a call that stages it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PossibleRoot {
     pub document: DocumentIndex,
     pub site: SiteIndex,
     pub staged_by: StagingFunction,
     pub function: Callable,
-    /// The library function gets no other function of the project at this site.
+    /// Whether `function` is the only function of the project that flows to `site`.
     pub is_sole_function: bool,
 }
 
@@ -85,14 +86,14 @@ pub struct PossibleRoot {
 #[derive(Clone, Debug, Default)]
 pub struct PossibleCalls {
     pub calls: BTreeMap<Callable, Vec<PossibleCall>>,
-    /// The functions with calls, and the callers in each: the function itself and its lambdas.
+    /// For each function with possible calls, the code that makes them: the function itself and its lambdas.
     callers: BTreeMap<Scope, Vec<Callable>>,
     pub roots: Vec<PossibleRoot>,
     /// The value flow of each document.
     pub flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
-    /// The number of steps in which the constraints were solved: how often a value was used.
+    /// The number of steps that solving took: how often a use was applied to a value.
     pub steps: usize,
-    /// Constraints have changed since they were solved, so new calls are missing.
+    /// Constraints have changed since they were solved, so calls may be missing.
     pub is_stale: bool,
 }
 
@@ -101,7 +102,7 @@ impl PossibleCalls {
         solve::solve(db, documents, hierarchy).with_callers()
     }
 
-    /// Returns whether both are equal except for the site ids of edited documents.
+    /// Returns whether both have the same calls and roots, apart from the site ids of edited documents.
     pub fn is_same_but_for_sites(&self, other: &Self, is_edited: impl Fn(DocumentIndex) -> bool) -> bool {
         let site = |document, site| (!is_edited(document)).then_some(site);
         let call = |caller: &Callable, call: &PossibleCall| {
@@ -124,7 +125,8 @@ impl PossibleCalls {
             && self.roots.iter().map(root).eq(other.roots.iter().map(root))
     }
 
-    /// Returns the sites of a document that calls and roots refer to, in order, each with its code and its expression.
+    /// Returns the sites of all possible calls and roots in a document, in order, each with its code and its
+    /// expression.
     pub fn sites(&self, document: DocumentIndex) -> Vec<(Code, TextRange)> {
         let calls = self.calls.iter().filter(|(caller, _)| caller.document == document);
         let calls = calls.flat_map(|(_, calls)| calls.iter().map(|call| call.site));
@@ -144,7 +146,7 @@ impl PossibleCalls {
         Some(callers.iter().filter_map(|caller| self.calls.get(caller)).flatten())
     }
 
-    /// Sets the callers of each function.
+    /// Fills in `callers`.
     pub(crate) fn with_callers(mut self) -> Self {
         let mut callers: BTreeMap<Scope, Vec<Callable>> = BTreeMap::new();
         for caller in self.calls.keys() {
@@ -156,7 +158,7 @@ impl PossibleCalls {
         self
     }
 
-    /// Returns the code that a function or lambda belongs to.
+    /// Returns the code that contains a callable: the function itself, or the code around a lambda.
     pub fn code_of(&self, callable: Callable) -> Option<Code> {
         Some(self.flows.get(callable.document)?.code.code_around(callable.owner))
     }

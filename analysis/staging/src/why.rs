@@ -28,9 +28,9 @@ use ag_syntax::expressions;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::qname::QName;
 
-/// Longer chains are hard to follow.
+/// The maximum number of steps. Longer chains are hard to follow.
 const MAX_STEPS: usize = 5;
-/// Longer expressions are truncated in messages.
+/// The maximum length of an expression in a message. Longer ones are truncated.
 const MAX_TEXT: usize = 48;
 
 /// The inputs of the why-chains of one function.
@@ -107,8 +107,8 @@ impl Reasons<'_> {
         }
     }
 
-    /// Follows the decisive operand: the first one that is staged, otherwise mixed, otherwise unknown. Literals come
-    /// last.
+    /// Follows the operand that determines the binding time: a staged one if there is any, otherwise a mixed, unknown
+    /// or Python one, in this order. Literals come last.
     fn follow_decisive<'e>(&self, operands: impl Iterator<Item = &'e Expr>, steps: &mut Vec<Step>) {
         let rank = |expression: &Expr| match binding::of_test(expression, self.lookup) {
             Binding::Staged => 0,
@@ -125,7 +125,7 @@ impl Reasons<'_> {
     /// Follows a name, attribute or item to the definition that bound it.
     fn follow_path(&self, expression: &Expr, steps: &mut Vec<Step>) {
         let Some(name) = QName::from_expr(expression) else {
-            // `x[i]`, `f(x).shape`: determined by the value of the base.
+            // For `x[i]` and `f(x).shape`, the value of the base (`x`, `f(x)`) determines the binding time.
             self.push(expression, self.sentence(expression), steps);
             return;
         };

@@ -1,9 +1,9 @@
-//! Blocks: the statement lists of a compound statement.
+//! The blocks of compound statements: their statement lists.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-/// Returns the blocks of a compound statement, in source order. Empty for a nested `def` or `class`.
+/// Returns the blocks of a compound statement, in source order; empty for a nested `def` or `class`.
 pub fn of(statement: &Stmt) -> Vec<&[Stmt]> {
     match statement {
         Stmt::If(node) => {
@@ -26,7 +26,7 @@ pub fn of(statement: &Stmt) -> Vec<&[Stmt]> {
     }
 }
 
-/// Returns the statements after the one at `range` in the same block.
+/// Returns the statements after the one at `range`, in the same block.
 pub fn following(mut block: &[Stmt], range: TextRange) -> &[Stmt] {
     while let Some(position) = block.iter().position(|statement| statement.range().contains_range(range)) {
         let Some(statement) = block.get(position) else { break };

@@ -23,7 +23,7 @@ impl Edit {
     }
 }
 
-/// Returns the indentation of the statement at `offset`. `None` if other code precedes it on the line:
+/// Returns the indentation of the statement at `offset`; `None` if other code precedes it on the line, as it precedes
 /// `y = 1` in `if x: y = 1`.
 pub fn indentation(text: &str, offset: TextSize) -> Option<&str> {
     let before = text.get(..usize::from(offset))?;
@@ -31,13 +31,14 @@ pub fn indentation(text: &str, offset: TextSize) -> Option<&str> {
     line.chars().all(|c| c == ' ' || c == '\t').then_some(line)
 }
 
-/// Inserts `line` before the statement that starts at `offset`.
+/// Returns the edit that inserts `line` before the statement at `offset`, with the indentation of the statement.
 pub fn line_before(text: &str, offset: TextSize, line: &str) -> Option<Edit> {
     let indentation = indentation(text, offset)?;
     Some(Edit::insert(offset, format!("{line}\n{indentation}")))
 }
 
-/// Inserts `line` after the statement at `statement` and its trailing comment.
+/// Returns the edit that inserts `line` after `statement` and its trailing comment, with the indentation of the
+/// statement.
 pub fn line_after(text: &str, statement: TextRange, line: &str) -> Option<Edit> {
     let indentation = indentation(text, statement.start())?;
     let rest = text.get(usize::from(statement.end())..)?;

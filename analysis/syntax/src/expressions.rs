@@ -1,9 +1,9 @@
 //! Ids for the expressions of one function, assigned in pre-order. The ids are the same in the user's
 //! text and in annotated source.
 //!
-//! Every expression evaluated when the function runs has an id, including lambda bodies, comprehensions
-//! and class bodies. Annotations and nested functions have none, except for the decorators and defaults
-//! of a nested function, which the enclosing function evaluates:
+//! Every expression that is evaluated when the function runs has an id, including those in lambdas, comprehensions and
+//! class bodies. Annotations and nested functions have no ids. But the decorators and defaults of a nested function
+//! have ids, because the enclosing function evaluates them:
 //!
 //! ```python
 //! def f(x: int):            # `int` has no id
@@ -18,12 +18,11 @@ use ruff_text_size::{Ranged, TextRange};
 /// The function that annotated source calls with the operands of operators: `ag_operand_(x) * 2`.
 pub const OPERAND: &str = "ag_operand_";
 
-/// The function that annotated source calls with an earlier value of a variable that becomes part of the new value:
-/// `x = (ag_nested_(x), 1)`.
+/// The function that annotated source calls with an earlier value of a variable, if this value becomes part of the new
+/// one: `x = (ag_nested_(x), 1)`.
 pub const NESTED: &str = "ag_nested_";
 
-/// Returns the argument of `ag_operand_(x)` or `ag_nested_(x)`, which annotated source contains in place of `x`. The
-/// call has no id.
+/// Returns `x` for `ag_operand_(x)` or `ag_nested_(x)`, by which annotated source replaces `x`. Such a call has no id.
 fn wrapped(expression: &Expr) -> Option<&Expr> {
     let call = expression.as_call_expr()?;
     let function = call.func.as_name_expr().filter(|name| [OPERAND, NESTED].contains(&name.id.as_str()));
@@ -48,8 +47,8 @@ pub fn is_scalar_literal(expression: &Expr) -> bool {
     }
 }
 
-/// Returns the values that a call passes for an option: the elements of a list, tuple or set, no values for `None`, and
-/// otherwise the expression itself.
+/// Returns the values that a call passes for an option. For a list, tuple or set these are its elements, for `None`
+/// there are none, and otherwise it is the expression itself.
 pub fn elements(value: &Expr) -> &[Expr] {
     match value {
         Expr::List(list) => &list.elts,
@@ -101,7 +100,7 @@ pub fn assign_ids(def: &ast::StmtFunctionDef) -> u32 {
     expressions.len() as u32
 }
 
-/// Returns the id of an expression. `None` before [`assign_ids`].
+/// Returns the id of an expression; `None` before [`assign_ids`].
 pub fn id(expression: &Expr) -> Option<ExprId> {
     ast::HasNodeIndex::node_index(expression).load().as_u32().map(ExprId)
 }

@@ -1,4 +1,4 @@
-//! The path of a function in its file, and its text slice.
+//! The path of a function in its file, and the slice of its text.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, ModModule, PySourceType, Stmt};
@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use super::expressions;
 
-/// Identifies a function within its file: `Model.call`, `train.step`. Stable under edits elsewhere.
+/// Identifies a function in its file: `Model.call`, `train.step`. Edits elsewhere in the file do not change it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionPath {
-    /// The names of the enclosing classes and functions and its own, joined with dots, without `<locals>`.
+    /// The names of the enclosing classes and functions and of the function itself, joined with dots, without
+    /// `<locals>`.
     pub qualname: Name,
-    /// Index among the functions with the same qualified name in the file, in source order.
+    /// The index among the functions of the file with the same qualified name, in source order.
     pub occurrence: u16,
 }
 
@@ -24,7 +25,7 @@ impl FunctionPath {
     }
 }
 
-/// The slice of one function, parsed on its own. Independent of the function's position in the file.
+/// The slice of one function, parsed separately. It does not depend on the function's position in the file.
 #[derive(Debug)]
 pub struct FunctionAst {
     pub text: Arc<str>,
@@ -40,7 +41,7 @@ impl PartialEq for FunctionAst {
 impl Eq for FunctionAst {}
 
 impl FunctionAst {
-    /// Parses a slice. `None` if error recovery finds no `def` in it.
+    /// Parses a slice; `None` if error recovery finds no `def` in it.
     pub fn parse(text: Arc<str>, source_type: PySourceType) -> Option<Self> {
         let options =
             ParseOptions::from(source_type).with_target_version(ruff_python_ast::PythonVersion::latest());
@@ -71,7 +72,7 @@ pub fn keyword_start(text: &str, def: &ast::StmtFunctionDef) -> TextSize {
     decorators.and_then(|end| keyword_between(text, end, def.name.start())).unwrap_or(def.start())
 }
 
-/// Returns the offset of `def` or `async def` between the end of the last decorator and the name. All other
+/// Returns the offset of `def` or `async def`, which is between the end of the last decorator and the name. All other
 /// text between them is whitespace and comments.
 pub fn keyword_between(text: &str, decorators: TextSize, name: TextSize) -> Option<TextSize> {
     let mut offset = decorators;

@@ -6,8 +6,9 @@
 //! from keras.layers import Dense as D   # D        -> keras.layers.Dense
 //! ```
 //!
-//! Imports inside functions apply to the whole file. A later import of the same name replaces an earlier
-//! one, except in the handler of a `try` that imports it: the handler runs only if that import fails.
+//! Imports inside functions apply to the whole file. A later import of the same name replaces an earlier one, with one
+//! exception: in the handler of a `try`, it does not replace a name that the `try` imports, because the handler runs
+//! only if that import fails.
 //!
 //! ```python
 //! try:
@@ -30,9 +31,9 @@ use rustc_hash::FxHashMap;
 /// The imported names of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imports {
-    /// Local name -> dotted name. Relative imports keep their leading dots.
+    /// The dotted name for each local name. Relative imports keep their leading dots.
     names: FxHashMap<Name, Name>,
-    /// Modules imported in any form; see [`Imports::uses`].
+    /// The modules that are imported in any form: see [`Imports::uses`].
     modules: Vec<Name>,
     /// Whether `tf.keras` is Keras 2, because the file sets `TF_USE_LEGACY_KERAS`.
     legacy_keras: bool,
@@ -45,13 +46,13 @@ impl Imports {
         collector.imports
     }
 
-    /// Resolves `tf.keras` to Keras 2 from the current position on.
+    /// Makes `tf.keras` resolve to Keras 2 from here on.
     fn choose_legacy_keras(&mut self) {
         self.legacy_keras = true;
         self.modules.push(Name::new_static("tf_keras"));
     }
 
-    /// [`canonical`], with the version of Keras that the file chooses.
+    /// Like the function [`canonical`], but uses the version of Keras that the file chooses.
     pub fn canonical(&self, dotted: &str) -> Name {
         let name = canonical(dotted);
         if !self.legacy_keras {
@@ -79,17 +80,18 @@ impl Imports {
         })
     }
 
-    /// Returns the dotted name that `local` is imported from.
+    /// Returns the dotted name from which `local` is imported.
     pub fn get(&self, local: &str) -> Option<&Name> {
         self.names.get(local)
     }
 
-    /// Returns the local names with the dotted names that they are bound to.
+    /// Returns the local names, each with the dotted name to which it is bound.
     pub fn names(&self) -> impl Iterator<Item = (&Name, &Name)> {
         self.names.iter()
     }
 
-    /// Binds a local name that is imported from a module of the project to the dotted name that this module imports.
+    /// Replaces the dotted name of `local`. It is imported from a module of the project, and `dotted` is what that
+    /// module imports.
     pub fn replace(&mut self, local: Name, dotted: Name) {
         self.modules.push(dotted.clone());
         self.names.insert(local, dotted);
@@ -102,13 +104,13 @@ impl Imports {
         })
     }
 
-    /// Iterates over the imported modules as written and the imported names in canonical form.
+    /// Iterates over the imported modules, as written, and over the imported names, in canonical form.
     pub fn dotted_names(&self) -> impl Iterator<Item = &str> {
         self.modules.iter().chain(self.names.values()).map(Name::as_str)
     }
 
-    /// Returns the local name bound to `dotted`: `tensorflow` -> `tf`. If there are several, the first in
-    /// alphabetical order.
+    /// Returns the local name that is bound to `dotted`: `tf` for `tensorflow`. If there are several, returns the first
+    /// one in alphabetical order.
     pub fn local_name_of(&self, dotted: &str) -> Option<&Name> {
         self.names.iter().filter(|(_, target)| target.as_str() == dotted).map(|(local, _)| local).min()
     }
@@ -117,7 +119,7 @@ impl Imports {
 #[derive(Default)]
 struct Collector {
     imports: Imports,
-    /// Names that the `try` of the current handler imports.
+    /// The names that the `try` of the current handler imports.
     tried: Vec<Name>,
 }
 
@@ -221,7 +223,7 @@ fn is_environment(expression: &Expr) -> bool {
     }
 }
 
-/// Returns the canonical name for a dotted name: `tensorflow.compat.v2.print` -> `tensorflow.print`.
+/// Returns the canonical form of a dotted name: `tensorflow.print` for `tensorflow.compat.v2.print`.
 pub fn canonical(dotted: &str) -> Name {
     const ALIASES: [(&str, &str); 10] = [
         ("tensorflow.compat.v2", "tensorflow"),
@@ -249,7 +251,8 @@ pub fn canonical(dotted: &str) -> Name {
     Name::new(current)
 }
 
-/// Appends the attributes of an expression to `base`: `a.b.c` -> `base.b.c`. The string has room for `more` bytes.
+/// Appends the attributes of an expression to `base`: `base.b.c` for `a.b.c`. The result has capacity for `more`
+/// further bytes.
 fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String {
     let more = more + 1 + last.attr.len();
     let mut dotted = match &*last.value {
@@ -265,7 +268,7 @@ fn with_attributes(base: &str, last: &ast::ExprAttribute, more: usize) -> String
     dotted
 }
 
-/// Returns whether a name may have an alias as a prefix. This cheap test rejects nearly all names.
+/// Returns whether a name may start with an alias. This cheap test rejects nearly all names.
 fn may_have_alias(dotted: &str) -> bool {
     const PARTS: [(&str, &[&str]); 3] = [
         ("tensorflow.", &["compat", "v2", "python", "keras", "autograph"]),

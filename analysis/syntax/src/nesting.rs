@@ -45,12 +45,12 @@ const BYTE_CLASSES: [ByteClass; 256] = {
     classes
 };
 
-/// Returns whether a text may be deep: a cheap over-approximation of [`is_deep`] on bytes, so that ordinary files are
-/// not lexed twice. The contents of strings may cause a false positive, which [`is_deep`] rejects.
+/// Returns whether a text may be deep. This is a cheap over-approximation of [`is_deep`] on bytes, so that ordinary
+/// files are not lexed twice. The contents of strings may cause a false positive. [`is_deep`] then rejects it.
 fn looks_deep(bytes: &[u8]) -> bool {
     const SEGMENT: usize = LIMIT / 2;
     const INDENTATION: usize = 200;
-    // The start of the current segment. An operator chain does not cross segments.
+    // The start of the current segment. Operator chains do not extend over several segments.
     let (mut brackets, mut segment) = (0usize, 0usize);
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let is_indented = |line: &[u8]| {
@@ -61,7 +61,7 @@ fn looks_deep(bytes: &[u8]) -> bool {
     }
     let mut at = 0;
     loop {
-        // Seven bytes of eight are of the class `Other`.
+        // Seven of eight bytes are of the class `Other`.
         let rest = &bytes[at..];
         let Some(others) = rest.iter().position(|byte| BYTE_CLASSES[*byte as usize] != ByteClass::Other)
         else {
@@ -102,7 +102,7 @@ fn looks_deep(bytes: &[u8]) -> bool {
 fn is_deep(text: &str) -> bool {
     let mut lexer = lexer::lex(text, Mode::Module);
     let mut blocks = 0usize;
-    // Chain length at each open bracket; the last one is the innermost.
+    // The length of the chain at each open bracket. The last entry belongs to the innermost bracket.
     let mut chains = vec![0usize];
     let mut chained = 0usize;
     loop {

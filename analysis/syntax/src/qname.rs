@@ -1,8 +1,7 @@
 //! Qualified names: the variables, attributes and items that a function reads and binds, such as `a`,
 //! `a.b`, `a.b['k']`, `d[0]`, `d[i]`.
 //!
-//! A qualified name is purely syntactic: two names are equal if their spelling is equal, whichever
-//! objects they denote.
+//! A qualified name is purely syntactic: two names are equal if they are spelled equally, whatever objects they denote.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use ruff_python_ast::{self as ast, Expr, Number, UnaryOp};
 /// The maximum number of attributes and keys of a qualified name. A longer chain is an expression.
 const MAX_SEGMENTS: usize = 16;
 
-/// A name with attributes and simple keys. Ordered by root, then by path: names with the root `a` are
-/// consecutive, `a` first.
+/// A name with attributes and simple keys. Names are ordered by root, then by path. So names with the root `a` are
+/// consecutive, and `a` is the first of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QName {
     root: Name,
@@ -33,7 +32,7 @@ pub enum Segment {
 pub enum Key {
     Int(i64),
     Str(Arc<str>),
-    /// `d[i]`: denotes another item after `i` is rebound.
+    /// `d[i]`, which denotes another item after `i` is rebound.
     Name(Name),
 }
 
@@ -42,8 +41,8 @@ impl QName {
         Self { root: name.into(), path: None }
     }
 
-    /// Converts an expression in any context (load, store or delete). `None` for calls, slices, computed
-    /// keys, and the empty identifiers of error recovery.
+    /// Converts an expression in any context (load, store or delete). Returns `None` for calls, slices and computed
+    /// keys, and for the empty identifiers that error recovery creates.
     pub fn from_expr(expression: &Expr) -> Option<Self> {
         let mut path = Vec::new();
         let mut rest = expression;
@@ -68,14 +67,15 @@ impl QName {
         }
     }
 
-    /// Appends an attribute: `a` and `b` to `a.b`. `None` if the result is longer than `MAX_SEGMENTS`.
+    /// Returns the name with an attribute appended: `a.b` for `a` and `b`. Returns `None` if it is longer than
+    /// `MAX_SEGMENTS`.
     pub fn attribute(&self, name: &Name) -> Option<Self> {
         let fits = self.segments().len() < MAX_SEGMENTS && !name.is_empty();
         let path = self.segments().iter().cloned().chain([Segment::Attribute(name.clone())]);
         fits.then(|| Self { root: self.root.clone(), path: Some(path.collect()) })
     }
 
-    /// Returns the first identifier: `a` of `a.b['k']`.
+    /// Returns the first identifier: `a` for `a.b['k']`.
     pub fn root(&self) -> &str {
         self.root.as_str()
     }
@@ -99,18 +99,19 @@ impl QName {
         self.is_simple() && self.root() == name
     }
 
-    /// Returns the name without its last segment: `a` of `a.b`, `a.b` of `a.b['k']`; `None` for a plain identifier.
+    /// Returns the name without its last segment: `a` for `a.b`, `a.b` for `a.b['k']`. Returns `None` for a plain
+    /// identifier.
     pub fn parent(&self) -> Option<Self> {
         let (_, path) = self.segments().split_last()?;
         Some(Self { root: self.root.clone(), path: (!path.is_empty()).then(|| path.into()) })
     }
 
-    /// Returns whether `other` is this name or starts with it: `a.b` of `a.b` and of `a.b.c`.
+    /// Returns whether `other` is this name or starts with it: `a.b` is a prefix of `a.b` and of `a.b.c`.
     pub fn is_prefix_of(&self, other: &Self) -> bool {
         self.root == other.root && other.segments().starts_with(self.segments())
     }
 
-    /// Returns the variables used as keys: `i` in `d[i].x`.
+    /// Returns the variables that the name uses as keys: `i` for `d[i].x`.
     pub fn key_names(&self) -> impl Iterator<Item = &Name> {
         self.segments().iter().filter_map(|segment| match segment {
             Segment::Key(Key::Name(name)) => Some(name),
@@ -118,7 +119,8 @@ impl QName {
         })
     }
 
-    /// Returns whether binding `bound` changes what this name denotes: `bound` is a prefix or a key of it.
+    /// Returns whether this name denotes something else after `bound` is bound: `bound` is a prefix or a key of this
+    /// name.
     pub fn depends_on(&self, bound: &Self) -> bool {
         bound.is_prefix_of(self) || (bound.is_simple() && self.key_names().any(|key| *key == bound.root))
     }
@@ -161,7 +163,7 @@ impl From<&Name> for QName {
     }
 }
 
-/// Python syntax: `a.b['k']`.
+/// Writes the name in Python syntax: `a.b['k']`.
 impl fmt::Display for QName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.root())?;

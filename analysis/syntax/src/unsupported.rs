@@ -1,4 +1,4 @@
-//! Syntax that AutoGraph cannot convert. A single occurrence leaves the whole function unconverted.
+//! Syntax that AutoGraph cannot convert. If it occurs once, the whole function is not converted.
 //!
 //! AutoGraph rewrites a function together with its nested functions, so occurrences in nested functions
 //! count:
@@ -75,11 +75,12 @@ pub fn find(
 struct Search<'a> {
     text: &'a str,
     imports: &'a Imports,
-    /// The function is a method or nested. AutoGraph dedents its text before the conversion.
+    /// Whether the function is a method or a nested function. AutoGraph dedents the text of such a function before it
+    /// converts it.
     is_indented: bool,
     lists: bool,
     asserts: bool,
-    /// The first statement of each loop body visited so far.
+    /// The first statement of each loop body that has been visited.
     loop_starts: Vec<TextRange>,
     found: Vec<(Unsupported, TextRange)>,
 }

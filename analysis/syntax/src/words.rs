@@ -5,9 +5,8 @@
 //! x = getattr(layer, "scale")   # x, getattr, layer, scale
 //! ```
 //!
-//! Words in strings are included, except in triple-quoted ones: a string may be an annotation or an
-//! attribute name. The result is an over-approximation: it includes keywords and numbers, and omits no
-//! identifier.
+//! Words in strings are included, because a string may be an annotation or an attribute name; those in triple-quoted
+//! strings are not. The result is an over-approximation: it includes keywords and numbers, and omits no identifier.
 
 /// Returns the words of `text`, which must start outside a string.
 pub fn words(text: &str) -> Vec<&str> {
@@ -39,8 +38,8 @@ pub fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Returns the end of the string that starts at `start` with one quote or three. An unterminated
-/// string with one quote ends at the end of its line.
+/// Returns the end of the string that starts at `start` with `quotes` quotes: one or three. If a string with one quote
+/// is not terminated, it ends at the end of its line.
 fn end_of_string(bytes: &[u8], start: usize, quotes: usize) -> usize {
     let quote = bytes[start];
     let mut at = start + quotes;

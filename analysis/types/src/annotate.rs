@@ -5,9 +5,9 @@
 //! def step(x: "ag_m0.Tensor", training: "bool"=False) -> "…":    # annotated source
 //! ```
 //!
-//! Annotations (and `__call__` methods of modules) are inserted, builtins in converted functions are replaced by
-//! AutoGraph's overloads, operands of operators are wrapped (`index/src/index/operands.rs`), and imports are inserted
-//! at the start. So all functions that keep their body have the same expressions in the same order in both trees
+//! The following is inserted or replaced: annotations, `__call__` methods of modules, AutoGraph's overloads for
+//! builtins in converted functions, calls around operands (`index/src/index/operands.rs`), and imports at the start.
+//! All functions that keep their body have the same expressions in the same order in both trees
 //! ([`ag_syntax::expressions`]). Code on which the queried functions do not depend may be omitted: bodies of
 //! self-contained functions ([`ag_index::self_contained`]), and everything outside the dependency slice
 //! ([`crate::dependency_slice`]).
@@ -30,18 +30,18 @@ use ag_syntax::expressions::{NESTED, OPERAND};
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
 pub(crate) enum Queried<'a> {
-    /// A predicate for the functions of this file; functions of other files may be queried, too.
+    /// Tells which functions of this file are queried. Functions of other files may be queried, too.
     Functions(&'a dyn Fn(FunctionIndex) -> bool),
-    /// The dependency slice of functions of this file; no other file is queried.
+    /// The dependency slice of the queried functions, which are all in this file.
     Slice(&'a DependencySlice),
 }
 
-/// Returns the name of the method that reads the attributes of a class: [`Writer::probe`].
+/// Returns the name of the method that is inserted into a class to read its attributes: [`Writer::probes`].
 pub(crate) fn probe(class: ClassIndex) -> String {
     format!("ag_attributes_{}_", class.as_u32())
 }
 
-/// Returns the attributes that a method sets, nested functions included.
+/// Returns the attributes that a method, or a function nested in it, sets on the receiver.
 pub(crate) fn stored(index: &FileIndex, method: FunctionIndex) -> Vec<&Name> {
     let signatures = index.with_nested(method).filter_map(|function| index.signatures.get(function));
     let mut names: Vec<&Name> = signatures.flat_map(|signature| &signature.stores).collect();
@@ -50,8 +50,8 @@ pub(crate) fn stored(index: &FileIndex, method: FunctionIndex) -> Vec<&Name> {
     names
 }
 
-/// Writes annotated source. `module` is the dotted name of the file, or its path if it is outside import roots.
-/// `methods`: those whose attributes are queried.
+/// Returns annotated source. `module` is the dotted name of the file, or its path if it is outside import roots.
+/// `methods` are the methods whose attributes are queried.
 pub(crate) fn annotated_source(
     text: &str,
     index: &FileIndex,
@@ -75,7 +75,7 @@ pub(crate) fn annotated_source(
             classes.filter(|(position, _)| !slice.has_class(*position)).map(|(_, class)| class.range);
         omitted.extend(others.filter(|range| index.definitions.function_at(range.start()).is_none()));
     }
-    // Wrappers come first: text that other edits insert at the same offset must be outside the wrappers.
+    // The text around operands comes first: text that other edits insert at the same offset must be outside it.
     let operands =
         index.operands.iter().filter(|(function, _)| assumptions.contains_key(&Code::Function(*function)));
     let nested = index.self_nesting.iter().map(|range| (NESTED, *range));
@@ -146,9 +146,9 @@ fn is_flag(parameter: &ParameterSyntax, assumed: &AssumedType) -> bool {
 
 struct Writer<'a> {
     module: &'a str,
-    /// (offset, length replaced, text).
+    /// The edits: (offset, length of the replaced text, new text).
     edits: Vec<(TextSize, TextSize, String)>,
-    /// Modules imported for annotations; the position determines the alias.
+    /// Modules that annotations refer to. The position of a module determines its alias: `ag_m0`.
     imports: Vec<String>,
     /// The annotations of the names that replace parameters.
     values: Vec<String>,
@@ -159,7 +159,7 @@ impl Writer<'_> {
         self.edits.push((at, TextSize::default(), text));
     }
 
-    /// Annotates a parameter, or extends or replaces the annotation that the user wrote.
+    /// Inserts an annotation for a parameter, or extends or replaces the one that the user wrote.
     fn parameter(&mut self, parameter: &ParameterSyntax, assumed: &AssumedType, replaced: bool) {
         let annotation = self.annotation(assumed);
         match (parameter.annotation, annotation) {
@@ -169,7 +169,7 @@ impl Writer<'_> {
             (Some(written), Some(annotation)) if replaced || written.vague || is_flag(parameter, assumed) => {
                 self.edits.push((written.range.start(), written.range.len(), format!("\"{annotation}\"")));
             }
-            // The body binds it to something else: `low: float` … `low = torch.tensor(low)`.
+            // The body binds the parameter to a value of another type: `low: float` … `low = torch.tensor(low)`.
             (Some(written), annotation) => {
                 let other = annotation.or_else(|| self.name("typing", "Any").filter(|_| assumed.unknown));
                 match (other, written.quoted) {
@@ -229,7 +229,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Reads the attributes that methods set, so that their types can be queried:
+    /// Inserts methods that read the attributes that `methods` set, so that the types of these attributes can be
+    /// queried:
     ///
     /// ```python
     /// class Gate(nn.Module):
@@ -312,12 +313,12 @@ impl Writer<'_> {
         Some(annotation)
     }
 
-    /// Returns a name for a class that resolves in this file.
+    /// Returns the text by which this file can refer to a class; `None` if it cannot.
     fn name(&mut self, module: &str, qualname: &str) -> Option<String> {
         if module == self.module {
             return (!qualname.is_empty()).then(|| qualname.to_owned());
         }
-        // A path instead of a dotted name: no other file can import a class from this script.
+        // The class is in a script outside all import roots, which other files cannot import.
         if module.contains(['/', '\\', '-', ' ']) {
             return None;
         }
@@ -328,7 +329,7 @@ impl Writer<'_> {
         Some(if qualname.is_empty() { alias(position) } else { format!("{}.{qualname}", alias(position)) })
     }
 
-    /// Applies the edits. Imports come first, where incomplete code cannot absorb them.
+    /// Returns the text after all edits. Imports are inserted at the start, where incomplete code cannot absorb them.
     fn finish(mut self, text: &str) -> String {
         self.edits.sort_by_key(|(offset, ..)| *offset);
         let mut annotated = String::with_capacity(text.len() + 32 * (self.edits.len() + self.imports.len()));

@@ -6,11 +6,11 @@ use salsa::{CancellationToken, Database as _};
 
 use crate::database::Database;
 
-/// Cancels the questions of one run. Inference then unwinds with [`salsa::Cancelled`].
+/// Cancels all questions of one run. Inference that is cancelled unwinds with [`salsa::Cancelled`].
 #[derive(Clone, Default)]
 pub struct Cancellation(Arc<Mutex<State>>);
 
-/// A clone of a database for another thread. Its queries and those of its clones can be cancelled.
+/// A clone of a database for another thread. Queries on it and on its clones can be cancelled.
 pub(crate) struct Cancellable {
     pub(crate) db: Database,
     cancellation: Cancellation,
@@ -35,12 +35,12 @@ impl Clone for Cancellable {
 #[derive(Default)]
 struct State {
     is_cancelled: bool,
-    /// The tokens of the databases that threads are using.
+    /// The tokens that cancel queries, for each registered clone of the database.
     tokens: Vec<CancellationToken>,
 }
 
 impl Cancellation {
-    /// Cancels running and future questions.
+    /// Cancels running questions, and all later ones.
     pub fn cancel(&self) {
         let mut state = self.lock();
         state.is_cancelled = true;

@@ -21,7 +21,7 @@ struct Settings {
     values: ProgramSettings,
 }
 
-/// Returns the interned settings. It is a query because interning hashes all search paths.
+/// Returns the interned settings. This is a query because interning hashes all search paths.
 #[salsa::tracked(returns(copy))]
 fn program(db: &dyn ty_python_semantic::Db, settings: Settings) -> Program<'_> {
     Program::from_settings(db, settings.values(db))

@@ -11,9 +11,9 @@
 //!     return Gate().scale * x
 //! ```
 //!
-//! The names that a function mentions lead to definitions, whose headers mention further names, and so on.
-//! Names are compared without resolving their scope, so a slice may be too large, but never too small. It covers
-//! one file: it is valid only for a file outside import cycles (`ag-staging`'s `import_cycles`).
+//! The names that a function mentions lead to definitions, the headers of these definitions mention further names, and
+//! so on. Names are compared without resolving their scope, so a slice may be too large, but never too small. It covers
+//! one file, so it is valid only for a file outside import cycles (`ag-staging`'s `import_cycles`).
 
 use std::collections::BTreeMap;
 
@@ -27,20 +27,20 @@ use ag_index::oracle::Assumption;
 use ag_index::type_expression::TypeExpression;
 use ag_syntax::words::words;
 
-/// Methods that are called implicitly.
+/// Methods that a call of an object runs, so they are called without being mentioned.
 const IMPLICIT_METHODS: [&str; 2] = ["call", "forward"];
 
-/// The functions and classes of a file in the slice.
+/// The functions and classes of a file that are in the slice.
 #[derive(Debug, Default)]
 pub(crate) struct DependencySlice {
-    /// Outermost functions whose bodies are in the slice.
+    /// The outermost functions whose bodies are in the slice.
     bodies: FxHashSet<FunctionIndex>,
-    /// Functions whose parameters are in the slice.
+    /// The functions whose parameters are in the slice.
     headers: FxHashSet<FunctionIndex>,
-    /// Functions whose results are in the slice. A queried function's own result need not be.
+    /// The functions whose results are in the slice. The results of queried functions need not be.
     results: FxHashSet<FunctionIndex>,
     classes: FxHashSet<ClassIndex>,
-    /// Classes whose instances may be called. Instances of the other classes occur only as `self`.
+    /// The classes whose instances may be called. Instances of other classes in the slice occur only as `self`.
     callable: FxHashSet<ClassIndex>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds the definitions of the names mentioned so far; `false` if the slice did not grow.
+    /// Adds the definitions of the names mentioned so far. Returns whether the slice grew.
     fn step(&mut self) -> bool {
         let before = self.slice.size();
         for (position, class) in self.index.definitions.classes.iter_enumerated() {
@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
             if is_called || self.mentioned.contains(name) {
                 self.add_header(position);
                 self.add_result(position);
-                // The functions that it returns may be called.
+                // Functions that it returns may be called.
                 if self.index.returns_functions(position) {
                     self.add_body(self.index.outermost(position));
                 }

@@ -1,4 +1,4 @@
-//! The Python environment that imports are resolved in: the active virtual environment, or a given one.
+//! The Python environment in which imports are resolved: the active virtual environment, or a given one.
 
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 use ruff_python_ast::PythonVersion;

@@ -78,8 +78,8 @@ impl<'db> Inference<'db> {
         expression.inferred_type(&self.model)
     }
 
-    /// Returns the parameters that the body rebinds to another type. For the type engine an inserted annotation is a
-    /// declaration, which remains in effect after such an assignment.
+    /// Returns the parameters that the body rebinds to a value of another type. For the type engine, an inserted
+    /// annotation is a declaration, which remains in effect after such an assignment.
     fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<(Name, AssumedType)> {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
         struct Assignments<'a>(Vec<(&'a Name, &'a Expr)>);
@@ -174,9 +174,9 @@ impl<'db> Inference<'db> {
         let mut seen: FxHashMap<Type<'db>, u32> = FxHashMap::default();
         let index = &*self.source.index;
         types.facts.table.push(Fact::unknown());
-        // Lambdas that libraries stage, outer ones first.
+        // Lambdas that libraries stage. Outer lambdas come before those inside them.
         let mut staged: Vec<(TextRange, LambdaStage)> = Vec::new();
-        // Functions of host callbacks: calls in them are not part of the staged code.
+        // Functions that host callbacks run. Calls inside them are not part of the staged code.
         let mut host: Vec<TextRange> = Vec::new();
         for (position, expression) in expressions.iter().enumerate() {
             let fact = match self.type_of(expression) {
@@ -231,7 +231,7 @@ impl<'db> Inference<'db> {
         types
     }
 
-    /// Adds the argument types of `shift(x)` to the lambda in `shift = lambda a: a + 1`.
+    /// If `call` is `shift(x)` for a named lambda (`shift = lambda a: a + 1`), adds its argument types to this lambda.
     fn named_lambda(
         &self,
         call: &ast::ExprCall,
@@ -251,7 +251,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Adds the types of a lambda that is called with elements: `sorted(xs, key=lambda x: …)`,
+    /// If `call` calls a lambda with elements, adds their types to this lambda: `sorted(xs, key=lambda x: …)`,
     /// `functools.reduce(lambda a, b: …, xs)`.
     fn applied_lambda(
         &self,
@@ -285,7 +285,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Adds the argument types of `f(x)` if `f` is a parameter.
+    /// If `call` is `f(x)` for a parameter `f`, adds its argument types to `applied`.
     fn applied(
         &self,
         call: &ast::ExprCall,
@@ -329,7 +329,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// A generator returns an iterator over the yielded values.
+    /// Sets the result of a generator: an iterator over the yielded values.
     fn yields(&self, expressions: &[&Expr], types: &mut ScopeTypes) {
         let mut elements = AssumedType::default();
         let mut is_generator = false;
@@ -351,7 +351,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// The functions that root sites of this scope refer to, if they cannot be resolved by name.
+    /// Adds the functions to which the root sites of this scope refer, if they cannot be resolved by name.
     fn roots(&self, scope: Code, expressions: &[&Expr], types: &mut ScopeTypes) {
         let index = &*self.source.index;
         let expression = |id: Option<ExprId>| expressions.get(id?.0 as usize).copied();
@@ -382,7 +382,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// Returns the lambdas that a body binds to a name that has no other binding.
+/// Returns the lambdas of a body that have a name: those bound to a name that has no other binding.
 fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a Name, ExprId> {
     use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
     #[derive(Default)]
@@ -410,8 +410,8 @@ fn named_lambdas<'a>(expressions: &[&Expr], body: &'a [Stmt]) -> FxHashMap<&'a N
     lambdas.collect()
 }
 
-/// Returns the lambda that an argument is or refers to; `inner` are the expressions of the scope in pre-order,
-/// beginning with the call; `position` is the id of the call.
+/// Returns the id of the lambda that an argument is or refers to. `inner` are the expressions of the scope in
+/// pre-order, beginning with the call. `position` is the id of the call.
 fn lambda_of(
     argument: &Expr,
     named: &FxHashMap<&Name, ExprId>,
@@ -427,7 +427,7 @@ fn lambda_of(
     }
 }
 
-/// Returns the base classes of a class: (file, range of the class's name).
+/// Returns the base classes of a class, each as a file and the range of the class's name.
 #[salsa::tracked(returns(ref), no_eq)]
 fn bases(db: &dyn Db, file: File, class: ClassIndex) -> Vec<(File, TextRange)> {
     let model = SemanticModel::new(db, db.program_file(file));
@@ -454,8 +454,8 @@ pub(crate) fn module_name(db: &dyn Db, file: File) -> Option<Name> {
     file_to_module(db, resolver).map(|module| Name::new(module.name(db).as_str()))
 }
 
-/// Returns the module of a file in [`TypeExpression`]s: its dotted name, or for a script outside all import roots its
-/// path, which is valid in that file only.
+/// Returns the name of a file's module in [`TypeExpression`]s: its dotted name or, for a script outside all import
+/// roots, its path. A path is valid only in the file itself.
 pub(crate) fn module_key(db: &dyn Db, file: File) -> Name {
     module_name(db, file).unwrap_or_else(|| Name::new(file.path(db).as_str()))
 }

@@ -8,7 +8,7 @@
 //!   inference        queries ty about annotated source, and converts its types to plain data
 //! database           ty's salsa database, the only one that contains annotated source
 //! stubs, imports     models of libraries; the search paths of imports
-//! notebooks          notebooks with unknown or missing fields
+//! notebooks          reads notebooks with unknown or missing fields
 //! ```
 
 mod annotate;

@@ -1,4 +1,4 @@
-//! Notebooks that Jupyter opens although they violate details of the format.
+//! Reads notebooks that violate details of the format, but that Jupyter opens.
 //!
 //! Tools that edit or merge notebooks leave fields behind, such as `outputs` in a Markdown cell, omit `metadata`, or
 //! write a list for it. Jupyter warns about them at most, so their code is checked, too.
@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 /// The fields of a notebook.
 const NOTEBOOK_FIELDS: [&str; 4] = ["cells", "metadata", "nbformat", "nbformat_minor"];
-/// The fields of a cell of text.
+/// The fields of a Markdown or raw cell.
 const TEXT_CELL_FIELDS: [&str; 5] = ["attachments", "cell_type", "id", "metadata", "source"];
-/// The fields of a cell of code.
+/// The fields of a code cell.
 const CODE_CELL_FIELDS: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
 
-/// Reads a notebook that the strict reader rejects with `error`. Unknown fields are left out, and missing ones and
-/// those of the wrong type are empty.
+/// Reads a notebook that the strict reader rejected with `error`. Unknown fields are ignored. Fields that are missing
+/// or have the wrong type are replaced by empty ones.
 pub(crate) fn read_leniently(text: &str, error: NotebookError) -> Result<Notebook, NotebookError> {
     let Ok(Value::Object(mut notebook)) = serde_json::from_str(text) else { return Err(error) };
     notebook.retain(|field, _| NOTEBOOK_FIELDS.contains(&field.as_str()));

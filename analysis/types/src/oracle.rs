@@ -23,7 +23,7 @@ use crate::dependency_slice::DependencySlice;
 use crate::environment::Environment;
 use crate::{imports, inference};
 
-/// The number of annotated texts that are cached per document: each round of a run has other assumptions.
+/// The maximum number of annotated texts cached for each document. Each round of a run has other assumptions.
 const MAX_CACHED: usize = 12;
 
 #[derive(Debug, thiserror::Error)]
@@ -36,17 +36,17 @@ pub struct Oracle {
     workspace: Arc<Workspace>,
     import_roots: Vec<SystemPathBuf>,
     restriction: Restriction,
-    /// Imports from other files of the project have unknown types, even if these files are not documents.
+    /// Whether imports from other files of the project have unknown types, even if these files are not documents.
     is_isolated: bool,
     cancellation: Cancellation,
     cached: FxHashMap<Document, Vec<AnnotatedSource>>,
-    /// The documents whose text in ty's database may differ from the file's on disk.
+    /// The documents whose text in ty's database may differ from that on disk.
     replaced: BTreeSet<DocumentIndex>,
 }
 
-/// The documents that inference is limited to.
+/// The documents to which inference is limited.
 enum Restriction {
-    /// The documents or the search paths have changed since the restriction was set.
+    /// The restriction must be set again: the documents or the search paths have changed.
     Outdated,
     Everything,
     Documents(Vec<DocumentIndex>),
@@ -65,7 +65,7 @@ pub(crate) struct Workspace {
 struct AnnotatedSource {
     index: Arc<FileIndex>,
     assumed: BTreeMap<Code, Assumption>,
-    /// The code whose body it contains, sorted.
+    /// The functions (or module code) whose bodies `text` contains, sorted.
     queried: Vec<Code>,
     text: SourceText,
 }
@@ -137,7 +137,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Returns the text that types are inferred from, for debugging an assumption.
+    /// Returns the text from which types are inferred, for debugging an assumption.
     pub fn annotated(&self, document: Document) -> Option<SourceText> {
         let position = self.workspace.sources.iter().position(|source| source.document == document)?;
         Some(source_text(&self.db, self.workspace.file(position.into())?))
@@ -154,8 +154,8 @@ impl Oracle {
         }
     }
 
-    /// Sets the text of every document in ty's database to its annotated source under the question's assumptions.
-    /// It contains the bodies of the queried functions, and the other code that their types may depend on.
+    /// Replaces the text of every document in ty's database by its annotated source under the question's assumptions.
+    /// This contains the bodies of the queried functions, and the other code on which their types may depend.
     fn annotate(&mut self, question: &Question<'_>) {
         let workspace = Arc::clone(&self.workspace);
         let slice = if question.acyclic { dependency_slice(&workspace, question) } else { None };
@@ -178,7 +178,7 @@ impl Oracle {
         }
     }
 
-    /// Returns the text of a document in ty's database; `None` for the text on disk.
+    /// Returns the text that a document should have in ty's database; `None` for the text on disk.
     fn wanted_text(
         &mut self,
         question: &Question<'_>,
@@ -261,22 +261,23 @@ impl Oracle {
         with_text(&self.base(user), text)
     }
 
-    /// Returns a source without notebook cells or read error, from which annotated source is derived. Its offsets
-    /// differ from those of the notebook's cells.
+    /// Returns `text` without notebook cells and read errors, as the basis of annotated source. Its offsets differ from
+    /// those in the notebook's cells.
     fn base(&self, text: &SourceText) -> SourceText {
         let is_plain = !text.is_notebook() && text.read_error().is_none();
         let bundled = if is_plain { None } else { self.bundled() };
         bundled.unwrap_or_else(|| text.clone())
     }
 
-    /// Returns a source that is neither a notebook nor unreadable: a file of typeshed.
+    /// Returns a source that is neither a notebook nor unreadable. It is a file of typeshed, whose text the caller
+    /// replaces.
     fn bundled(&self) -> Option<SourceText> {
         let file = vendored_path_to_file(&self.db, "stdlib/types.pyi").ok()?;
         Some(source_text(&self.db, file))
     }
 
-    /// Returns the top-level packages and modules of the project's own files, sorted; without those that typeshed also
-    /// has, such as `typing_extensions`, because the builtins of typeshed import them.
+    /// Returns the top-level packages and modules of the project's own files, sorted. Names that typeshed also has,
+    /// such as `typing_extensions`, are not included, because the builtins of typeshed import them.
     fn packages(&self) -> Vec<String> {
         let first = |source: &Source| {
             let path = source.path.as_system_path()?;
@@ -405,7 +406,7 @@ impl TypeOracle for Oracle {
     }
 }
 
-/// Returns the document of a question's scopes, and their dependency slice.
+/// Returns the document that contains the question's scopes, and their dependency slice.
 fn dependency_slice(
     workspace: &Workspace,
     question: &Question<'_>,
@@ -432,8 +433,8 @@ fn in_document(scopes: &[Scope], document: DocumentIndex) -> &[Scope] {
     scopes.get(start..end).unwrap_or_default()
 }
 
-/// Runs `infer`. If ty panics, the result is empty, so that a bug in ty affects the types of only one function. The
-/// panic hook has reported the message.
+/// Returns the result of `infer`; empty if ty panics, so that a bug in ty affects the types of only one function. The
+/// panic hook has then reported the message.
 fn or_none<T: Default>(infer: impl FnOnce() -> T) -> T {
     std::panic::catch_unwind(AssertUnwindSafe(infer)).unwrap_or_else(|payload| {
         match payload.downcast_ref::<salsa::Cancelled>() {

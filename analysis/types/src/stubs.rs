@@ -1,7 +1,7 @@
 //! The bundled models of library APIs, served from memory beside the real file system.
 //!
-//! Each folder of `analysis/types/stubs/` is a separate import root, so that each model can be replaced by
-//! the installed library, if that has type information.
+//! Each folder of `analysis/types/stubs/` is a separate import root. So each model can be replaced by the installed
+//! library, if the library has type information.
 
 use std::io::Result;
 use std::panic::RefUnwindSafe;
@@ -18,10 +18,10 @@ use crate::notebooks;
 
 static STUBS: Dir = include_dir!("$CARGO_MANIFEST_DIR/stubs");
 
-/// The table of modules that only re-export the names of others, in `STUBS`.
+/// The table in `STUBS` of modules that only re-export names of other modules.
 const PASSTHROUGH: &str = "passthrough.txt";
 
-/// The path prefix of the models. No real path starts with it.
+/// The prefix of the models' paths. No real path starts with it.
 const ROOT: &str = "/ag-lsp-stubs";
 
 /// The model whose `__builtins__.pyi` declares the names used in annotated source.
@@ -64,7 +64,7 @@ fn passthrough_rows() -> impl Iterator<Item = &'static str> {
     table.lines().filter(|row| !row.is_empty() && !row.starts_with('#'))
 }
 
-/// Returns the path and the text of the stub for a row of the table.
+/// Returns the path and the text of the stub that a row of the table describes.
 fn passthrough_stub(row: &str) -> (String, String) {
     let columns: Vec<_> = row.split_whitespace().collect();
     let [model, module, source, kind] = columns[..] else {
@@ -106,7 +106,7 @@ impl<S: System> WithStubs<S> {
     pub fn new(inner: S) -> Self {
         let stubs = MemoryFileSystem::with_current_directory(ROOT);
         for (path, text) in files() {
-            // Writing fails only if the path is an existing folder, which is never the case here.
+            // Writing fails only if a folder with this path exists, which is never the case here.
             let _ = stubs.write_file_all(SystemPath::new(ROOT).join(path), text);
         }
         Self { inner, stubs }

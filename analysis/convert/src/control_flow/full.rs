@@ -8,11 +8,11 @@ use super::super::notes::Note;
 use super::super::state::Variable;
 use super::{Emitter, StatementInfo, non_empty, not_stopped, orelse};
 
-/// References to the generated `get_state` and `set_state`, and the names of the state.
+/// References to the generated functions `get_state` and `set_state`, and the names in the state.
 struct StateAccessors {
     get_state: Expr,
     set_state: Expr,
-    /// `('x', 'self.n')`
+    /// The names in the state: `('x', 'self.n')`.
     symbols: Expr,
 }
 
@@ -64,7 +64,7 @@ fn values_parameter(emitter: &Emitter<'_, '_>) -> ast::name::Name {
     ast::name::Name::new(name)
 }
 
-/// `x`, or `ag__.ldu(lambda: x, 'x')` where it may be unbound.
+/// Returns `x` or, where `x` may be unbound, `ag__.ldu(lambda: x, 'x')`.
 fn value(variable: &Variable, origin: TextRange) -> Expr {
     let load = match &variable.path {
         Some(path) => path.clone(),
@@ -160,7 +160,7 @@ pub(super) fn for_stmt(
     out.push(call("for_stmt", arguments, info));
 }
 
-/// `{'maximum_iterations': 10, 'iterate_names': 'i'}`
+/// Returns the options of a loop: `{'maximum_iterations': 10, 'iterate_names': 'i'}`.
 fn options(note: Note, target: Option<&str>, origin: TextRange) -> Expr {
     let given = note.loop_options.into_iter().filter_map(|keyword| {
         let key = keyword.arg.map(|arg| build::string(&arg.id, origin));

@@ -16,9 +16,9 @@ use super::super::build;
 use super::super::expressions::{self, NodeMut, Rewrite, Walk};
 use super::super::tree::is_synthesized;
 
-/// Guards the reads of `names` in a simple statement or in the head of a compound one. Statements that
-/// must precede it go to `out`. If `moved`, the statement is inside a generated function; otherwise only
-/// reads inside thunks are guarded.
+/// Guards the reads of `names` in a simple statement, or in the head of a compound one. Appends statements that must
+/// precede it to `out`. `moved`: whether the statement is inside a generated function. If not, only reads inside thunks
+/// are guarded.
 pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut ast::Suite) {
     if moved {
         let read_targets: Vec<&ast::ExprName> = match &*statement {
@@ -36,7 +36,7 @@ pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut
         expressions::rewrite_one(part, &guard);
     }
     if let Stmt::For(node) = statement {
-        // The target is assigned in the function generated for the body.
+        // The target is assigned in the function that is generated for the body.
         guard.depth.set(1);
         expressions::rewrite_one(NodeMut::Expression(&mut node.target), &guard);
     }
@@ -48,7 +48,7 @@ fn load(name: &Name, text: Expr, origin: TextRange) -> Expr {
     build::operator("ld", vec![value], origin)
 }
 
-/// Returns the expressions of a statement outside its blocks.
+/// Returns the expressions of a statement that are outside its blocks.
 fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<NodeMut<'s>> {
     match statement {
         Stmt::If(node) => vec![NodeMut::Expression(&mut node.test)],
@@ -58,7 +58,7 @@ fn head<'s>(statement: &'s mut Stmt, guard: &Guard<'_>) -> Vec<NodeMut<'s>> {
             vec![NodeMut::Expression(&mut node.test)]
         }
         Stmt::For(node) => {
-            // The target is assigned in the function generated for the body.
+            // The target is assigned in the function that is generated for the body.
             let target = Guard { names: guard.names, depth: Cell::new(1) };
             expressions::rewrite_one(NodeMut::Expression(&mut node.target), &target);
             vec![NodeMut::Expression(&mut node.iter)]
@@ -103,7 +103,7 @@ impl Rewrite for Guard<'_> {
                     *expression = load(&node.id.clone(), text, node.range);
                 }
             }
-            // The body also reads free variables in the original, so only the defaults are guarded.
+            // In the original code, the body of a lambda reads free variables, too. So only the defaults are guarded.
             Expr::Lambda(node) => {
                 if let Some(parameters) = node.parameters.as_deref_mut() {
                     walk.parameters(parameters);

@@ -1,4 +1,4 @@
-//! Prints compound statements: heads are copied, blocks are printed statement by statement.
+//! Prints compound statements. Their heads are copied, and their blocks are printed statement by statement.
 
 use ruff_python_ast::{self as ast, Expr, OperatorPrecedence, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -66,8 +66,8 @@ impl Printer<'_, '_> {
         self.tested(keyword, &node.test, !is_synthesized(node));
         self.inner_block(&node.body);
         let Some(clause) = node.elif_else_clauses.first() else { return };
-        // An `if` alone in an `else` is printed as `elif`: otherwise long chains exceed Python's limit on
-        // indentation.
+        // An `else` that contains only an `if` is printed as `elif`. Otherwise long chains would exceed Python's limit
+        // on indentation.
         if let [Stmt::If(inner)] = clause.body.as_slice()
             && node.elif_else_clauses.len() == 1
         {
@@ -138,7 +138,7 @@ impl Printer<'_, '_> {
             self.expression(&item.context_expr, OperatorPrecedence::Starred);
             if let Some(variables) = &item.optional_vars {
                 self.push(" as ");
-                // Without brackets, `as a, b` is two items.
+                // Without brackets, `as a, b` would be two items.
                 let target_in_brackets = matches!(**variables, Expr::Tuple(_));
                 self.brackets += u32::from(target_in_brackets);
                 self.expression(variables, OperatorPrecedence::None);

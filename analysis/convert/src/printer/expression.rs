@@ -1,4 +1,4 @@
-//! Prints expressions: original ones are copied except for synthesized nodes in them, which are
+//! Prints expressions. Original expressions are copied, except for the synthesized nodes in them, for which text is
 //! generated.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -11,7 +11,7 @@ use super::super::tree::is_synthesized;
 use super::Printer;
 
 impl Printer<'_, '_> {
-    /// Prints an expression outside any brackets. It gets brackets if it contains line breaks.
+    /// Prints an expression that is not inside brackets. It gets brackets if it contains line breaks.
     pub(super) fn top_expression(&mut self, expression: &Expr) {
         self.expression(expression, OperatorPrecedence::None);
     }

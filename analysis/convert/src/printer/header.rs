@@ -5,8 +5,8 @@ use ruff_text_size::{TextRange, TextSize};
 use super::Printer;
 
 impl Printer<'_, '_> {
-    /// Copies the head of a compound statement, from `start` to its colon. `last` is the end of its last
-    /// child: only brackets, whitespace and comments are between it and the colon.
+    /// Copies the head of a compound statement, from `start` to its colon. `last` is the end of its last child. Between
+    /// `last` and the colon there are only brackets, whitespace and comments.
     pub(super) fn header(&mut self, start: TextSize, last: TextSize, walk: impl FnOnce(&mut Self)) {
         let colon = colon(self.source.text, last);
         self.splice(TextRange::new(start, colon), walk);

@@ -1,4 +1,4 @@
-//! Prints comments and blank lines, which belong to the statement below or to the left of them.
+//! Prints comments and blank lines. They belong to the statement that is below them or to the left of them.
 
 use ruff_text_size::{TextRange, TextSize};
 

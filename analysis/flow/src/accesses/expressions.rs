@@ -38,7 +38,7 @@ impl<'a> Walker<'a> {
                 self.stack.push(Item::Expression(&node.left, certain));
             }
             Expr::If(node) => {
-                // A walrus in the body does not bind for the `else`, so the `else` is processed first.
+                // A walrus in the body does not bind for the `else`, so the `else` is processed before the body.
                 self.begin_optional();
                 self.stack.push(Item::Expression(&node.body, false));
                 self.begin_optional();
@@ -75,13 +75,14 @@ impl<'a> Walker<'a> {
         self.found.writes.push(Write { name, kind: DefKind::Walrus, range, value, certain });
     }
 
-    /// Marks the end of an optional part. Items pushed from now on belong to it and are processed first.
+    /// Marks the end of an optional part. Items that are pushed from now on belong to it, and are processed before the
+    /// mark.
     fn begin_optional(&mut self) {
         self.stack.push(Item::EndOptional(self.bound.len()));
     }
 
-    /// Removes the names bound in an optional part, except those bound on every path. `outer` names were
-    /// bound before it.
+    /// Removes the names that an optional part has bound, except those that are bound on every path. The first `outer`
+    /// names were bound before it.
     pub(super) fn end_optional(&mut self, outer: usize) {
         let mut index = 0;
         self.bound.retain(|(_, certain)| {

@@ -68,8 +68,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The class body runs when the class is defined. Its methods run later, and the names of the class
-    /// body are not in their scope.
+    /// Adds the accesses of a class. Its body runs when the class is defined. Its methods run later, and cannot see the
+    /// names of the body.
     pub(super) fn class(&mut self, node: &'a ast::StmtClassDef) {
         for decorator in &node.decorator_list {
             self.read(&decorator.expression);
@@ -87,7 +87,8 @@ impl<'a> Walker<'a> {
         self.write_identifier(&node.name, DefKind::Class, None);
     }
 
-    /// The iterable of the first clause is evaluated in the enclosing scope, and a walrus binds there.
+    /// Adds the accesses of a comprehension. The iterable of its first clause is evaluated in the enclosing scope, and
+    /// a walrus binds there.
     pub(super) fn comprehension(
         &mut self,
         elements: &[&'a Expr],
@@ -126,16 +127,16 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// The accesses of a nested scope to the enclosing scope.
+/// What a nested scope does with names of the enclosing scope.
 #[derive(Default)]
 struct Inner {
-    /// Names read from the enclosing scope: immediately by classes and comprehensions, on a call by
-    /// functions.
+    /// The names that it reads from the enclosing scope. A class or comprehension reads them at once, a function when
+    /// it is called.
     free: Vec<QName>,
-    /// Names read by functions within a class or comprehension.
+    /// The names that functions within a class or comprehension read.
     captures: Vec<QName>,
-    /// Bindings in the enclosing scope: `nonlocal` names, attributes of free names, and a walrus in a
-    /// comprehension.
+    /// What it binds in the enclosing scope: `nonlocal` names, attributes of free names, and, in a comprehension,
+    /// targets of a walrus.
     writes: Vec<Write>,
     too_deep: bool,
 }
@@ -157,7 +158,7 @@ impl<'a> Walker<'a> {
         Inner { captures, ..enclosed(found, Vec::new()) }
     }
 
-    /// Returns the accesses of a comprehension. Its targets are local to it; a walrus binds in the enclosing scope.
+    /// Returns the accesses of a comprehension. Its targets are local to it, but a walrus binds in the enclosing scope.
     fn of_comprehension(&self, walk: impl FnOnce(&mut Self)) -> Inner {
         let mut found = self.collect(walk);
         let outside = |write: &Write| write.kind == DefKind::Walrus;
@@ -180,7 +181,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Keeps only the accesses of a scope to names of enclosing scopes. `own` lists the parameters of the scope.
+/// Keeps only accesses to names of enclosing scopes. `own` lists the parameters of the nested scope.
 fn enclosed(found: Accesses, mut own: Vec<Name>) -> Inner {
     let declared = |name: &Name| found.globals.contains(name) || found.nonlocals.contains(name);
     let bound = found.writes.iter().filter(|write| write.name.is_simple() && write.kind != DefKind::Closure);

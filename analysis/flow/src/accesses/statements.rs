@@ -16,7 +16,7 @@ impl<'a> Walker<'a> {
                     self.bind(target, Some(&node.value), DefKind::Assign);
                 }
                 match (&*node.targets, &*node.value) {
-                    // `f = lambda: x` is equivalent to a `def`: `x` is captured.
+                    // `f = lambda: x` is equivalent to a `def`, so `x` is captured.
                     ([Expr::Name(_)], Expr::Lambda(lambda)) => self.named_lambda(lambda),
                     _ => self.read(&node.value),
                 }
@@ -123,8 +123,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Binds a target after its value has been evaluated. `a, b = x, y` binds `a` to `x`. If targets and
-    /// elements do not correspond one to one, as in `a, b = f()`, the targets have no value expression.
+    /// Binds a target after its value has been evaluated. `a, b = x, y` binds `a` to `x`. In `a, b = f()`, the targets
+    /// do not correspond to elements one to one, so they have no value expression.
     pub(super) fn target(&mut self, target: &'a Expr, value: Option<&'a Expr>, kind: DefKind) {
         match target {
             Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
@@ -148,7 +148,7 @@ impl<'a> Walker<'a> {
                         self.item(node);
                     }
                     Expr::Name(_) => {}
-                    // Error recovery: not a valid target.
+                    // The parser has recovered from an error: this is not a valid target.
                     _ => self.read(target),
                 }
                 if let Some(name) = self.name(target) {

@@ -58,14 +58,14 @@ impl<'a> Builder<'a> {
         let stmt = self.open(StatementKind::For, node.range);
         self.node(NodeKind::Iter, stmt, node.iter.range(), Syntax::Evaluate(&node.iter));
         let exhausted = self.branch(NodeKind::Next, stmt, node.range, Syntax::Next(node));
-        // `next()` of the iterator may raise.
+        // `next()` of the iterator may raise an exception.
         self.raise_from(exhausted.0);
         let target = Syntax::Target(&node.target, &node.iter);
         let target = Some((node.target.range(), target));
         self.loop_(stmt, node.range, Some(exhausted), target, &node.body, &node.orelse);
     }
 
-    /// Builds the rest of a loop after its head.
+    /// Builds a loop, except its head.
     fn loop_(
         &mut self,
         stmt: StmtId,
@@ -144,7 +144,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Returns whether the test is a true constant. `while True:` exits only by `break`, `return` or an exception.
+/// Returns whether the test is a constant that is true. Control leaves `while True:` only by `break`, `return` or an
+/// exception.
 fn is_always_true(test: &Expr) -> bool {
     match test {
         Expr::BooleanLiteral(literal) => literal.value,

@@ -8,7 +8,7 @@ use ruff_text_size::Ranged;
 use super::{Builder, Frame, Jump, Pending, Syntax};
 use crate::cfg::{BlockKind, EdgeKind, NodeKind, StatementKind, StmtId};
 
-/// The maximum depth of nested `finally` bodies that are duplicated. Deeper ones have a single copy.
+/// The maximum depth to which nested `finally` bodies are duplicated. A deeper body has a single copy.
 const MAX_DUPLICATION: u32 = 3;
 
 impl<'a> Builder<'a> {
@@ -42,8 +42,8 @@ impl<'a> Builder<'a> {
         self.close(stmt, join);
     }
 
-    /// Builds the `except` clauses in order. On entry the frontier is the exception; on return, the normal
-    /// ends of the clauses.
+    /// Builds the `except` clauses in order. At the start, the frontier is the exception edge; at the end, it is the
+    /// normal ends of the clauses.
     fn handlers(&mut self, stmt: StmtId, node: &'a ast::StmtTry) {
         let mut handled = Vec::new();
         for (index, handler) in node.handlers.iter().enumerate() {

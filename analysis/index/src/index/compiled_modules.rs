@@ -5,8 +5,8 @@
 //! y = self.model.generate(x)
 //! ```
 //!
-//! A compiled module compiles only `forward`. Its other methods are those of the original module, which call the
-//! original `forward`.
+//! `torch.compile` compiles only the `forward` method of a module. The other methods of the compiled module are those
+//! of the original module, and call its original `forward`.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -52,7 +52,7 @@ const MODULE_METHODS: [&str; 32] = [
     "zero_grad",
 ];
 
-/// Removes the roots of compiled modules that the file does not call: it only calls methods other than `forward`.
+/// Removes the roots of compiled modules if the file calls only methods other than `forward` of them.
 pub(super) fn remove_uncalled(index: &mut FileIndex, body: &[Stmt]) {
     let is_compiled = |range: TextRange| {
         index.roots.iter().any(|site| site.kind == RootKind::TorchCompile && site.range == range)
@@ -75,7 +75,7 @@ pub(super) fn remove_uncalled(index: &mut FileIndex, body: &[Stmt]) {
     }
 }
 
-/// A name, or an attribute of any object.
+/// A variable, or an attribute of any object.
 #[derive(Clone, Copy)]
 enum Variable<'a> {
     Name(&'a str),
@@ -125,7 +125,7 @@ impl<'a> StatementVisitor<'a> for Compiled<'a, '_> {
 /// How a file uses a variable that is bound to a compiled module.
 struct Uses<'a> {
     variable: Variable<'a>,
-    /// The call that compiles it.
+    /// The calls that compile the module.
     call: &'a ast::ExprCall,
     /// Whether the module may be called: `model(x)`, `model.forward`, `return model`.
     runs: bool,
@@ -134,7 +134,7 @@ struct Uses<'a> {
 }
 
 impl<'a> Uses<'a> {
-    /// Visits `self` if the variable is `self.model`.
+    /// Visits the object of an attribute that is such a variable: `self` in `self.model`.
     fn visit_object(&mut self, read: &'a Expr) {
         if let Expr::Attribute(attribute) = read {
             self.visit_expr(&attribute.value);

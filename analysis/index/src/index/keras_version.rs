@@ -39,8 +39,8 @@ pub(super) enum Version {
     Three,
 }
 
-/// Returns whether an attribute of this name may need a version. This cheap test avoids resolving most names for
-/// [`version_of`].
+/// Returns whether an attribute with this name may need a certain version. This cheap test avoids that most names are
+/// resolved for [`version_of`].
 pub(super) fn may_need_version(attribute: &str) -> bool {
     ONLY_KERAS2.iter().chain(&ONLY_KERAS3).any(|(_, name)| *name == attribute)
 }
@@ -64,7 +64,8 @@ pub(super) fn imports_need(version: Version, imports: &Imports, body: &[Stmt]) -
             && REQUIRE_KERAS2.iter().any(|package| imports.uses(package) && is_required(body, package))
 }
 
-/// Returns whether an import of a package, or of one of its modules, is outside every `try` that handles its failure.
+/// Returns whether a package, or one of its modules, is imported outside every `try` that handles the failure of the
+/// import.
 fn is_required(body: &[Stmt], package: &str) -> bool {
     let mut finder = Required { package, found: false };
     finder.visit_body(body);
@@ -100,7 +101,8 @@ impl StatementVisitor<'_> for Required<'_> {
     }
 }
 
-/// Returns whether the code goes on if an import in the body of a `try` fails. It does not if a handler raises.
+/// Returns whether execution continues if an import in the body of a `try` fails. It does not if a handler raises an
+/// exception.
 fn handles_failure(node: &ast::StmtTry) -> bool {
     let raises = |ast::ExceptHandler::ExceptHandler(handler): &ast::ExceptHandler| {
         handler.body.last().is_some_and(Stmt::is_raise_stmt)

@@ -12,17 +12,18 @@
 use ag_syntax::expressions::is_scalar_literal;
 use ruff_python_ast::{self as ast, CmpOp, Expr, Operator};
 
-/// Returns the operands of an expression to wrap.
+/// Returns the operands of an expression that annotated source wraps.
 pub(super) fn of(expression: &Expr) -> Vec<&Expr> {
     match expression {
-        // `int | None` may be a type.
+        // `int | None` may be a type, so its operands are not wrapped.
         Expr::BinOp(ast::ExprBinOp { left, op: Operator::BitOr, right, .. }) => {
             pair(left, right).into_iter().filter(|side| is_computed(side)).collect()
         }
         Expr::BinOp(operation) => pair(&operation.left, &operation.right),
         Expr::Compare(compare) => match (&*compare.ops, &*compare.comparators) {
             ([CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE], [right]) => pair(&compare.left, right),
-            // The type engine narrows the type of a name in `mode == "train"`, and `1 == unknown` is a bool.
+            // These operands are not wrapped: in `mode == "train"`, the type engine narrows the type of a name, and for
+            // `1 == unknown` it infers `bool`.
             ([CmpOp::Eq | CmpOp::NotEq], [right])
                 if is_method_or_operator(&compare.left) && may_be_tensor(right) =>
             {

@@ -1,4 +1,4 @@
-//! Uses and tests that are Python by their syntax alone, because a Tensor cannot occur in them.
+//! Finds uses and tests of which the syntax shows that they are Python, because a Tensor cannot occur in them.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -23,7 +23,7 @@ pub(super) const PYTHON_METHODS: &[&str] = &[
     "join",
 ];
 
-/// Returns whether the classes of an `isinstance` test are Python's: `dict`, `(list, tuple)`.
+/// Returns whether the second argument of `isinstance` names classes of Python: `dict`, `(list, tuple)`.
 pub(super) fn names_python_class(classes: &Expr) -> bool {
     match classes {
         Expr::Name(name) => {
@@ -34,8 +34,8 @@ pub(super) fn names_python_class(classes: &Expr) -> bool {
     }
 }
 
-/// Returns whether a test depends on configuration or structure, by its syntax alone: `x is None`, `self.use_bias`,
-/// `training`, `len(shape) == 2`, `mode == "train"`, `for i in range(3)`.
+/// Returns whether the syntax of a test shows that it depends on configuration or structure: `x is None`,
+/// `self.use_bias`, `training`, `len(shape) == 2`, `mode == "train"`, `for i in range(3)`.
 pub(super) fn is_plainly_python(test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) => is_plainly_python(&operation.operand),

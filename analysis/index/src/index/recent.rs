@@ -1,4 +1,4 @@
-//! Keeps the tree of the file that a thread has indexed last.
+//! Keeps the tree of the file that a thread indexed last.
 //!
 //! Trees are large, so the tree of a file that is not open is dropped after indexing. The rules about whole files need
 //! the tree, too. They run directly after indexing, within [`while_keeping_tree`], so that each file is parsed only
@@ -27,7 +27,7 @@ thread_local! {
     static SLOT: RefCell<Slot> = const { RefCell::new(Slot::Closed) };
 }
 
-/// Runs `work`. Until it ends, this thread keeps the tree of the file that it has indexed last.
+/// Runs `work`. Until it ends, this thread keeps the tree of the file that it indexed last.
 pub fn while_keeping_tree<T>(work: impl FnOnce() -> T) -> T {
     /// Drops the tree, also if the work panics.
     struct Close;
@@ -49,7 +49,7 @@ pub(super) fn keep(text: &str, source_type: PySourceType, tree: Option<Parsed<Mo
     });
 }
 
-/// Returns the tree of a text if it is kept.
+/// Returns the tree of a text; `None` if it is not kept.
 pub(super) fn of(text: &str, source_type: PySourceType) -> Option<Arc<Parsed<ModModule>>> {
     SLOT.with_borrow(|slot| match slot {
         Slot::Open(Some(recent)) if recent.source_type == source_type && recent.text == text => {

@@ -10,8 +10,9 @@
 //!         x = x + n
 //! ```
 //!
-//! The type of `x` contains itself. The type engine nests it deeper each time it infers the loop, and may then need
-//! exponential time. `ag_nested_` (`types/stubs/annotations/__builtins__.pyi`) returns a value of unknown type.
+//! The type of `x` contains itself. Each time the type engine infers the loop, it nests the type deeper, and may need
+//! exponential time. `ag_nested_` (`types/stubs/annotations/__builtins__.pyi`) returns a value of unknown type, which
+//! ends this.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -42,11 +43,11 @@ const CONTAINERS: [&str; 18] = [
     "chain",
 ];
 
-/// The functions among them whose result is nested deeper than their arguments: `zip(x, x)` contains tuples of items of
+/// Those of these functions whose result is nested deeper than their arguments: `zip(x, x)` contains tuples of items of
 /// `x`. In contrast, `tuple(x)` contains the items themselves.
 const NESTING: [&str; 4] = ["zip", "enumerate", "map", "filter"];
 
-/// Returns the expressions in a loop that annotated source wraps; an outer expression comes before the expressions
+/// Returns the expressions in a loop that annotated source wraps. An outer expression comes before the expressions
 /// inside it.
 pub(super) fn of_loop(statement: &Stmt) -> Vec<TextRange> {
     let mut assignments = Assignments::default();
@@ -107,7 +108,8 @@ impl<'a> StatementVisitor<'a> for Assignments<'a> {
     }
 }
 
-/// Visits an expression, and the expressions whose values may become its value or a part of its value, in source order.
+/// Visits an expression, and the expressions inside it whose values may become its value or a part of it, in source
+/// order.
 fn parts<'a>(value: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
     visit(value);
     match value {
@@ -139,8 +141,8 @@ fn parts<'a>(value: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
     }
 }
 
-/// Returns the parts of an expression whose types become parts of its type: the elements of a tuple, the arguments of
-/// `zip` or a class.
+/// Returns the parts of an expression whose types become parts of its type: the elements of a tuple, or the arguments
+/// of `zip` or of a class.
 fn nested(expression: &Expr) -> Vec<&Expr> {
     match expression {
         Expr::Tuple(tuple) => tuple.elts.iter().filter(|element| !element.is_starred_expr()).collect(),
@@ -161,7 +163,7 @@ fn is_one_of(function: &Expr, names: &[&str]) -> bool {
     last_name(function).is_some_and(|name| names.contains(&name.as_str()))
 }
 
-/// Returns whether a function has the name of a class, which may be generic: `Box(x)`.
+/// Returns whether a function looks like a class, which may be generic: `Box(x)`.
 fn is_class(function: &Expr) -> bool {
     last_name(function).is_some_and(|name| name.starts_with(char::is_uppercase))
 }

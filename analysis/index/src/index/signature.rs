@@ -1,4 +1,4 @@
-//! The signature of a function, and the side effects of its body on other code, from syntax alone.
+//! The signature of a function, and the effects of its body on other code, computed from syntax.
 
 use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
@@ -11,7 +11,7 @@ use crate::index::initial_uses;
 use crate::index::last_name;
 use crate::type_expression::TypeExpression;
 
-/// The signature of a function, and the side effects of its body on other code, from syntax alone.
+/// The signature of a function, and the effects of its body on other code, computed from syntax.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
     pub parameters: IndexVec<ParameterIndex, ParameterSyntax>,
@@ -24,21 +24,22 @@ pub struct Signature {
     pub is_generator: bool,
     pub is_static: bool,
     pub is_property: bool,
-    /// The function contains `self.x = …`.
+    /// Whether the function contains `self.x = …`.
     pub sets_attributes: bool,
-    /// The attributes that the function's own code sets or deletes, nested functions excluded.
+    /// The attributes that the function itself sets or deletes, without those of nested functions.
     pub stores: Vec<Name>,
-    /// The function's own code contains an import, `global` or `nonlocal`.
+    /// Whether the function itself, without nested functions, contains an import, `global` or `nonlocal`.
     pub rebinds: bool,
-    /// The function's own code contains `global`.
+    /// Whether the function itself, without nested functions, contains `global`.
     pub declares_global: bool,
-    /// The function tests a value that may be a Tensor, or iterates over one: see `plain::is_plainly_python`.
+    /// Whether the function tests a value that may be a Tensor, or iterates over one: see `plain::is_plainly_python`.
     pub tests_values: bool,
-    /// The function is never defined: it is in the body of an `if` on a module constant that is `False`.
+    /// Whether the function is never defined, because it is in the body of an `if` on a module constant that is
+    /// `False`.
     pub is_dead: bool,
-    /// The texts of the returned expressions that name functions nested in it: `init, update`.
+    /// The texts of returned expressions that name nested functions: `init, update`.
     pub returned: Vec<Name>,
-    /// The last names of its decorators, such as `lru_cache`; empty for an expression without one: `@decorators[0]`.
+    /// For each decorator, the last part of its name, such as `lru_cache`; empty if it has no name: `@decorators[0]`.
     pub decorators: Vec<Name>,
 }
 
@@ -51,7 +52,7 @@ pub struct ParameterSyntax {
     /// The annotation, if an assumption may extend or replace it.
     pub annotation: Option<Annotation>,
     pub default: DefaultValue,
-    /// The body uses it in a way that a Tensor does not support, or as a flag: `x["key"]`, `x.items()`,
+    /// Whether the body uses it in a way that a Tensor does not support, or as a flag: `x["key"]`, `x.items()`,
     /// `x == "sum"`, `isinstance(x, dict)`, `if x:`.
     pub used_as_python: bool,
     /// The uses before the body binds the name again: see `index/initial_uses.rs`.
@@ -62,15 +63,16 @@ pub struct ParameterSyntax {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Annotation {
     pub range: TextRange,
-    /// `"Tensor"`, within quotes.
+    /// Whether it is within quotes: `"Tensor"`.
     pub quoted: bool,
-    /// Imprecise, so that call sites may determine a more precise type: `dict[str, Any]`, `Callable`, `list`.
+    /// Whether it is imprecise, so that call sites may determine a more precise type: `dict[str, Any]`, `Callable`,
+    /// `list`.
     pub vague: bool,
-    /// A type variable without bound: `def f[T](x: T)`. It does not constrain the argument.
+    /// Whether it is a type variable without a bound, which does not constrain the argument: `def f[T](x: T)`.
     pub variable: bool,
-    /// A Python number: `int`, `float`, `bool`, `complex`.
+    /// Whether it is a Python number: `int`, `float`, `bool`, `complex`.
     pub number: bool,
-    /// A Tensor or array: `tf.Tensor`, `jax.Array`.
+    /// Whether it is a Tensor or array: `tf.Tensor`, `jax.Array`.
     pub tensor: bool,
 }
 
@@ -83,7 +85,7 @@ pub enum ParameterKind {
     VarKeywords,
 }
 
-/// The type of a default value, from its literal. It is the type of the argument in every call that omits it.
+/// The type of a default value, if it is a literal. A call that omits the argument passes a value of this type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
     Absent,
@@ -95,8 +97,8 @@ pub enum DefaultValue {
 }
 
 impl Signature {
-    /// Returns whether the function's own code binds names or attributes that are visible to other code: see
-    /// [`crate::self_contained`].
+    /// Returns whether the function itself, without nested functions, binds names or attributes that other code can
+    /// read: see [`crate::self_contained`].
     pub fn binds_outside(&self) -> bool {
         self.rebinds || !self.stores.is_empty()
     }
@@ -175,8 +177,8 @@ impl Signature {
 }
 
 impl ParameterSyntax {
-    /// Returns whether the parameter may be a flag, even if its annotation declares another type:
-    /// `output_attentions: Optional[tf.Tensor] = None`, which the body tests.
+    /// Returns whether the parameter may be a flag although its annotation declares another type:
+    /// `output_attentions: Optional[tf.Tensor] = None`, where the body tests the parameter.
     pub fn may_be_flag(&self) -> bool {
         self.used_as_python && matches!(self.default, DefaultValue::None | DefaultValue::Bool(_))
     }
@@ -198,7 +200,7 @@ impl Annotation {
 }
 
 fn is_vague(annotation: &Expr) -> bool {
-    // `nn.Module` is the base class of the modules that calls pass.
+    // `nn.Module` is imprecise: the modules that calls pass are of derived classes.
     let is_base = matches!(annotation, Expr::Attribute(attribute)
         if attribute.attr.as_str() == "Module" && last_name(&attribute.value).is_some_and(|name| name == "nn"));
     if is_base {

@@ -64,20 +64,22 @@ struct Walk<'a> {
     /// The number of expressions visited so far in the scope; it determines their ids, as in
     /// [`ag_syntax::expressions`].
     visited: u32,
-    /// Expressions that root sites refer to and that have no id yet.
+    /// Expressions to which root sites refer, and that have no id yet.
     pending: FxHashMap<*const Expr, Vec<(RootIndex, Pending)>>,
-    /// Called lambdas that are not visited yet, and whether a library stages the functions that they call.
+    /// Lambdas that a call passes to a library and that are not visited yet. The value says whether the library stages
+    /// the functions that the lambda calls.
     called: FxHashMap<*const ast::ExprLambda, bool>,
-    /// Type variables without bound so far: `T = TypeVar("T")`, `def f[T]`, `class A[T]`.
+    /// The type variables without a bound that were found so far: `T = TypeVar("T")`, `def f[T]`, `class A[T]`.
     type_variables: FxHashSet<Name>,
-    /// The functions so far that return a nested function: `def make_step(rate): …; return step`.
+    /// The functions found so far that return a nested function: `def make_step(rate): …; return step`.
     factories: FxHashSet<Name>,
-    /// Module constants whose latest value is `False`: `JAX_MODE = False`.
+    /// The module constants whose last assigned value is `False`: `JAX_MODE = False`.
     false_constants: FxHashSet<Name>,
     /// The bodies of `if` statements on such a constant: `if JAX_MODE:`.
     dead: Vec<TextRange>,
-    /// How many `with` statements around the current code expect an exception: `with pytest.raises(TypeError):`. Code
-    /// there declares no roots, because the test expects that its functions cannot be traced.
+    /// The number of `with` statements around the current code that expect an exception:
+    /// `with pytest.raises(TypeError):`. Code in such a statement declares no roots, because the test expects that its
+    /// functions cannot be traced.
     expecting: usize,
     /// Whether annotated source wraps the operands of the current statement.
     wraps_operands: bool,
@@ -146,7 +148,7 @@ impl<'a> Walk<'a> {
     }
 
     fn call(&mut self, call: &'a ast::ExprCall) {
-        // `jax.jit(partial(f, fast=True))` gives an argument of `f`.
+        // `jax.jit(partial(f, fast=True))` binds an argument of `f`.
         let applied = root_decorators::is_partial(&self.index.imports, &call.func)
             .then(|| self.wrapped(call, 4))
             .flatten();
@@ -297,8 +299,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Records another name under which a function is called: `step` for `train` in `step = jax.jit(train)`, and `step`
-    /// for `make_step` in `step = make_step(0.1)`.
+    /// Records another name under which a function is called. After `step = jax.jit(train)` it is `step` for `train`,
+    /// after `step = make_step(0.1)` it is `step` for `make_step`.
     fn other_name(&mut self, assign: &'a ast::StmtAssign) {
         let ([target], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return };
         let Some(name) = last_name(target) else { return };
@@ -314,7 +316,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the last name of the function in `jax.jit(f)`, `jax.jit(jax.vmap(self.f))` and `partial(f, 1)`.
+    /// Returns the last part of the name of the function in `jax.jit(f)`, `jax.jit(jax.vmap(self.f))` or
+    /// `partial(f, 1)`.
     fn wrapped(&self, call: &'a ast::ExprCall, depth: u8) -> Option<&'a Name> {
         let depth = depth.checked_sub(1)?;
         let imports = &self.index.imports;
@@ -337,7 +340,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Records a use of `name` that only Python objects support.
+    /// Records that `name` is used in a way that only Python objects support.
     fn python_use(&mut self, name: &Expr) {
         let Some(name) = name.as_name_expr() else { return };
         if let Some(signature) = self.signature() {
@@ -347,7 +350,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A bare name as a test may be a flag, so it does not count as evidence for a Tensor.
+    /// Records names that are tested directly. Such a name may be a flag, so the test is no evidence for a Tensor.
     fn flag_use(&mut self, test: &Expr) {
         match test {
             Expr::Name(_) => self.python_use(test),
@@ -386,9 +389,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Visits an assignment. Operands are wrapped only if all targets are names (`to_names`). A value that is assigned
-    /// to an attribute may read the same attribute. The type engine first infers such a value while the attribute has
-    /// no type, and a wrapped operand would turn this missing type into a result.
+    /// Visits an assignment. Operands are wrapped only if all targets are names (`to_names`). The reason is that a
+    /// value assigned to an attribute may read the same attribute: the type engine infers such a value first while the
+    /// attribute has no type yet, and a wrapped operand would turn this missing type into a result.
     fn assignment(&mut self, statement: &'a Stmt, to_names: bool) {
         let outer = self.wraps_operands;
         self.wraps_operands &= to_names;
@@ -500,7 +503,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         let id = ExprId(self.visited);
         self.visited += 1;
-        // Few files have roots.
+        // This is a fast path: few files have roots.
         if !self.pending.is_empty() {
             for (site, pending) in self.pending.remove(&std::ptr::from_ref(expression)).unwrap_or_default() {
                 match pending {
@@ -558,7 +561,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// Returns whether a dotted name is a layer, model or metric: `keras.Layer`, `keras.layers.Dense`,
+/// Returns whether a dotted name is a layer, model or metric of Keras: `keras.Layer`, `keras.layers.Dense`,
 /// `keras.metrics.Mean`.
 fn is_keras_class(name: &str) -> bool {
     let mut parts = name.split('.');

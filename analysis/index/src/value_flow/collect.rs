@@ -1,4 +1,4 @@
-//! The walk over a file's tree that collects its constraints: the variables, and the scope that a name belongs to.
+//! The walk over a file's tree that collects its constraints. It resolves names to variables of scopes.
 
 mod expressions;
 mod statements;
@@ -41,11 +41,11 @@ pub(super) fn collect(index: &FileIndex, body: &[Stmt]) -> FileFlow {
     flow
 }
 
-/// The names of a scope.
+/// The names that one scope binds.
 #[derive(Default)]
 struct Frame<'a> {
-    /// A local variable has a node once a value flows to or from it. So code without flow has no nodes, and an edit of
-    /// such code leaves the constraints as they are.
+    /// The local variables. A variable gets a node once a value flows to or from it. Code without such a flow has no
+    /// nodes, so an edit of it does not change the constraints.
     names: FxHashMap<&'a str, Option<Node>>,
     /// The class whose body this scope is. Its names are not visible in its methods.
     class: Option<ClassIndex>,
@@ -61,7 +61,7 @@ struct Collector<'a> {
     imported: FxHashMap<Name, Node>,
     scopes: Vec<Frame<'a>>,
     owner: Owner,
-    /// How many `with pytest.raises(TypeError):` are around the current code.
+    /// The number of `with pytest.raises(TypeError):` statements around the current code.
     expecting: usize,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Collector<'a> {
         self.scopes.pop();
     }
 
-    /// Returns a variable of the module, or a name that is imported or built in.
+    /// Returns the node of a variable of the module, or of a name that is imported or built in.
     fn global(&mut self, name: &Name) -> Node {
         if let Some(node) = self.flow.code.globals.get(name) {
             return *node;

@@ -48,7 +48,7 @@ pub enum Operation {
     Text,
     /// `a.name`, where no attribute is known
     MissingAttribute,
-    /// `a.name`
+    /// `a.name`, if it may run code: a property, `__getattribute__`
     Attribute,
     /// `a.name = b`
     SetAttribute,
@@ -60,12 +60,12 @@ pub enum Operation {
     InstanceCheck,
     /// `class B(a):`
     Subclass,
-    /// A library gets the value, and may perform any of these operations.
+    /// A library receives the value, and may perform any of these operations on it.
     Library,
 }
 
 impl Operation {
-    /// Returns the methods that Python may call. For methods that a class does not define, Python has defaults.
+    /// Returns the special methods that Python may call for the operation. A class may define none of them.
     pub const fn methods(self) -> &'static [&'static str] {
         match self {
             Self::Truth => &["__bool__", "__len__"],

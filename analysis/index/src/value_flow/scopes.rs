@@ -14,7 +14,7 @@ pub(super) struct Bound<'a> {
 }
 
 impl<'a> Bound<'a> {
-    /// Imports are not among them: the index resolves them for the whole file.
+    /// Collects the names that a body binds. Imports are not among them: the index resolves them for the whole file.
     pub(super) fn of(body: &'a [Stmt]) -> Self {
         let mut bound = Self::default();
         bound.visit_body(body);

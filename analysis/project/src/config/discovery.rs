@@ -1,11 +1,11 @@
-//! Finds the configuration: the closest file, in a folder or its ancestors.
+//! Finds the configuration: the closest file, in a folder or one of its ancestors.
 
 use ruff_db::system::{System, SystemPath, SystemPathBuf};
 
 use super::error::ConfigError;
 use super::options::Options;
 
-/// The first of these that exists in a folder is used.
+/// The names of configuration files. If a folder has several, the first one is used.
 const NAMES: [&str; 3] = [".ag-lsp.toml", "ag-lsp.toml", "pyproject.toml"];
 
 /// A configuration and its path.
@@ -29,8 +29,8 @@ impl ConfigFile {
     }
 }
 
-/// Returns the configuration closest to `folder`, in it or its ancestors. A broken `pyproject.toml` that does not
-/// mention ag-lsp is skipped, and `warn` receives its error.
+/// Returns the configuration that is closest to `folder`, in it or in an ancestor. A broken `pyproject.toml` that does
+/// not mention ag-lsp is skipped, and its error is passed to `warn`.
 pub fn closest(
     system: &dyn System,
     folder: &SystemPath,

@@ -10,7 +10,7 @@ use ag_rules::selection::similar;
 /// An error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file, unless the text came from the command line.
+    /// The file; `None` if the text came from the command line.
     pub path: Option<SystemPathBuf>,
     /// Line and column, one-based.
     pub position: Option<(usize, usize)>,
@@ -60,8 +60,8 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// serde's message is "unknown field `selct`, expected one of `select`, `ignore`": the first name is the one
-/// found, the others are valid.
+/// Rewords serde's message "unknown field `selct`, expected one of `select`, `ignore`". The first name in it is the one
+/// that was found, the others are the valid ones.
 fn reword(message: &str, key: Option<&str>) -> (String, Option<String>) {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = if message.starts_with("unknown field") {

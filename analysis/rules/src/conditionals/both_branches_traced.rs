@@ -66,7 +66,7 @@ fn check(ctx: &FunctionContext) {
     }
     for (construct, raise) in raises::in_staged_branches(ctx) {
         let names: Vec<&str> = raises::raised(raise).into_iter().collect();
-        // A `raise` that is caught is reported by `try-over-staged`.
+        // `try-over-staged` reports a `raise` that is caught.
         if raises::handler(ctx, raise.range(), &names).is_none() && !tests_eager_execution(ctx, raise.range())
         {
             let message = format!(
@@ -92,7 +92,7 @@ fn check(ctx: &FunctionContext) {
     Calls { ctx }.visit_body(&ctx.def().body);
 }
 
-/// Calls of functions with outward side effects in the branches of a staged `if`.
+/// Calls, in the branches of a staged `if`, of functions with side effects outside themselves.
 struct Calls<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
 }
@@ -120,7 +120,7 @@ impl<'a> SourceOrderVisitor<'a> for Calls<'_, 'a> {
     }
 }
 
-/// Returns the staged `if` whose branches mutate an object created before the `if`.
+/// Returns the staged `if` in whose branches the mutation is, if the mutated object was created before the `if`.
 fn staged_if_around<'a>(ctx: &FunctionContext<'a>, mutation: &Mutation) -> Option<&'a Construct> {
     let construct = ctx.staged_region(mutation.range)?;
     let converted = |feature: &ag_index::assumptions::RootOptions| {
@@ -141,7 +141,7 @@ fn staged_if_around<'a>(ctx: &FunctionContext<'a>, mutation: &Mutation) -> Optio
         !definitions.is_empty()
             && definitions.iter().all(|definition| !outer.range.contains_range(definition.range))
     };
-    // An object created before an enclosing staged loop is reported by `hidden-mutation`.
+    // `hidden-mutation` reports an object that was created before an enclosing staged loop.
     let in_loop = ctx.staged_loop(mutation.range).is_some_and(is_older);
     (is_older(construct) && !in_loop).then_some(construct)
 }

@@ -1,4 +1,4 @@
-//! The outputs of the two branches of a staged `if` or conditional expression, side by side.
+//! The outputs of the two branches of a staged `if` or conditional expression, compared with each other.
 
 use ruff_text_size::{Ranged, TextRange};
 
@@ -13,9 +13,9 @@ use ag_syntax::qname::QName;
 /// A value that both branches output.
 pub(super) struct Outcome<'a> {
     pub(super) construct: &'a Construct,
-    /// The range of the finding: the head of the `if`, or the ternary.
+    /// The range at which a finding is reported: the head of the `if`, or the conditional expression.
     pub(super) range: TextRange,
-    /// "`y`", "the returned value".
+    /// The value in messages: "`y`", "the returned value".
     pub(super) subject: String,
     pub(super) main: Side,
     pub(super) orelse: Side,
@@ -23,11 +23,12 @@ pub(super) struct Outcome<'a> {
 
 pub(super) struct Side {
     pub(super) value: Value,
-    /// The definitions that the value comes from.
+    /// The definitions that may give the value, except parameters and names from outside.
     pub(super) origins: Vec<TextRange>,
 }
 
-/// Returns the outcomes of all staged `if` statements and ternaries of a converted function.
+/// Returns the values that both branches output, for all staged `if`s and conditional expressions of a converted
+/// function.
 pub(super) fn outcomes<'a>(ctx: &FunctionContext<'a>) -> Vec<Outcome<'a>> {
     let mut outcomes = Vec::new();
     if !ctx.converts() {
@@ -73,14 +74,14 @@ fn variables<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, outcomes: 
     }
 }
 
-/// Returns the value of a name at the end of a branch; `None` when the end is unreachable or the name may be unbound
+/// Returns the value of a name at the end of a branch; `None` if the end is unreachable, or if the name may be unbound
 /// there.
 fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Side> {
     if definitions.is_empty() || definitions.iter().any(|definition| !definition.kind.defines()) {
         return None;
     }
     let value = |definition: &&Def| match definition.name == *name {
-        // `x["k"]` of a parameter: the parameter is known, its items are not.
+        // `x["k"]`, where `x` is a parameter: the items of the parameter are unknown.
         true if matches!(definition.kind, DefKind::Parameter(_)) && !name.is_simple() => Value::Unknown,
         true => Value::of_definition(ctx, definition),
         // Assigning `a` also changes `a.b`, whose new value is unknown.
@@ -93,7 +94,7 @@ fn side(ctx: &FunctionContext, name: &QName, definitions: &[&Def]) -> Option<Sid
     })
 }
 
-/// Returns the value that the function returns, where both branches return one.
+/// Returns the returned value, if both branches return one.
 fn returned<'a>(
     ctx: &FunctionContext<'a>,
     construct: &'a Construct,
@@ -123,12 +124,12 @@ fn returned<'a>(
     })
 }
 
-/// Returns whether an `if` is in a loop; `return` and `break` there are converted with the loop.
+/// Returns whether an `if` is in a loop. AutoGraph converts a `return` or `break` in it together with the loop.
 pub(super) fn in_loop(ctx: &FunctionContext, construct: &Construct) -> bool {
     ctx.enclosing(construct.range).any(|outer| outer.kind.is_loop())
 }
 
-/// Returns the source of the condition if it is short; "the condition" otherwise.
+/// Returns the source text of the condition; "the condition" if it is long.
 pub(super) fn condition(ctx: &FunctionContext, construct: &Construct) -> String {
     const LONGEST: usize = 40;
     let text = ctx.text(construct.test_range);

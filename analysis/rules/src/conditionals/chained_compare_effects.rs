@@ -79,7 +79,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The first call with a side effect.
+/// Finds the first call with a side effect.
 struct Effects<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     found: Option<TextRange>,

@@ -1,4 +1,4 @@
-//! The operands tested by a staged condition.
+//! The operands that a staged condition tests.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -19,8 +19,8 @@ pub(super) fn staged_tests<'c, 'a>(
     })
 }
 
-/// Returns the expressions whose truth value a test evaluates: the test, or the operands of its `and` and `or`.
-/// Comparisons, negations and conditional expressions are excluded.
+/// Returns the expressions whose truth value a test needs: the test itself, or the operands of its `and` and `or`.
+/// Comparisons, negations and conditional expressions are not included.
 pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     match test {
         Expr::BoolOp(operation) => operation.values.iter().flat_map(tested).collect(),
@@ -31,21 +31,21 @@ pub(super) fn tested(test: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// Returns the dtype of an expression that is certainly a Tensor, if it is known not to be `bool`.
+/// Returns the dtype of an expression that is certainly a Tensor; `None` if it is `bool` or unknown.
 pub(super) fn wrong_dtype(ctx: &FunctionContext, expression: &Expr) -> Option<DType> {
     let fact = ctx.fact(expression);
     if fact.unknown || fact.binding() != Binding::Staged {
         return None;
     }
     let dtype = fact.dtype().or_else(|| match Value::of_fact(ctx, ctx.python_fact(expression)) {
-        // A Python number that has become a Tensor by a transfer function.
+        // A Python number that a transfer function has promoted to a Tensor.
         Value::Leaf(dtype) => dtype,
         _ => None,
     })?;
     (dtype != DType::Bool).then_some(dtype)
 }
 
-/// Returns the literal that a value of this dtype is compared with to get its truth value.
+/// Returns the literal with which a value of this dtype is compared to get its truth value.
 pub(super) fn zero(dtype: DType) -> &'static str {
     match dtype {
         DType::String => "\"\"",

@@ -94,7 +94,7 @@ fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     ctx.fact(expression).is_tensor() && !expression.is_lambda_expr()
 }
 
-/// Returns a Tensor in place of a function.
+/// Returns a message if a Tensor is passed where a function is expected.
 fn not_callable(ctx: &FunctionContext, function: Option<&Expr>, name: &str) -> Option<String> {
     let function = function.filter(|function| is_tensor(ctx, function))?;
     Some(format!("`{}` is a Tensor, but `{name}` must be a function", ctx.text(function)))
@@ -120,7 +120,8 @@ fn cond(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     Some(format!("the results of `true_fn` and `false_fn` differ: {difference}"))
 }
 
-/// Returns the value that a lambda, or a function defined inside this one, returns.
+/// Returns the value that a lambda or local function returns. A local function is one that the checked function
+/// defines.
 fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     let Expr::Lambda(lambda) = function else {
         return Some(Value::of_syntax(only_return(local_def(ctx, function)?)?));
@@ -132,7 +133,7 @@ fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     })
 }
 
-/// Returns the function that an expression names, if it is defined exactly once inside this one.
+/// Returns the local function that an expression names, if it is defined exactly once.
 fn local_def<'a>(ctx: &FunctionContext<'a>, function: &Expr) -> Option<&'a ast::StmtFunctionDef> {
     let name = function.as_name_expr()?;
     let mut defs = statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
@@ -148,7 +149,7 @@ fn only_return(def: &ast::StmtFunctionDef) -> Option<&Expr> {
     (returns.next().is_none() && !is_decorated).then_some(only)
 }
 
-/// Returns the number of values that a function defined inside this one returns.
+/// Returns the number of values that a local function returns.
 fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     match only_return(local_def(ctx, function)?)? {
         Expr::Tuple(tuple) if !tuple.iter().any(Expr::is_starred_expr) => Some(tuple.len()),
@@ -161,7 +162,8 @@ fn results_of(ctx: &FunctionContext, function: &Expr) -> Option<usize> {
     }
 }
 
-/// Returns the certain difference between two values that must have the same dtype and structure.
+/// Returns a message about a difference between two values that must have the same dtype and structure; `None` if they
+/// do not certainly differ.
 fn difference(main: &Value, orelse: &Value) -> Option<String> {
     match (main, orelse) {
         (Value::Leaf(Some(a)), Value::Leaf(Some(b))) => {
@@ -270,7 +272,7 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
             Value::Leaf(dtype) => dtype,
             _ => None,
         };
-        // A number takes the dtype of the Tensor that it is combined with.
+        // In an operation with a Tensor, a number takes the dtype of the Tensor.
         let (Some(before), Some(after)) = (value(variable), value(result)) else { return None };
         (before != after && is_tensor(ctx, variable) && result.is_call_expr()).then(|| {
             format!(
@@ -283,9 +285,9 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
     })
 }
 
-/// Returns a message about a variable of `tf.while_loop` that is larger after an iteration, if the call passes no
-/// `shape_invariants`. The severity is a warning if this analysis does not know the shape before the loop: TensorFlow
-/// accepts the loop if the shape is unknown to TensorFlow, too.
+/// Returns a message about a variable of `tf.while_loop` that is larger after an iteration, unless the call passes
+/// `shape_invariants`. The severity is a warning if this analysis does not know the shape before the loop, because
+/// TensorFlow accepts the loop if it does not know the shape either.
 fn growth(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, Severity)> {
     let (body, variables) = (argument(call, 1, "body")?, argument(call, 2, "loop_vars")?);
     if argument(call, 3, "shape_invariants").is_some_and(|invariants| !invariants.is_none_literal_expr()) {
@@ -316,7 +318,7 @@ fn growth(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, Severi
     })
 }
 
-/// Returns the name of a positional parameter of a lambda, or of a function defined inside this one.
+/// Returns the name of a positional parameter of a lambda or local function.
 fn parameter<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, position: usize) -> Option<&'a Name> {
     let parameters = match function {
         Expr::Lambda(lambda) => lambda.parameters.as_deref()?,
@@ -326,8 +328,8 @@ fn parameter<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, position: usize)
     positional.nth(position).map(|parameter| &parameter.parameter.name.id)
 }
 
-/// Returns the expression in the `return` of a function. If that is a name to which the body assigns exactly once,
-/// outside all compound statements, returns the assigned value.
+/// Returns the expression `returned` in the `return` of a function. If this is a name to which the body assigns exactly
+/// once, outside all compound statements, returns the assigned value instead.
 fn result_of<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, returned: &'a Expr) -> Option<&'a Expr> {
     let Expr::Name(name) = returned else { return Some(returned) };
     let def = local_def(ctx, function)?;
@@ -342,7 +344,7 @@ fn result_of<'a>(ctx: &FunctionContext<'a>, function: &'a Expr, returned: &'a Ex
     }
 }
 
-/// Returns the value of a local name that is bound once, or the expression itself.
+/// Returns the value that a local name is bound to, if it is bound once; otherwise the expression itself.
 fn written_out<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> &'a Expr {
     let Expr::Name(name) = expression else { return expression };
     match ctx.flow.definitions_of(name.range(), &QName::from(&name.id)).as_slice() {

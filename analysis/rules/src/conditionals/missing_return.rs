@@ -101,7 +101,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Moves the single `return` after an `elif` chain into a new `else`.
+/// Returns the edits that move the single `return` after an `elif` chain into a new `else`.
 fn else_for_return(
     ctx: &FunctionContext,
     statement: TextRange,

@@ -47,8 +47,8 @@ pub(super) fn raised(raise: &ast::StmtRaise) -> Option<&str> {
     last_name(exception.as_call_expr().map_or(exception, |call| &call.func)).map(Name::as_str)
 }
 
-/// Returns the innermost `except` clause of this function that catches an exception raised at `range`; `names` are the
-/// possible classes of the exception.
+/// Returns the innermost `except` clause of this function that catches an exception raised at `range`. `names` are the
+/// classes that the exception may have.
 pub(super) fn handler<'a>(
     ctx: &FunctionContext<'a>,
     range: TextRange,

@@ -17,13 +17,13 @@ use ruff_text_size::Ranged;
 use crate::FunctionContext;
 use ag_syntax::blocks;
 
-/// The statements of a branch: its own, then those moved into it.
+/// The statements of a branch: its own statements, followed by those moved into it.
 pub(super) struct Branch<'a> {
     blocks: Vec<&'a [Stmt]>,
 }
 
 impl<'a> Branch<'a> {
-    /// Returns the `return` statements at any depth.
+    /// Returns the `return` statements of the branch, also in compound statements.
     pub(super) fn returns(&self) -> Vec<&'a StmtReturn> {
         let all = self.blocks.iter().flat_map(|block| blocks::statements(block));
         all.filter_map(Stmt::as_return_stmt).collect()
@@ -34,7 +34,7 @@ impl<'a> Branch<'a> {
         self.blocks.iter().all(|block| block.is_empty())
     }
 
-    /// Returns whether AutoGraph's syntactic test finds that the branch returns.
+    /// Returns whether AutoGraph considers that the branch returns: its test is purely syntactic.
     pub(super) fn certainly_returns(&self) -> bool {
         self.blocks.iter().any(|block| certainly_returns(block))
     }
@@ -45,7 +45,7 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Returns the two branches of a clause of an `if`, with the following statements moved in.
+/// Returns the two branches of a clause of an `if`, including the statements that AutoGraph moves into them.
 pub(super) fn branches<'a>(
     ctx: &FunctionContext<'a>,
     statement: &'a StmtIf,
@@ -70,7 +70,7 @@ pub(super) fn branches<'a>(
     Some((main, orelse))
 }
 
-/// Returns whether AutoGraph's syntactic test finds that a block returns.
+/// Returns whether AutoGraph considers that a block returns: its test is purely syntactic.
 fn certainly_returns(block: &[Stmt]) -> bool {
     block.iter().any(|statement| match statement {
         Stmt::Return(_) => true,

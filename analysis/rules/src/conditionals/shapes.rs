@@ -1,4 +1,4 @@
-//! Shapes given by literals in a function; there is no shape inference.
+//! Shapes that literals in a function determine. There is no shape inference.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr};
 use ruff_text_size::Ranged;
@@ -7,10 +7,10 @@ use crate::FunctionContext;
 use ag_syntax::expressions::{natural, sequence};
 use ag_syntax::qname::QName;
 
-/// Maximum length of a chain of definitions that is followed.
+/// The maximum length of a chain of definitions that is followed.
 const MAX_DEPTH: u32 = 8;
 
-/// Returns whether a value is certainly a Tensor of more than one element.
+/// Returns whether a value is certainly a Tensor with more than one element.
 pub(super) fn has_many(ctx: &FunctionContext, expression: &Expr) -> bool {
     Shapes { ctx }.many(expression, MAX_DEPTH)
 }
@@ -44,7 +44,7 @@ impl Shapes<'_, '_> {
         }
     }
 
-    /// Returns whether every value that a name may be bound to has many elements.
+    /// Returns whether every value that a name may be bound to has more than one element.
     fn many_of_name(&self, name: &Expr, depth: u32) -> bool {
         let Some(qname) = QName::from_expr(name) else { return false };
         let definitions = self.ctx.flow.definitions_of(name.range(), &qname);
@@ -75,7 +75,7 @@ impl Shapes<'_, '_> {
                 call.arguments.keywords.is_empty() && natural(limit).is_some_and(|limit| limit > 1)
             }
             "linspace" => argument(2, "num").and_then(natural).is_some_and(|count| count > 1),
-            // Elementwise.
+            // These functions are elementwise.
             "abs" | "square" | "sqrt" | "exp" | "sign" | "identity" | "cast" | "negative" | "zeros_like"
             | "ones_like" | "stop_gradient" | "logical_not" | "nn.relu" | "nn.sigmoid" | "math.log" => {
                 call.arguments.args.first().is_some_and(|argument| self.many(argument, depth))
@@ -95,7 +95,7 @@ fn elements(value: &Expr) -> usize {
     sequence(value).map_or(1, |items| items.iter().map(count).sum())
 }
 
-/// Returns the product of a shape's dimensions; 0 if one of them is not a literal.
+/// Returns the number of elements of a shape; 0 if one of the dimensions is not a literal.
 fn size(shape: &Expr) -> u64 {
     let dimensions = sequence(shape).unwrap_or(std::slice::from_ref(shape)).iter();
     dimensions.map(natural).try_fold(1u64, |product, dimension| product.checked_mul(dimension?)).unwrap_or(0)

@@ -112,8 +112,8 @@ fn report(ctx: &FunctionContext, construct: &Construct, range: TextRange, name: 
         .emit();
 }
 
-/// Returns whether a name is an argument of a `tf.function` that eager code calls. Then its shape is that of an eager
-/// Tensor.
+/// Returns whether a name is an argument of a `tf.function` that eager code calls. The shape of such an argument is
+/// known while tracing.
 fn has_static_shape(ctx: &FunctionContext, use_: TextRange, name: &str) -> bool {
     let definitions = ctx.flow.definitions_of(use_, &QName::from(&Name::new(name)));
     ctx.root() == Some(RootKind::Function)
@@ -122,7 +122,7 @@ fn has_static_shape(ctx: &FunctionContext, use_: TextRange, name: &str) -> bool 
         && is_called_by_eager_code(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()))
 }
 
-/// Returns whether code of the same file that is not staged calls a function.
+/// Returns whether code of the same file that is not staged calls the function.
 #[salsa::tracked(returns(copy))]
 fn is_called_by_eager_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let document = function.document(db);
@@ -135,7 +135,7 @@ fn is_called_by_eager_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> b
     })
 }
 
-/// The names whose dynamic shape a test uses.
+/// The names of which a test uses the dynamic shape.
 struct Guarded<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     names: Vec<&'a str>,
@@ -154,7 +154,7 @@ impl<'a> SourceOrderVisitor<'a> for Guarded<'_, 'a> {
     }
 }
 
-/// Items and matrix products of these names.
+/// The items and matrix products of these names.
 struct Uses<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     names: Vec<&'a str>,

@@ -71,7 +71,7 @@ fn check(ctx: &FunctionContext) {
             construct.why.clone(),
         );
     }
-    // Findings of the rules that ran before this one.
+    // These findings are from rules that ran before this one.
     let faults: Vec<(TextRange, &'static str, _)> = ctx
         .diagnostics
         .borrow()
@@ -84,7 +84,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the exception class that TensorFlow raises for a finding of a rule.
+/// Returns the exception class that TensorFlow raises where the rule with this code reports a finding.
 fn raised_for(code: &str) -> Option<&'static str> {
     match code {
         "AG101" | "AG102" | "AG103" | "AG107" | "AG108" => Some("ValueError"),

@@ -84,7 +84,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The branch in which a name is not bound.
+/// The branch in which the name is not bound.
 #[derive(Clone, Copy, PartialEq)]
 enum Missing {
     Main,
@@ -102,7 +102,8 @@ impl Missing {
     }
 }
 
-/// Returns whether an enclosing staged loop is rejected first: it carries the name, which is unbound before the loop.
+/// Returns whether TensorFlow rejects an enclosing staged loop first, because it carries the name and the name is
+/// unbound before the loop.
 fn is_rejected_by_loop(ctx: &FunctionContext, construct: &Construct, name: &QName) -> bool {
     let loops = ctx.enclosing(construct.range).filter(|outer| outer.kind.is_loop());
     loops.filter(|outer| outer.binding == Binding::Staged).any(|outer| {
@@ -169,7 +170,7 @@ fn report(
     report.emit();
 }
 
-/// Returns the outermost enclosing `if` that would be rejected for the same name after the inner one is fixed.
+/// Returns the outermost enclosing `if` that TensorFlow would reject for the same name, once the inner one is fixed.
 fn outermost<'a>(ctx: &FunctionContext<'a>, construct: &'a Construct, name: &QName) -> &'a Construct {
     let outer = ctx.enclosing(construct.range).take_while(|outer| outer.kind == ConstructKind::If);
     let needs = |outer: &&Construct| {

@@ -1,4 +1,4 @@
-//! The graph representation of a value: `None`, a Tensor, a structure of Tensors, or an unsupported object.
+//! How a value is represented in a graph: `None`, a Tensor, a structure of Tensors, or an unsupported object.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use crate::FunctionContext;
 use ag_flow::{Def, DefKind};
 use ag_index::facts::{Alternative, CalleeKind, DType, Fact, TensorKind};
 
-/// The value of an expression or definition, as far as it is certain.
+/// What is certain about the value of an expression or definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     None,
-    /// A Tensor, or a number, string or bool, which is converted to one.
+    /// A Tensor, or a number, string or bool, which is converted to a Tensor.
     Leaf(Option<DType>),
-    /// A tuple or list of known length.
+    /// A tuple or list whose length is known.
     Sequence {
         class: &'static str,
         items: Vec<Value>,
     },
-    /// A dict of known keys, in Python syntax.
+    /// A dict whose keys are known, in Python syntax.
     Mapping(BTreeMap<String, Value>),
-    /// A tuple, list or dict of unknown length or keys.
+    /// A tuple, list or dict whose length or keys are unknown.
     Container(String),
-    /// An object that a graph cannot represent, described: "a function".
+    /// An object that a graph cannot represent, with its description: "a function".
     Unsupported(String),
     Unknown,
 }
@@ -52,7 +52,8 @@ impl Value {
         }
     }
 
-    /// Returns the structure of an expression in another function, whose types are not known here.
+    /// Returns the structure that the syntax of an expression determines. The expression is in another function, so its
+    /// types are not known here.
     pub(super) fn of_syntax(expression: &Expr) -> Self {
         match expression {
             Expr::NoneLiteral(_) => Self::None,
@@ -87,7 +88,7 @@ impl Value {
         if definition.kind == DefKind::AugAssign {
             return Self::Unknown;
         }
-        // The right side is the value itself unless it is unpacked.
+        // The right side is the value itself, unless it is unpacked.
         match ctx.value_of(definition) {
             Some(value) if ctx.python_fact(value) == bound => match Self::of_expression(ctx, value) {
                 Self::Sequence { class: "list", .. } if may_be_mutated(ctx, definition) => {
@@ -148,7 +149,7 @@ impl Value {
         }
     }
 
-    /// Returns the common properties of all `values`.
+    /// Returns what all `values` have in common.
     pub(super) fn join(values: impl IntoIterator<Item = Self>) -> Self {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,
@@ -184,8 +185,8 @@ fn literal_key(key: &Expr) -> Option<String> {
     }
 }
 
-/// Returns whether the items of the list or dict that a definition binds may change before it is used: it is passed to
-/// a call, one of its methods is called, or an item is assigned.
+/// Returns whether the items of the list or dict that a definition binds may change before it is used. They may if it
+/// is passed to a call, if one of its methods is called, or if an item is assigned.
 fn may_be_mutated(ctx: &FunctionContext, definition: &Def) -> bool {
     let mut uses = Uses { name: definition.name.root(), mutable: false };
     uses.visit_body(&ctx.def().body);

@@ -79,7 +79,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Returns whether two lambdas begin in one statement or on one line. A search of the tokens is fast and excludes most
+/// Returns whether two lambdas may begin in one statement or on one line. This fast search of the tokens excludes most
 /// files.
 fn may_share_line(ctx: &FileContext) -> bool {
     let (mut last, mut is_same_statement) = (None, false);
@@ -100,7 +100,7 @@ fn may_share_line(ctx: &FileContext) -> bool {
     false
 }
 
-/// Returns the parameters' names, which AutoGraph compares.
+/// Returns the names of a lambda's parameters, which AutoGraph compares.
 fn parameters(lambda: &ast::ExprLambda) -> Vec<&str> {
     lambda
         .parameters
@@ -110,7 +110,7 @@ fn parameters(lambda: &ast::ExprLambda) -> Vec<&str> {
         .collect()
 }
 
-/// Returns whether `other` spans the line that `lambda` starts on.
+/// Returns whether `other` covers the line on which `lambda` starts.
 fn covers_line_of(text: &str, other: &ast::ExprLambda, lambda: &ast::ExprLambda) -> bool {
     let between = |from: TextRange, to: TextRange| {
         let gap = text.get(from.end().to_usize()..to.start().to_usize());
@@ -118,7 +118,7 @@ fn covers_line_of(text: &str, other: &ast::ExprLambda, lambda: &ast::ExprLambda)
     };
     let (a, b) = (other.range(), lambda.range());
     a.contains(b.start()) || between(a, b) || {
-        // `other` begins later, on the line where `lambda` starts.
+        // `other` begins after `lambda`, on the same line.
         let gap = text.get(b.start().to_usize()..a.start().to_usize());
         a.start() >= b.start() && gap.is_some_and(|gap| !gap.contains('\n'))
     }
@@ -142,7 +142,7 @@ fn depends_on_condition(body: &Expr) -> bool {
     choice.0
 }
 
-/// Returns the function argument of `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
+/// Returns the function that a call passes to `tf.function`, `tf.autograph.to_graph` or a method of a Dataset.
 fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
     let callee = ctx.resolve(&call.func);
     if callee
@@ -153,7 +153,7 @@ fn converted_argument<'a>(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<
     callbacks::dataset_method(call).map(|method| method.function)
 }
 
-/// The names that calls pass to AutoGraph: `steps` of `tf.function(steps[0])`.
+/// The names in the arguments that calls pass to AutoGraph: `steps` in `tf.function(steps[0])`.
 struct StagedNames<'c, 'a> {
     ctx: &'c FileContext<'a>,
     names: FxHashSet<&'a str>,
@@ -173,7 +173,7 @@ impl<'a> SourceOrderVisitor<'a> for StagedNames<'_, 'a> {
     }
 }
 
-/// The lambdas outside functions with the decorator `tf.function`; for each, whether it is passed to AutoGraph for
+/// The lambdas outside functions with the decorator `tf.function`, each with whether it is passed to AutoGraph for
 /// conversion.
 struct Lambdas<'c, 'a> {
     ctx: &'c FileContext<'a>,

@@ -76,7 +76,7 @@ fn check(ctx: &FileContext) {
     Conversions { ctx, names: &names, decorated }.visit_body(ctx.parsed.suite());
 }
 
-/// The names of functions, and the names bound by anything else in the file.
+/// The names of functions, and the names that the file binds in any other way.
 #[derive(Default)]
 struct BoundNames<'a> {
     functions: FxHashSet<&'a str>,

@@ -1,7 +1,7 @@
-//! Shared by the rules about syntax that AutoGraph rejects: selects where to report.
+//! Selects where the rules about syntax that AutoGraph rejects report their findings.
 //!
-//! TensorFlow logs only a warning about the syntax and runs the function as Python. It raises at the first
-//! decision on a Tensor, so the finding is reported there. If there is no such decision, it is reported at the syntax.
+//! TensorFlow only logs a warning about the syntax, and runs the function as Python. It raises an exception at the
+//! first decision on a Tensor, so the finding is reported there. Without such a decision, it is reported at the syntax.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
@@ -18,9 +18,9 @@ use ag_syntax::qname::QName;
 use ag_syntax::unsupported;
 use ag_syntax::unsupported::Unsupported;
 
-/// Reports the first occurrence of `kind` in a function that AutoGraph would convert otherwise; returns the
-/// report, to be completed, and the range of the syntax. `phrase` completes "AutoGraph cannot convert `f`
-/// because of …".
+/// Reports the first occurrence of `kind` in a function that AutoGraph would otherwise convert. Returns the report,
+/// which the caller completes, and the range of the syntax. `phrase` completes "AutoGraph cannot convert `f` because of
+/// …".
 pub(super) fn check<'c>(
     ctx: &'c FunctionContext,
     rule: &'static Rule,
@@ -58,7 +58,7 @@ pub(super) fn check<'c>(
     Some((report.help(help), range))
 }
 
-/// Returns whether a call of the function runs its body. A call of a generator function or coroutine does not.
+/// Returns whether a call of the function runs its body. It does not if the function is a generator or coroutine.
 fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
     match kind {
         Unsupported::Async => false,
@@ -67,14 +67,14 @@ fn runs_while_tracing(ctx: &FunctionContext, kind: Unsupported) -> bool {
     }
 }
 
-/// Returns the first decision on a Tensor that runs in Python.
+/// Returns the first decision on a Tensor, which runs in Python.
 fn first_decision<'a>(ctx: &FunctionContext<'a>) -> Option<&'a Construct> {
     let staged = ctx.staged().filter(|(_, node)| !node.test().is_some_and(|test| may_be_flag(ctx, test)));
     staged.map(|(construct, _)| construct).min_by_key(|construct| construct.test_range.start())
 }
 
-/// Returns whether a test is just a parameter without an annotation: callers may pass a flag, or a container that may
-/// be empty.
+/// Returns whether a test consists only of a parameter without an annotation. Callers may pass a flag for it, or a
+/// container that may be empty.
 pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     let tested = match test {
         Expr::UnaryOp(operation) => operation.operand.as_ref(),
@@ -93,10 +93,10 @@ pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     })
 }
 
-/// Returns the failure of an unconverted decision on a Tensor, as a clause of a message.
+/// Returns a clause for messages that says how an unconverted decision on a Tensor fails.
 pub(super) fn failure(ctx: &FunctionContext, decision: &Construct) -> &'static str {
     match decision.kind {
-        // While a graph is traced, the iterator of a Dataset returns symbolic elements without end.
+        // While a graph is traced, the iterator of a Dataset returns symbolic elements and never ends.
         ConstructKind::For if is_dataset(ctx, decision) => {
             "this `for` over a Dataset runs while the graph is traced and never ends"
         }

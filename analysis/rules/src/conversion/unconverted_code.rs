@@ -82,11 +82,11 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     match ctx.stage.unconverted {
-        // Calling a cached function with a Tensor raises before its body runs.
+        // A call of a cached function with a Tensor raises an exception before the body runs.
         None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
         Some(reason) => decisions(ctx, reason, UNCONVERTED_CODE.severity),
     }
-    // Converted for one caller, but not for another.
+    // The function is converted for one caller, but not for another.
     if let Some(reason) = ctx.stage.also_unconverted {
         decisions(ctx, reason, Severity::Warning);
     }
@@ -96,7 +96,7 @@ fn check(ctx: &FunctionContext) {
 fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity) {
     let mut last = None;
     for (construct, node) in ctx.staged() {
-        // Skip the parts of a test that has been reported.
+        // The parts of a test that has been reported are skipped.
         if last.is_some_and(|range| construct.range.intersect(range) == Some(construct.range)) {
             continue;
         }
@@ -141,7 +141,7 @@ fn is_called_with_tensors(ctx: &FunctionContext, node: ConstructNode) -> bool {
     parameter.is_some_and(|parameter| parameter.source == Source::CallSites)
 }
 
-/// Reports `if training and tf.reduce_mean(x) > 1.0`: the Tensor is tested if the flag is true.
+/// Reports a Tensor that is tested only if a flag is true: `if training and tf.reduce_mean(x) > 1.0`.
 fn flagged(ctx: &FunctionContext, reason: Unconverted) {
     for (construct, node) in ctx.decisions().filter(|(construct, _)| construct.binding != Binding::Staged) {
         let (ConstructNode::If(..), Some(Expr::BoolOp(test))) = (node, node.test()) else { continue };
@@ -172,7 +172,7 @@ fn flagged(ctx: &FunctionContext, reason: Unconverted) {
     }
 }
 
-/// Returns whether a test is `a != b` in code for TensorFlow 1, where it compares object identity.
+/// Returns whether a test is `a != b` in code for TensorFlow 1, where it compares the identity of objects.
 fn compares_objects(ctx: &FunctionContext, test: &Expr) -> bool {
     const REMOVED: [&str; 8] = [
         "tensorflow.assign",
@@ -222,7 +222,7 @@ fn help(reason: Unconverted) -> &'static str {
     }
 }
 
-/// Reports `cached(x)`: the cache hashes the Tensor, which raises.
+/// Reports `cached(x)`: the cache hashes the Tensor, which raises an exception.
 fn cached_calls(ctx: &FunctionContext) {
     for expression in expressions::of_function(ctx.def()) {
         let Expr::Call(call) = expression else { continue };

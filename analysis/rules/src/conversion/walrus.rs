@@ -70,7 +70,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `if (y := f(x)) > 0:` -> `y = f(x)`, `if (y) > 0:`, if the test evaluates the assignment first.
+/// Returns the edits `if (y := f(x)) > 0:` -> `y = f(x)`, `if (y) > 0:`; `None` unless the test evaluates the
+/// assignment first.
 fn own_statement(ctx: &FunctionContext, range: TextRange) -> Option<Vec<Edit>> {
     let node = statements::of_function(ctx.def())
         .into_iter()

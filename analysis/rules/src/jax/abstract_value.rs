@@ -1,4 +1,4 @@
-//! Abstract values: the structure, dtype and shape of a JAX value, as far as the source shows, and operations on them.
+//! Abstract values: what the source shows about the structure, dtype and shape of a JAX value. Operations on them.
 
 use std::sync::Arc;
 
@@ -13,12 +13,13 @@ pub(super) enum DType {
     BFloat16,
     Float32,
     Complex64,
-    /// A floating-point or complex dtype that is not known further: of `0.5 * x`, `jnp.mean(x)`.
+    /// A floating-point or complex dtype of which nothing else is known: that of `0.5 * x` or `jnp.mean(x)`.
     Inexact,
 }
 
 impl DType {
-    /// `jnp.float32`, `"float32"`, `float`. Without `jax_enable_x64`, 64-bit types become 32-bit types.
+    /// Returns the dtype for `jnp.float32`, `"float32"` or `float`. Without `jax_enable_x64`, 64-bit types are 32-bit
+    /// types.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         Some(match name {
             "bool" | "bool_" => Self::Bool,
@@ -43,7 +44,7 @@ impl DType {
         }
     }
 
-    /// Returns whether two values certainly have different dtypes.
+    /// Returns whether values of these dtypes certainly have different dtypes.
     fn differs_from(self, other: Self) -> bool {
         match (self, other) {
             (Self::Inexact, other) | (other, Self::Inexact) => !other.is_inexact(),
@@ -65,30 +66,31 @@ impl DType {
     }
 }
 
-/// An array or a number. A field is `None` if its value is unknown.
+/// An array or a number. A field is `None` if its content is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Leaf {
-    /// The dtype, and whether it is weak, like the dtype of a Python number.
+    /// The dtype, and whether it is weak, as the dtype of a Python number is.
     pub dtype: Option<(DType, bool)>,
     pub shape: Option<Vec<u64>>,
-    /// Inside the body of a loop: the size compared with that of an array in the carry.
+    /// In the body of a loop: how the size compares with that of an array in the carry.
     pub extent: Option<Extent>,
 }
 
-/// The size of an array compared with that of an array in the carry of a loop.
+/// How the size of an array compares with that of an array in the carry of a loop. The number identifies the array in
+/// the carry: see [`Value::numbered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// The array of the carry itself, by its position among the arrays of the carry.
+    /// The value is this array of the carry.
     Same(u32),
-    /// An array that contains the array of the carry, and other arrays.
+    /// The value is an array that consists of this array of the carry and of other arrays.
     Larger(u32),
 }
 
-/// An instance of a class whose fields JAX sees: a NamedTuple, or a registered dataclass.
+/// An instance of a class that JAX flattens into its fields: a NamedTuple, or a registered dataclass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub class: Arc<str>,
-    /// A NamedTuple, which has positions.
+    /// Whether it is a NamedTuple, whose fields also have positions.
     pub is_tuple: bool,
     pub fields: Vec<(String, Value)>,
 }
@@ -135,7 +137,7 @@ impl Value {
         }
     }
 
-    /// Returns the elements of a tuple or list, by position.
+    /// Returns the elements of a tuple, list or NamedTuple, by position.
     pub(super) fn elements(&self) -> Option<Vec<&Self>> {
         match self {
             Self::Tuple(elements) | Self::List(elements) => Some(elements.iter().collect()),
@@ -146,7 +148,8 @@ impl Value {
         }
     }
 
-    /// Returns a copy of a carry whose arrays are numbered in order, starting after `next`: see [`Extent::Same`].
+    /// Returns a copy of a carry in which the arrays are numbered in order, starting with `next + 1`: see
+    /// [`Extent::Same`].
     pub(super) fn numbered(&self, next: &mut u32) -> Self {
         match self {
             Self::Leaf(leaf) => {
@@ -154,7 +157,7 @@ impl Value {
                 let extent = Some(Extent::Same(*next));
                 Self::Leaf(Leaf { extent, ..leaf.clone() })
             }
-            // The type of the carry is unknown, but its next value shows whether it is an array.
+            // The type of the carry is unknown. Its next value may show that it is an array.
             Self::Unknown => {
                 *next += 1;
                 Self::Leaf(Leaf { extent: Some(Extent::Same(*next)), ..Leaf::default() })
@@ -165,7 +168,7 @@ impl Value {
         }
     }
 
-    /// Returns whether an array of a numbered carry is larger in the next carry.
+    /// Returns whether an array of this numbered carry is larger in the next value of the carry.
     pub(super) fn grows(&self, next: &Self) -> bool {
         match (self, next) {
             (Self::Leaf(own), Self::Leaf(next)) => {
@@ -178,7 +181,7 @@ impl Value {
         }
     }
 
-    /// Returns the value in one iteration of a loop over this value: a row of each array.
+    /// Returns the value that one iteration over this value receives: a row of each array.
     pub(super) fn slice(self) -> Self {
         match self {
             Self::None => Self::None,
@@ -197,7 +200,7 @@ impl Value {
         }
     }
 
-    /// Describes the value as a noun phrase for messages.
+    /// Returns a noun phrase for messages.
     pub(super) fn noun(&self) -> String {
         match self {
             Self::Unknown => "an unknown value".to_owned(),
@@ -214,7 +217,7 @@ impl Value {
         }
     }
 
-    /// Returns the first certain difference, as two noun phrases: one for this value and one for `other`.
+    /// Returns the first certain difference from `other` as two noun phrases: one for this value and one for `other`.
     pub(super) fn difference(&self, other: &Self) -> Option<(String, String)> {
         match (self, other) {
             (Self::Unknown, _) | (_, Self::Unknown) | (Self::Other, Self::Other) => None,
@@ -223,8 +226,8 @@ impl Value {
         }
     }
 
-    /// Returns the first certain difference between a tree and this prefix of it, as two noun phrases. A leaf of the
-    /// prefix matches any subtree.
+    /// Returns the first certain difference between this tree, a prefix, and the tree `full`, as two noun phrases. A
+    /// leaf of the prefix matches any subtree.
     pub(super) fn prefix_difference(&self, full: &Self) -> Option<(String, String)> {
         match (self, full) {
             (Self::Unknown | Self::Leaf(_) | Self::Other, _) | (_, Self::Unknown) => None,
@@ -232,7 +235,7 @@ impl Value {
         }
     }
 
-    /// Returns the first difference between two containers; `difference` compares their elements.
+    /// Returns the first difference between two containers. `difference` compares their elements.
     fn structural_difference(
         &self,
         other: &Self,
@@ -265,7 +268,7 @@ impl Value {
         }
     }
 
-    /// Collects the known arrays of a tree; returns false if there may be others.
+    /// Collects the known arrays of a tree. Returns false if there may be others.
     pub(super) fn leaves<'v>(&'v self, found: &mut Vec<&'v Leaf>) -> bool {
         let mut complete = true;
         match self {
@@ -291,7 +294,7 @@ impl Value {
         complete
     }
 
-    /// Returns a tree of this structure with unknown leaves.
+    /// Returns a tree with this structure and unknown leaves.
     pub(super) fn structure(&self) -> Self {
         match self {
             Self::Tuple(elements) => Self::Tuple(elements.iter().map(Self::structure).collect()),
@@ -310,8 +313,8 @@ impl Value {
         matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))
     }
 
-    /// Returns the initial carry after JAX has converted its Python numbers to the dtypes that the body returns for
-    /// them.
+    /// Returns the initial carry after JAX has converted its Python numbers to the dtypes that the body returns in
+    /// their place.
     pub(super) fn promoted(&self, returned: &Self) -> Self {
         match (self, returned) {
             (Self::Leaf(own), Self::Leaf(other)) => {
@@ -413,8 +416,7 @@ pub(super) fn broadcast(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<V
     dimensions.collect()
 }
 
-/// Returns the value with an unknown dtype unless it is `bool`: with `jax_enable_x64`, the other dtypes may have 64
-/// bits.
+/// Returns the value without its dtype, unless that is `bool`: with `jax_enable_x64`, other dtypes may have 64 bits.
 pub(super) fn without_dtype(value: Value) -> Value {
     match value {
         Value::Leaf(leaf) => {
@@ -424,7 +426,7 @@ pub(super) fn without_dtype(value: Value) -> Value {
     }
 }
 
-/// Returns the array that consists of these elements.
+/// Returns the array that has these elements.
 pub(super) fn stacked(elements: &[Value]) -> Leaf {
     let leaves: Option<Vec<&Leaf>> = elements.iter().map(Value::leaf).collect();
     let Some(leaves) = leaves else {

@@ -61,7 +61,7 @@ declare_rule! {
 fn check(ctx: &FileContext) {
     let mut reported = None;
     for argument in arguments(ctx) {
-        // A call raises at its first argument that cannot be traced.
+        // A call raises an exception at its first argument that cannot be traced, so only that one is reported.
         let at = argument.call.range();
         if argument.is_static || argument.kind.traceable || reported.replace(at) == Some(at) {
             continue;
@@ -82,9 +82,10 @@ fn check(ctx: &FileContext) {
     methods(ctx);
 }
 
-/// Reports `@jax.jit` on a method of a class without bases and decorators: `self` is not a pytree unless the file
-/// registers the class, or derives other classes from it, which may be pytrees. A function whose first parameter has
-/// another name may be called through the class, without an instance: `Metrics.normalize(x)`.
+/// Reports `@jax.jit` on a method of a class without bases and decorators, because `self` is not a pytree. Not reported
+/// are classes that the file registers as a pytree or derives other classes from: these may be pytrees. A function
+/// whose first parameter is not called `self` may be called through the class, without an instance:
+/// `Metrics.normalize(x)`.
 fn methods(ctx: &FileContext) {
     if !ctx.imports.uses("jax") || ctx.text.contains("register_") {
         return;

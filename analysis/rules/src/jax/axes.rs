@@ -68,7 +68,7 @@ pub(super) fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed
     applied(evaluator, transformed, in_axes)
 }
 
-/// Checks a call of the function that `jax.vmap` returns.
+/// Returns the fault in a call of the function that `jax.vmap` returns.
 fn applied<'a>(
     evaluator: &Evaluator<'_, 'a>,
     transformed: &Transformed<'a>,
@@ -155,8 +155,8 @@ enum Mismatch {
     Structure,
 }
 
-/// Compares the lengths of an argument's mapped axes with the length found so far. Without `axes`, the first axis is
-/// mapped.
+/// Compares the lengths of an argument's mapped axes with `length`, the length found so far. If `axes` is `None`, the
+/// first axis of each array is mapped.
 fn mapped(value: &Value, axes: Option<&Expr>, length: &mut Option<u64>) -> Result<(), Mismatch> {
     if let Some(axes) = axes
         && let Some(listed) = sequence(axes)

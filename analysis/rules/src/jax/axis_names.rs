@@ -8,7 +8,7 @@ use super::function::Function;
 use super::transformed;
 use ag_index::callbacks::argument;
 
-/// The collective operations, and the position of their axis name argument.
+/// The collective operations, each with the position of its argument for the axis name.
 const COLLECTIVE: &[(&str, usize)] = &[
     ("all_gather", 1),
     ("all_to_all", 1),
@@ -22,7 +22,7 @@ const COLLECTIVE: &[(&str, usize)] = &[
 ];
 
 /// Returns the collective operations in functions that the file maps without an axis name, each with a message. An axis
-/// name that occurs elsewhere in the file is not reported, because it may be bound there.
+/// name that occurs elsewhere in the file is skipped, because it may be bound there.
 pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCall, String)> {
     let (ctx, program) = (evaluator.ctx, evaluator.program);
     let mut collectives = Vec::new();

@@ -1,4 +1,4 @@
-//! Python decisions on tracers: `if`, ternaries, `and`, `or`, `not`, `assert`, `bool()`.
+//! Decisions of Python on tracers: `if`, conditional expressions, `and`, `or`, `not`, `assert`, `bool()`.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -113,7 +113,8 @@ fn help(kind: ConstructKind) -> &'static str {
     }
 }
 
-/// `a if t else b` -> `jnp.where(t, a, b)`, `a and b` -> `jnp.logical_and(a, b)`.
+/// Returns the edit `a if t else b` -> `jnp.where(t, a, b)` or `a and b` -> `jnp.logical_and(a, b)`, with its
+/// description.
 fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit)> {
     let jnp = ctx.imports.local_name_of("jax.numpy")?;
     let range = decision.construct.range;
@@ -157,7 +158,7 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
     }
 }
 
-/// Returns an implicit conversion to bool: what performs it, and the converted value.
+/// Returns how an expression implicitly converts a value to bool, and the converted value.
 fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Call(call) => {

@@ -1,10 +1,10 @@
-//! Finds the names whose values a compound statement may change. The evaluation of a function body treats these values
-//! as unknown afterwards.
+//! Finds the names whose values a compound statement may change. When a function body is evaluated, these values are
+//! unknown after the statement.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
-/// The names that a compound statement binds, and the names of the objects that it changes.
+/// The names that a compound statement binds, and the names of objects that it changes.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     pub(super) names: Vec<&'a str>,
@@ -13,7 +13,7 @@ pub(super) struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// Adds the name of a changed object: `x` of `x`, `x.items` and `x[i]`.
+    /// Adds the name of a changed object: `x` for `x`, `x.items` and `x[i]`.
     fn change(&mut self, mut object: &'a Expr) {
         loop {
             object = match object {

@@ -78,10 +78,10 @@ const ARRAY_ATTRIBUTES: [&str; 10] = [
     "unsafe_buffer_pointer",
 ];
 
-/// Attributes of arrays that objects of other classes have as well.
+/// Those attributes that objects of other classes have as well.
 const SHARED_ATTRIBUTES: [&str; 6] = ["committed", "delete", "device", "devices", "sharding", "traceback"];
 
-/// The attributes of lists and of the tensors of other libraries that no JAX array has.
+/// The attributes that lists and the tensors of other libraries have, but no JAX array has.
 const FOREIGN_ATTRIBUTES: [&str; 15] = [
     "append",
     "backward",
@@ -136,8 +136,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns an attribute that no JAX array has, as in `x.detach()` or `y.append(x)`: the message, the array and the
-/// help.
+/// Finds an attribute that no JAX array has, as in `x.detach()` or `y.append(x)`. Returns the message, the array and
+/// the help.
 fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr, &'static str)> {
     let attribute = expression.as_attribute_expr().filter(|attribute| attribute.ctx.is_load())?;
     let name = attribute.attr.as_str();
@@ -155,7 +155,7 @@ fn foreign<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(Strin
     Some((format!("`{}` is a JAX array, which has no attribute `{name}`", snippet(ctx, value)), value, help))
 }
 
-/// The operation that needs a number, the array that is passed to it, and the help.
+/// An operation that needs a number: its description, the array that is passed to it, and the help.
 type Concretized<'a> = (String, &'a Expr, &'static str);
 
 fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Concretized<'a>> {
@@ -190,7 +190,7 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
     }
 }
 
-/// Returns a builtin that needs a number: `int(x)`, `range(n)`.
+/// Finds a call of a builtin that needs a number: `int(x)`, `range(n)`.
 fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
     let help = match name {
         "int" | "float" | "complex" => {
@@ -204,7 +204,7 @@ fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
     Some((format!("`{name}`"), value, help))
 }
 
-/// Returns a function of the standard library that needs the value of an array: `math.sqrt(x)`, `pickle.dumps(x)`.
+/// Finds a call of a standard library function that needs the value of an array: `math.sqrt(x)`, `pickle.dumps(x)`.
 fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) -> Option<Concretized<'a>> {
     if let Some(function) = name.strip_prefix("math.").filter(|function| MATH.contains(function)) {
         let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
@@ -216,7 +216,7 @@ fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
         .then(|| (format!("`{}`", ctx.text(&*call.func)), value, "call it before or after tracing"))
 }
 
-/// Returns a method that needs the value of an array: `x.item()`, `"{:.2f}".format(x)`.
+/// Finds a call of a method that needs the value of an array: `x.item()`, `"{:.2f}".format(x)`.
 fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concretized<'a>> {
     let attribute = call.func.as_attribute_expr()?;
     let method = attribute.attr.as_str();
@@ -236,7 +236,7 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
     (text.value.to_str().contains("{:") && is_tensor(ctx, value)).then(|| (FORMAT.to_owned(), value, PRINT))
 }
 
-/// Returns an index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.
+/// Finds an index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.
 fn of_index<'a>(ctx: &FunctionContext, subscript: &'a ast::ExprSubscript) -> Option<Concretized<'a>> {
     let (index, help) = match &*subscript.slice {
         Expr::Slice(slice) => {
@@ -251,13 +251,13 @@ fn of_index<'a>(ctx: &FunctionContext, subscript: &'a ast::ExprSubscript) -> Opt
     Some((what, index, help))
 }
 
-/// Returns whether the value is the result of an operation, as in `(x * 2).detach()`. A parameter may be an object of
-/// any class.
+/// Returns whether a value is the result of an operation, as in `(x * 2).detach()`, and so certainly an array. A
+/// parameter may be an object of any class.
 fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Computed && !ctx.fact(value).unknown
 }
 
-/// Returns whether a key is a Tensor. A parameter of unknown type that is used as a key is not one.
+/// Returns whether a key is certainly a Tensor. A parameter of unknown type is not.
 fn is_key(ctx: &FunctionContext, key: &Expr) -> bool {
     is_tensor(ctx, key) && !(key.is_name_expr() && tracing::origin(ctx, key) == Origin::Assumed)
 }
@@ -282,7 +282,7 @@ fn is_sequence(fact: &Fact) -> bool {
         })
 }
 
-/// Returns the Tensor with a format specification such as `:.3f`.
+/// Returns the Tensor that an f-string formats with a specification such as `:.3f`.
 fn formatted<'a>(ctx: &FunctionContext<'a>, string: &'a ast::ExprFString) -> Option<&'a Expr> {
     string.value.f_strings().flat_map(|part| part.elements.iter()).find_map(|element| {
         let interpolation = element.as_interpolation()?;

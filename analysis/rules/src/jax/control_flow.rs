@@ -1,4 +1,4 @@
-//! Functions that do not fit the control flow of `jax.lax`: carries, branches, conditions.
+//! Finds functions that do not fit the control flow of `jax.lax`: carries, branches, conditions.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -120,7 +120,7 @@ impl<'a> Call<'_, '_, 'a> {
         })
     }
 
-    /// Returns the fault of a carry whose type the body changes; `body` maps a carry to the next one.
+    /// Returns the fault if the body changes the type of the carry. `body` maps a carry to the next one.
     fn carry(
         &self,
         init: &Value,
@@ -244,7 +244,7 @@ impl<'a> Call<'_, '_, 'a> {
         self.branches(&branches, &operands, "lax.switch")
     }
 
-    /// Returns the operands from this position on; `None` if they are not all written out.
+    /// Returns the operands from this position on; `None` if a starred argument or a keyword may pass others.
     fn operands(&self, from: usize) -> Option<Vec<Value>> {
         let arguments = &self.call.arguments;
         if arguments.args.iter().any(Expr::is_starred_expr)

@@ -1,4 +1,4 @@
-//! Checks arguments of `jax.lax` functions that take functions: callables, scalars, and arrays of equal length.
+//! Checks the arguments of functions of `jax.lax` that take functions: callables, scalars, and arrays of equal length.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -8,7 +8,7 @@ use super::control_flow::Call;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{natural, sequence};
 
-/// The arguments that must be functions, as position and keyword.
+/// The arguments that must be functions, by position and keyword.
 const CALLABLE: &[(&str, &[(usize, &str)])] = &[
     ("associative_scan", &[(0, "fn")]),
     ("cond", &[(1, "true_fun"), (2, "false_fun")]),
@@ -21,7 +21,7 @@ const CALLABLE: &[(&str, &[(usize, &str)])] = &[
 /// The cumulative operations, which do not accept a negative axis.
 const CUMULATIVE: [&str; 5] = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"];
 
-/// Returns the error in the arguments of `jax.lax.<function>`, if any.
+/// Returns the fault in the arguments of `jax.lax.<function>`.
 pub(super) fn fault<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     let of_function = || match function {
         "associative_scan" => associative_scan(call),
@@ -36,7 +36,7 @@ pub(super) fn fault<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault
     callables(call, function).or_else(|| initial(call, function)).or_else(of_function)
 }
 
-/// The initial value of a loop may contain arrays and numbers only.
+/// Returns the fault in the initial value of a loop, which may contain arrays and numbers only.
 fn initial<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
     let (position, keyword) = match function {
         "scan" => (1, "init"),
@@ -136,7 +136,7 @@ fn switch<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
     }
 }
 
-/// Operands are passed either by position or as `operand=`, not both.
+/// Returns the fault if operands are passed both by position and as `operand=`.
 fn operand<'a>(call: &Call<'_, '_, 'a>, before: usize, caller: &str) -> Option<Fault<'a>> {
     let arguments = &call.call.arguments;
     let keyword = arguments.find_keyword("operand")?;
@@ -284,7 +284,7 @@ fn is_scalar(leaf: &Leaf) -> bool {
     leaf.shape.as_ref().is_none_or(Vec::is_empty)
 }
 
-/// `n` of a literal `-n`.
+/// Returns `n` for the literal `-n`.
 fn negative(value: &Expr) -> Option<u64> {
     let operation = value.as_unary_op_expr().filter(|operation| operation.op == ast::UnaryOp::USub)?;
     natural(&operation.operand).filter(|number| *number > 0)

@@ -82,7 +82,7 @@ struct Custom<'a> {
     def: &'a ast::StmtFunctionDef,
     decorator: &'a Expr,
     is_vjp: bool,
-    /// `nondiff_argnums`
+    /// The literal positions in `nondiff_argnums`.
     fixed: Vec<usize>,
 }
 
@@ -124,8 +124,8 @@ fn of<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Custom<'a>
     Some(Custom { def, decorator, is_vjp, fixed })
 }
 
-/// Reports a function without a rule. The function has one if `f.defvjp(…)` or `@f.defjvp` occurs anywhere in the file,
-/// or if a rule is set on an object that may be the function.
+/// Reports a function without a rule. It has a rule if `f.defvjp(…)` or `@f.defjvp` occurs anywhere in the file, or if
+/// the file sets a rule on an object that may be this function.
 fn has_rule(ctx: &FileContext, program: &Program, custom: &Custom) {
     let (name, method) = (&custom.def.name, if custom.is_vjp { "defvjp" } else { "defjvp" });
     let mut receivers = ctx.text.match_indices(method).filter_map(|(at, _)| {

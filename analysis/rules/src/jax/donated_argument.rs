@@ -126,7 +126,7 @@ fn report(ctx: &FileContext, call: &ast::ExprCall, argument: &ast::ExprName, use
         .emit();
 }
 
-/// Returns the call that is the value of a statement.
+/// Returns the call that is the whole value of a statement.
 fn called(statement: &Stmt) -> Option<&ast::ExprCall> {
     match statement {
         Stmt::Assign(assign) => assign.value.as_call_expr(),
@@ -135,7 +135,7 @@ fn called(statement: &Stmt) -> Option<&ast::ExprCall> {
     }
 }
 
-/// Returns the names in the donated arguments of a call.
+/// Returns the names that a call passes as donated arguments.
 fn donated<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -185,8 +185,8 @@ impl Jitted<'_> {
     }
 }
 
-/// Returns the jitted function that a name refers to: `f = jax.jit(g, donate_argnums=0)`, or a function with a
-/// decorator.
+/// Returns the jitted function to which a name refers: `f` after `f = jax.jit(g, donate_argnums=0)`, or a function with
+/// a decorator.
 fn jitted<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -220,7 +220,7 @@ fn is_jit(ctx: &FileContext, expression: &Expr) -> bool {
     ctx.resolve(expression).is_some_and(|name| name == "jax.jit")
 }
 
-/// Returns whether a name is bound to an array of NumPy. Such arrays are copied to the device, and not deleted.
+/// Returns whether a name is bound to a NumPy array. JAX copies such an array to the device, and does not delete it.
 fn is_of_numpy<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -236,8 +236,8 @@ fn is_of_numpy<'a>(
     }
 }
 
-/// Returns the first use of the value of a name in these statements, before the name is bound again. None if a
-/// statement both uses and binds it.
+/// Returns the first use of the value of a name in these statements, before the name is bound again; `None` if there is
+/// none, or if a statement both uses and binds the name.
 fn next_use<'a>(statements: &'a [Stmt], name: &str) -> Option<&'a ast::ExprName> {
     for statement in statements {
         let mut uses = Uses { name, found: None };
@@ -253,7 +253,7 @@ fn next_use<'a>(statements: &'a [Stmt], name: &str) -> Option<&'a ast::ExprName>
     None
 }
 
-/// Finds the first read of an array, other than of its shape or dtype.
+/// Finds the first read of an array. Reads of its shape or dtype do not count.
 struct Uses<'n, 'a> {
     name: &'n str,
     found: Option<&'a ast::ExprName>,

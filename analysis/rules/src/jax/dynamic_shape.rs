@@ -94,7 +94,7 @@ fn is_unknown(ctx: &FunctionContext, value: &Expr) -> bool {
 
 type Found<'a> = Option<(String, &'a Expr, String)>;
 
-/// Returns an index or slice that determines a shape: `x[x > 0]`, `x[:n]`, `x.at[x > 0]`.
+/// Finds an index or slice that determines a shape: `x[x > 0]`, `x[:n]`, `x.at[x > 0]`.
 fn of_index<'a>(ctx: &FunctionContext<'a>, subscript: &'a ast::ExprSubscript) -> Found<'a> {
     let array = match &*subscript.value {
         Expr::Attribute(attribute) if attribute.attr.as_str() == "at" => &*attribute.value,
@@ -142,7 +142,7 @@ fn parts(value: &Expr) -> &[Expr] {
     sequence(value).unwrap_or(std::slice::from_ref(value))
 }
 
-/// Returns the first traced one of the arguments that must be known.
+/// Among the arguments that must be known while tracing, returns the first that is traced.
 fn traced_argument<'a>(
     ctx: &FunctionContext<'a>,
     call: &'a ast::ExprCall,
@@ -169,7 +169,8 @@ fn of_argument<'a>(ctx: &FunctionContext<'a>, shown: &str, value: &'a Expr, keyw
     Some((message, value, STATIC.to_owned()))
 }
 
-/// Returns a method with an argument that must be known: `x.reshape(n, 2)`, `x.sum(axis)`, `x.at[i].get(fill_value=v)`.
+/// Finds a method call with an argument that must be known: `x.reshape(n, 2)`, `x.sum(axis)`,
+/// `x.at[i].get(fill_value=v)`.
 fn of_method<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
     let method = call.func.as_attribute_expr()?;
     if let Expr::Subscript(indexed) = &*method.value
@@ -197,7 +198,7 @@ fn of_method<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a
     of_argument(ctx, &format!(".{name}"), value, keyword)
 }
 
-/// Returns a function whose arguments determine a shape: `jnp.zeros(n)`, `jnp.nonzero(x)`.
+/// Finds a call of a function whose arguments determine a shape: `jnp.zeros(n)`, `jnp.nonzero(x)`.
 fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
     let Some(name) = ctx.resolve(&call.func) else { return of_method(ctx, call) };
     let shown = match name.strip_prefix("jax.numpy.") {
@@ -244,8 +245,8 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     counted(ctx, call, &name, &shown)
 }
 
-/// Returns a loop that is unrolled although its bound is traced: `jax.lax.fori_loop(0, n, body, init, unroll=2)`. JAX
-/// accepts `unroll=False` and `unroll=1`, which do not unroll.
+/// Finds a loop that must be unrolled although its bound is traced: `jax.lax.fori_loop(0, n, body, init, unroll=2)`.
+/// JAX accepts `unroll=False` and `unroll=1`, which do not unroll.
 fn unrolled<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> {
     let unroll = &call.arguments.find_keyword("unroll")?.value;
     let bounds = [(0, "lower"), (1, "upper")];
@@ -259,7 +260,8 @@ fn unrolled<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a>
     Some((message, bound, "remove `unroll`, or make the bound a static argument".to_owned()))
 }
 
-/// Returns a function whose result has a length that depends on values: `jnp.nonzero(x)`, `jnp.repeat(x, counts)`.
+/// Finds a call of a function whose result has a length that depends on values: `jnp.nonzero(x)`,
+/// `jnp.repeat(x, counts)`.
 fn counted<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall, name: &str, shown: &str) -> Found<'a> {
     let (function, keyword, position) = COUNTING.iter().find(|(counting, ..)| *counting == name)?;
     let arguments = &call.arguments;

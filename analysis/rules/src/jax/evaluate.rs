@@ -16,7 +16,7 @@ use super::may_use_64_bits;
 use crate::effects::MUTATORS;
 use crate::program::{Bound, Program, ScopeId, Site};
 
-/// The maximum depth of names and calls that are followed.
+/// The maximum depth to which names and calls are followed.
 pub(super) const DEEPEST: usize = 6;
 
 /// The calls in a file.
@@ -38,12 +38,12 @@ struct CallSite<'a> {
 pub(super) struct Evaluator<'c, 'a> {
     pub ctx: &'c FileContext<'a>,
     pub program: &'c Program<'a>,
-    /// Whether the default dtypes have 64 bits: the file may set `jax_enable_x64`.
+    /// Whether default dtypes may have 64 bits, because the file may set `jax_enable_x64`.
     pub wide: bool,
     calls: OnceCell<Calls<'a>>,
     /// The variables whose object a method changes: `branches.append(f)`.
     changed: OnceCell<FxHashSet<(ScopeId, &'a str)>>,
-    /// The values of parameters; `Unknown` while the value is being computed.
+    /// The values of parameters computed so far. A value is `Unknown` while it is being computed.
     parameters: RefCell<FxHashMap<TextRange, Value>>,
 }
 
@@ -59,8 +59,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// Returns the function that an expression refers to. A function with an unknown decorator is excluded: it may be
-    /// anything.
+    /// Returns the function to which an expression refers; `None` for a function with an unknown decorator, which may
+    /// return anything.
     pub(super) fn function(&self, scope: ScopeId, expression: &'a Expr) -> Option<Function<'a>> {
         match self.program.value(scope, expression) {
             (Bound::Function(def), _) if self.is_plain(def) => Some(Function::Def(def)),
@@ -90,8 +90,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// Returns the function that `make(0.1)` returns, if the last statement of `make` is its only `return`, and names a
-    /// function that `make` defines.
+    /// Returns the function that `make(0.1)` returns. The last statement of `make` must be its only `return`, and must
+    /// name a function that `make` defines.
     fn returned_function(&self, scope: ScopeId, call: &'a ast::ExprCall) -> Option<Function<'a>> {
         let (Bound::Function(maker), _) = self.program.value(scope, &call.func) else { return None };
         if maker.is_async || !maker.decorator_list.is_empty() {
@@ -116,7 +116,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             && call.arguments.keywords.iter().all(|keyword| keyword.arg.is_some())
     }
 
-    /// Returns whether calling the function runs its body and returns the body's result.
+    /// Returns whether a call of the function runs its body and returns the body's result.
     fn is_plain(&self, def: &ast::StmtFunctionDef) -> bool {
         let keeps = |decorator: &ast::Decorator| match &decorator.expression {
             Expr::Call(call) => {
@@ -128,7 +128,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         !def.is_async && def.decorator_list.iter().all(keeps)
     }
 
-    /// Returns whether calling the function returns the body's result. The function may have a custom derivative.
+    /// Returns whether a call of the function returns the body's result. The function may have a custom derivative.
     pub(super) fn returns_as_written(&self, def: &ast::StmtFunctionDef) -> bool {
         let custom = |decorator: &ast::Decorator| {
             self.ctx
@@ -138,7 +138,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         self.is_plain(def) || !def.is_async && def.decorator_list.len() == 1 && custom(&def.decorator_list[0])
     }
 
-    /// Returns whether the result of `maker(f)` returns the same values as `f`: `jax.jit`, `jax.checkpoint`.
+    /// Returns whether `maker(f)` gives a function that returns the same values as `f`: `jax.jit`, `jax.checkpoint`.
     fn keeps_function(&self, maker: &Expr) -> bool {
         self.ctx
             .resolve(maker)
@@ -180,7 +180,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// Returns the parameters that `partial` has given a value.
+    /// Returns the parameters to which `partial` binds a value, with these values.
     fn given(&self, function: Function<'a>, depth: usize) -> Vec<(&'a str, Value)> {
         let Function::Partial(def, arguments, scope) = function else { return Vec::new() };
         let frame = Frame { evaluator: self, scope, depth: depth + 1 };
@@ -192,7 +192,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         given.map(|(name, value)| (name, frame.value(value, &Environment::default()))).collect()
     }
 
-    /// Returns the value that the calls in this file pass for a parameter, if all of them pass the same one.
+    /// Returns the value that the calls in this file pass for a parameter; unknown if they pass different ones.
     pub(super) fn parameter(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Value {
         if let Some(known) = self.parameters.borrow().get(&parameter) {
             return known.clone();
@@ -228,7 +228,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         values.reduce(|one, other| if one == other { one } else { Value::Unknown })
     }
 
-    /// Returns whether a method changes the object of a variable: `branches.append(f)`.
+    /// Returns whether a method call changes the object of a variable: `branches.append(f)`.
     pub(super) fn is_changed(&self, owner: ScopeId, name: &'a str) -> bool {
         let changed = self.changed.get_or_init(|| {
             let variable = |site: &Site<'a, ast::ExprCall>| {
@@ -276,7 +276,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         calls
     }
 
-    /// Returns the value of an expression of a scope, outside of any call.
+    /// Returns the value of an expression in a scope.
     pub(super) fn value(&self, scope: ScopeId, expression: &'a Expr) -> Value {
         Frame { evaluator: self, scope, depth: 0 }.value(expression, &Environment::default())
     }

@@ -65,7 +65,7 @@ impl<'a> Frame<'_, '_, 'a> {
                     environment.insert(def.name.as_str(), Value::Unknown);
                 }
                 Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
-                // The values of names that conditional or repeated code binds or changes are unknown.
+                // Values of names that conditional or repeated code binds or changes are unknown afterwards.
                 other => {
                     let mut changes = Changes::default();
                     changes.visit_stmt(other);
@@ -187,7 +187,7 @@ impl<'a> Frame<'_, '_, 'a> {
             .then(|| elements.iter().map(|element| self.value(element, environment)).collect())
     }
 
-    /// Returns a name that is bound outside the function.
+    /// Returns the value of a name that is bound outside the function.
     fn outer(&self, name: &'a ast::ExprName) -> Value {
         if self.depth > DEEPEST {
             return Value::Unknown;
@@ -245,7 +245,7 @@ impl<'a> Frame<'_, '_, 'a> {
         let ctx = self.evaluator.ctx;
         if let Some(name) = ctx.resolve(&call.func) {
             let value = self.library(&name, call, environment);
-            // With `jax_enable_x64`, a default dtype or `float` has 64 bits, which abstract values do not record.
+            // With `jax_enable_x64`, a default dtype or `float` has 64 bits. Abstract values do not represent this.
             return if self.evaluator.wide { without_dtype(value) } else { value };
         }
         if let Expr::Attribute(method) = &*call.func {
@@ -327,7 +327,7 @@ fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) 
             }
         }
         Expr::Starred(starred) => bind(&starred.value, &Value::Unknown, environment),
-        // `state["x"] = v` changes the object that the name is bound to.
+        // `state["x"] = v` changes the object to which the name is bound.
         Expr::Subscript(subscript) => bind(&subscript.value, &Value::Unknown, environment),
         Expr::Attribute(attribute) => bind(&attribute.value, &Value::Unknown, environment),
         _ => {}

@@ -68,12 +68,12 @@ fn has_frozen_classes(index: &FileIndex) -> bool {
     index.imports.uses("equinox") || index.imports.uses("flax")
 }
 
-/// Methods that may assign attributes of an immutable object.
+/// Methods that may assign attributes although the object is immutable.
 const CONSTRUCTORS: [&str; 6] =
     ["__init__", "__post_init__", "__setattr__", "__setstate__", "__check_init__", "setup"];
-/// Methods whose first parameter is the class, without a decorator; classes are not immutable.
+/// Methods whose first parameter is the class even without a decorator. Classes are not immutable.
 const OF_CLASSES: [&str; 3] = ["__new__", "__init_subclass__", "__class_getitem__"];
-/// Base classes and decorators that make objects immutable, as a noun phrase for messages.
+/// Base classes and decorators that make objects immutable, each with a noun phrase for messages.
 const BASES: [(&str, &str); 3] = [
     ("equinox.Module", "a module of equinox"),
     ("flax.linen.Module", "a module of `flax.linen`"),
@@ -163,7 +163,7 @@ fn report(ctx: &FileContext, class: &ast::StmtClassDef, kind: &str, attribute: &
     .emit();
 }
 
-/// The methods that constructors call, directly or not, in any class of the file.
+/// The methods that constructors call, directly or through other methods, in any class of the file.
 struct Constructing<'a> {
     names: FxHashSet<&'a str>,
 }

@@ -1,4 +1,4 @@
-//! The functions that code passes to JAX and calls: a `def`, a lambda, a bound method, a `partial`.
+//! The functions that code passes to JAX or calls: a `def`, a lambda, a bound method, a `partial`.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
@@ -10,7 +10,7 @@ use crate::program::ScopeId;
 pub(super) enum Function<'a> {
     Def(&'a ast::StmtFunctionDef),
     Lambda(&'a ast::ExprLambda),
-    /// `self.step`, without the receiver.
+    /// A bound method: `self.step`. The receiver is not included.
     Method(&'a ast::StmtFunctionDef),
     /// `partial(step, params)`, with the arguments of `partial` and their scope.
     Partial(&'a ast::StmtFunctionDef, &'a ast::Arguments, ScopeId),
@@ -31,13 +31,13 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Returns the positional parameters that a caller passes.
+    /// Returns the positional parameters that are not bound yet.
     pub(super) fn positional(self) -> impl Iterator<Item = &'a ast::ParameterWithDefault> {
         let all = self.parameters().into_iter().flat_map(|it| it.posonlyargs.iter().chain(&it.args));
         all.skip(self.given()).filter(move |parameter| self.keyword(&parameter.parameter.name).is_none())
     }
 
-    /// Returns the number of leading parameters that have a value already.
+    /// Returns the number of leading parameters that are already bound.
     pub(super) fn given(self) -> usize {
         match self {
             Self::Method(_) => 1,
@@ -46,7 +46,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Returns the value of a parameter that `partial` passes as a keyword.
+    /// Returns the value that `partial` binds to a parameter as a keyword.
     pub(super) fn keyword(self, name: &str) -> Option<&'a Expr> {
         match self {
             Self::Partial(_, arguments, _) => arguments.find_keyword(name).map(|keyword| &keyword.value),
@@ -65,7 +65,7 @@ impl<'a> Function<'a> {
         !keyword_only && (required..=most).contains(&arguments)
     }
 
-    /// Returns whether a call may pass this number of positional arguments, and the others as keywords.
+    /// Returns whether a call may pass this number of positional arguments, and the remaining ones as keywords.
     pub(super) fn accepts_count(self, arguments: usize) -> bool {
         let Some(parameters) = self.parameters() else { return arguments == 0 };
         parameters.vararg.is_some() || arguments <= self.positional().count()

@@ -140,7 +140,7 @@ fn position(value: &Expr) -> Option<usize> {
     usize::try_from(natural(value)?).ok()
 }
 
-/// Returns the message and help for an argument with respect to which a function is differentiated.
+/// Returns the message and help if a function cannot be differentiated with respect to an argument.
 fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<(String, &'static str)> {
     let mut leaves = Vec::new();
     value.leaves(&mut leaves);
@@ -164,7 +164,7 @@ fn input(transformed: &Transformed, value: &Value, holomorphic: bool) -> Option<
     ))
 }
 
-/// Returns the message and help for the result of a function.
+/// Returns the message and help if a function cannot be differentiated because of its result.
 fn output(transformed: &Transformed, result: &Value, holomorphic: bool) -> Option<(String, &'static str)> {
     let name = &transformed.name;
     let result = match (transformed.keyword("has_aux"), result) {

@@ -130,8 +130,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether the function undoes a change: `depth += 1`, then `depth -= 1`. The value is meant for the code in
-/// between.
+/// Returns whether the function undoes a change: `depth += 1`, then `depth -= 1`. Only the code in between uses the
+/// value.
 fn is_undone(ctx: &FunctionContext, change: &ast::StmtAugAssign) -> bool {
     let opposite = match change.op {
         ast::Operator::Add => ast::Operator::Sub,
@@ -197,7 +197,7 @@ fn drawn(name: &str, at_each_call: bool) -> (String, &'static str) {
     }
 }
 
-/// Returns the traced array that is printed, alone or in an f-string.
+/// Returns the traced array that is printed, directly or in an f-string.
 fn printed<'a>(ctx: &FunctionContext, value: &'a Expr) -> Option<&'a Expr> {
     match value {
         Expr::FString(string) => string

@@ -93,7 +93,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
         Expr::List(list) => return list.elts.iter().for_each(|target| report(ctx, statement, target, None)),
         _ => return,
     };
-    // `state["speed"] = v` means that `state` is a dict; `count[...] += 1` is how a `Ref` is updated.
+    // `state["speed"] = v` shows that `state` is a dict. `count[...] += 1` is how a `Ref` is updated.
     let other = match &*subscript.slice {
         Expr::StringLiteral(_) => true,
         Expr::EllipsisLiteral(_) => tracing::origin(ctx, &subscript.value) == Origin::Assumed,
@@ -154,7 +154,7 @@ fn may_be_ref(ctx: &FunctionContext, array: &Expr) -> bool {
     has_refs && (tracing::origin(ctx, array) != Origin::Computed || is_parameter(ctx, array))
 }
 
-/// Returns whether an expression is the name of a parameter that no statement before has bound to another value.
+/// Returns whether an expression is the name of a parameter that no earlier statement has bound to another value.
 fn is_parameter(ctx: &FunctionContext, expression: &Expr) -> bool {
     let Expr::Name(name) = expression else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
@@ -162,7 +162,7 @@ fn is_parameter(ctx: &FunctionContext, expression: &Expr) -> bool {
         && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
 }
 
-/// The modules and functions that make `Ref`s.
+/// The modules and functions that create `Ref`s.
 const REF_MAKERS: [&str; 4] =
     ["jax.experimental.pallas", "jax.experimental.mutable_array", "jax.new_ref", "jax.ref"];
 

@@ -1,4 +1,4 @@
-//! A function is created and jitted in each iteration of a loop.
+//! Functions that are created and jitted in each iteration of a loop.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};

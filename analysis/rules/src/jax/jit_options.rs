@@ -1,4 +1,4 @@
-//! The options of `jax.jit` that do not fit the function: `static_argnames`, `donate_argnums`.
+//! Options of `jax.jit` that do not fit the function: `static_argnames`, `donate_argnums`.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -32,7 +32,8 @@ pub(super) fn of_decorators<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctio
         .flatten()
 }
 
-/// `device=` cannot be combined with `backend=` or with shardings. A variable may be None.
+/// Returns the fault if `device=` is combined with `backend=` or with shardings. A variable may be None, so it does not
+/// count.
 fn device_options<'a>(keywords: &'a [ast::Keyword]) -> Option<Fault<'a>> {
     let given = |name: &str| {
         let found =

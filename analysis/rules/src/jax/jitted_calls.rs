@@ -1,5 +1,5 @@
-//! The arguments of calls of jitted functions within their file. The jitted functions are decorated functions and
-//! methods, `g` after `g = jax.jit(f, …)`, and `jax.jit(f)` in `jax.jit(f)(…)`. They are found from syntax alone.
+//! The arguments of calls of jitted functions within their file. A jitted function is a decorated function or method,
+//! `g` after `g = jax.jit(f, …)`, or `jax.jit(f)` in `jax.jit(f)(…)`. The calls are found from syntax.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -14,7 +14,7 @@ use ag_index::static_arguments::StaticArgument;
 pub(super) struct Argument<'a> {
     pub call: &'a ast::ExprCall,
     pub function: String,
-    /// The parameter, if the function is known.
+    /// The parameter that receives it, if the function is known.
     pub parameter: String,
     pub value: &'a Expr,
     /// Whether the parameter is listed in `static_argnums` or `static_argnames`.
@@ -27,7 +27,7 @@ pub(super) struct Argument<'a> {
 pub(super) struct Jitted<'a> {
     pub parameters: Option<&'a ast::Parameters>,
     pub static_arguments: Vec<StaticArgument>,
-    /// The jitted function: a function of the file, or a lambda.
+    /// The code of the jitted function: a function of the file, or a lambda.
     pub body: Option<Body<'a>>,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn arguments<'a>(ctx: &FileContext<'a>) -> Vec<Argument<'a>> {
     found
 }
 
-/// Returns the jitted function in `jax.make_jaxpr(g)(…)` or `jax.vmap(g)(…)`, where all arguments are traced.
+/// Returns the jitted function in `jax.make_jaxpr(g)(…)` or `jax.vmap(g)(…)`. These trace all its arguments.
 fn transformed<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -98,8 +98,8 @@ fn transformed<'a>(
     Some((jitted, function.id.to_string()))
 }
 
-/// Returns whether a value is a non-static parameter of a jitted function that every call passes and that is never
-/// rebound.
+/// Returns whether a value is a parameter of a jitted function that is not static, that every call passes, and that is
+/// never rebound.
 pub(super) fn is_traced_parameter(
     ctx: &FileContext,
     program: &Program,
@@ -124,7 +124,7 @@ pub(super) fn is_traced_parameter(
     })
 }
 
-/// Returns the jitted function that is called, its name, and whether its first parameter is bound (`self`).
+/// Returns the jitted function that is called, its name, and whether its first parameter (`self`) is bound.
 pub(super) fn callee<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -166,7 +166,7 @@ pub(super) fn callee<'a>(
     }
 }
 
-/// Returns a decorated function.
+/// Returns the jitted function that a decorated `def` defines.
 fn of_def<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Jitted<'a>> {
     let [decorator] = def.decorator_list.as_slice() else { return None };
     let static_arguments = static_arguments(ctx, decorator)?;

@@ -1,4 +1,4 @@
-//! Classifies the value of an argument, as far as the source shows it: whether JAX can trace it, and whether it is
+//! Classifies the value of an argument as far as the source shows it: whether JAX can trace it, and whether it is
 //! hashable.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -29,8 +29,8 @@ impl Kind {
 
 const DTYPES: [&str; 6] = ["float", "bfloat", "int", "uint", "complex", "bool_"];
 
-/// Returns the kind of an argument, as far as the source shows it. A container with an untraceable element has the kind
-/// of that element.
+/// Returns the kind of an argument as far as the source shows it. A container with an element that JAX cannot trace has
+/// the kind of that element.
 pub(super) fn of<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -118,8 +118,8 @@ pub(super) fn of<'a>(
     }
 }
 
-/// Returns whether an array of NumPy may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns it into a
-/// scalar.
+/// Returns whether a NumPy array may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns such an array
+/// into a scalar.
 fn may_be_scalar<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, value: &'a Expr) -> bool {
     match program.value(scope, value).0 {
         Bound::Value(Expr::Call(call)) => match ctx.resolve(&call.func) {
@@ -130,7 +130,7 @@ fn may_be_scalar<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, v
     }
 }
 
-/// Returns whether an integer literal has more than 32 bits: `3000000000`, `2**40`.
+/// Returns whether an integer literal needs more than 32 bits: `3000000000`, `2**40`.
 fn is_wide(value: &Expr) -> bool {
     let number = match value {
         Expr::BinOp(power) if power.op == ast::Operator::Pow => {
@@ -274,7 +274,7 @@ pub(super) fn makes_array(name: &str) -> bool {
     }
 }
 
-/// Returns an instance of a class of the file.
+/// Returns the kind of an instance of a class of the file.
 fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
     let kind = class_kind(ctx, class)?;
     let bare = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
@@ -299,13 +299,13 @@ fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
     Some(Kind { noun: format!("an instance of `{}`", class.name), traceable, hashable })
 }
 
-/// How the methods of a class are generated.
+/// What generates methods of a class.
 enum ClassKind {
     Plain,
     Dataclass { eq: bool, frozen: bool, unsafe_hash: bool },
 }
 
-/// Returns how the methods of a class are generated; `None` if it has a decorator other than `@dataclass`.
+/// Returns what generates methods of a class; `None` if it has a decorator other than `@dataclass`.
 fn class_kind(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<ClassKind> {
     let [decorator] = class.decorator_list.as_slice() else {
         return class.decorator_list.is_empty().then_some(ClassKind::Plain);

@@ -63,7 +63,7 @@ declare_rule! {
     }
 }
 
-/// Methods that store their arguments.
+/// Methods of containers that store their arguments.
 const STORING_METHODS: [&str; 7] =
     ["add", "append", "appendleft", "extend", "insert", "setdefault", "update"];
 
@@ -156,7 +156,7 @@ fn is_python(ctx: &FunctionContext, target: &Expr) -> bool {
     !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_number)
 }
 
-/// Returns whether an expression is a parameter such as `**values`, for which each call creates a new container.
+/// Returns whether an expression is a parameter such as `**values`: each call creates a new container for it.
 fn is_variadic(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let parameters = &ctx.def().parameters;

@@ -8,7 +8,7 @@ use super::kinds;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{natural, sequence};
 
-/// The default dtype of arrays.
+/// The default dtype of arrays of floating-point numbers.
 const FLOAT: Option<(DType, bool)> = Some((DType::Float32, false));
 
 impl<'a> Frame<'_, '_, 'a> {
@@ -146,7 +146,7 @@ impl<'a> Frame<'_, '_, 'a> {
         }
     }
 
-    /// Returns a shape of literals: `3`, `(2, 3)`, `()`.
+    /// Returns the shape that literals give: `3`, `(2, 3)`, `()`.
     fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
         match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => {
@@ -174,7 +174,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         self.argument(position, keyword).map(|argument| self.frame.value(argument, self.environment))
     }
 
-    /// Returns the first argument, an array.
+    /// Returns the first argument, if it is an array.
     fn first(&self) -> Option<Leaf> {
         match self.value(0, "a").or_else(|| self.value(0, "x")) {
             Some(Value::Leaf(leaf)) => Some(leaf),
@@ -186,7 +186,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         self.call.arguments.args.len() == positional && self.call.arguments.keywords.is_empty()
     }
 
-    /// Returns the dtype that is passed, or the default dtype; unknown if an expression computes the dtype.
+    /// Returns the dtype that is passed, or the default dtype. It is unknown if an expression computes it.
     fn dtype(&self, position: usize, default: Option<(DType, bool)>) -> Option<(DType, bool)> {
         match self.argument(position, "dtype") {
             Some(Expr::NoneLiteral(_)) | None => default,
@@ -194,12 +194,12 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         }
     }
 
-    /// Returns a dtype taken from an argument. NumPy has no weak dtypes.
+    /// Returns a dtype that the result takes from an argument. NumPy has no weak dtypes.
     fn taken(&self, dtype: Option<(DType, bool)>) -> Option<(DType, bool)> {
         dtype.map(|(dtype, weak)| (dtype, weak && !self.is_numpy))
     }
 
-    /// `jnp.zeros(shape, dtype)`, from the positions of the arguments.
+    /// Returns the result of `jnp.zeros(shape, dtype)`. `shape` and `dtype` are the positions of these arguments.
     fn filled(&self, shape: usize, dtype: usize, default: Option<(DType, bool)>) -> Value {
         let shape = self.argument(shape, "shape").and_then(|shape| self.frame.shape(shape, self.environment));
         Value::Leaf(Leaf { dtype: self.dtype(dtype, default), shape, ..Leaf::default() })
@@ -257,7 +257,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         })
     }
 
-    /// `jnp.exp(x)`, whose result has a fractional part.
+    /// Returns the result of a function such as `jnp.exp(x)`, whose dtype is floating-point or complex.
     fn inexact(&self) -> Value {
         let Leaf { dtype, shape, .. } = self.first().unwrap_or_default();
         let inexact = |dtype: DType| if dtype.is_inexact() { dtype } else { DType::Float32 };
@@ -265,7 +265,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         Value::Leaf(Leaf { dtype: Some(dtype), shape, ..Leaf::default() })
     }
 
-    /// `jnp.abs(x)`, of the same dtype and shape.
+    /// Returns the result of a function such as `jnp.abs(x)`, which has the dtype and shape of `x`.
     fn elementwise(&self, function: &str) -> Value {
         let Leaf { dtype, shape, .. } = self.first().unwrap_or_default();
         // `cumsum` may widen integers, and the bounds of `clip` may have another dtype and shape.
@@ -299,7 +299,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         })
     }
 
-    /// `jnp.pad(x, 1)`, `jnp.pad(x, (0, 1))`: the same padding for each axis.
+    /// Returns the result of `jnp.pad(x, 1)` or `jnp.pad(x, (0, 1))`, with the same padding for each axis.
     fn pad(&self) -> Value {
         let Some(leaf) = self.first() else { return Value::array(None, false, None) };
         let widths = self.argument(1, "pad_width").and_then(|widths| match sequence(widths) {
@@ -326,7 +326,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape, extent })
     }
 
-    /// `jnp.concatenate([x, y])`; the shape is known if all arrays have one dimension.
+    /// Returns the result of `jnp.concatenate([x, y])`. The shape is known if all arrays have one dimension.
     fn concatenate(&self) -> Value {
         let Some(Value::List(parts) | Value::Tuple(parts)) = self.value(0, "arrays") else {
             return Value::array(None, false, None);
@@ -350,7 +350,8 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     }
 }
 
-/// Returns the extent of an array that consists of these and at least one other array.
+/// Returns the extent of an array that consists of these parts, if they are one array of the carry and at least one
+/// other.
 fn larger(parts: &[Value]) -> Option<Extent> {
     let mut extents = parts.iter().filter_map(|part| part.leaf()?.extent);
     let (Extent::Same(carry) | Extent::Larger(carry)) = extents.next().filter(|_| parts.len() > 1)?;

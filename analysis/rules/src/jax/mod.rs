@@ -56,7 +56,7 @@ use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
 
-/// Maximum length of a chain of assignments that is followed back.
+/// The maximum length of a chain of assignments that is followed back.
 const MAX_STEPS: usize = 4;
 
 /// The functions whose calls are checked.
@@ -93,14 +93,14 @@ const CHECKED: [&str; 30] = [
     "while_loop",
 ];
 
-/// Returns whether a file that uses JAX has a root, or calls a function whose arguments are checked:
+/// Returns whether a file uses JAX, and has a root or calls a function whose arguments are checked:
 /// `lax.scan(lambda …)`.
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("jax")
         && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
 }
 
-/// An argument that JAX rejects, with the message and the help.
+/// An argument that JAX rejects, with the message and the help of the finding.
 struct Fault<'a> {
     message: String,
     help: &'static str,
@@ -108,20 +108,20 @@ struct Fault<'a> {
 }
 
 impl Fault<'_> {
-    /// Reports the fault at a call; `label` describes the argument.
+    /// Reports the fault at a call. `label` describes the argument.
     fn report(self, ctx: &FileContext, rule: &'static Rule, call: &ast::ExprCall, label: &str) {
         ctx.report(rule, call, self.message).label(ctx.span(self.at.range()), label).help(self.help).emit();
     }
 }
 
-/// Returns whether dtypes may have 64 bits: the file seems to set `jax_enable_x64`.
+/// Returns whether dtypes may have 64 bits, because the file seems to set `jax_enable_x64`.
 fn may_use_64_bits(ctx: &FileContext) -> bool {
     ctx.text.contains("x64")
 }
 
-/// Returns the severity if Python needs the truth value of `expression`, a Tensor. Under `jit` every operation returns
-/// a tracer; only an array from outside is concrete, as long as no operation is performed on it. A parameter of unknown
-/// type may be a container, which has a truth value.
+/// Returns the severity of a finding where Python needs the truth value of `expression`, a Tensor. Under `jit` every
+/// operation returns a tracer. Only an array from outside is concrete, as long as no operation is performed on it. A
+/// parameter of unknown type may be a container, which has a truth value.
 fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = value_severity(ctx, expression);
     let may_be_container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
@@ -137,7 +137,7 @@ fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     severity.min(if is_container { Severity::Info } else { Severity::Warning })
 }
 
-/// Returns the verb of the message of a decision (the test "is" or "may be" traced), and its severity.
+/// Returns the verb for the message about a decision (the test "is" or "may be" traced), and the severity.
 fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static str, Severity) {
     let severity = match decision.certainty {
         Certainty::Always => bool_severity(ctx, decision.test),
@@ -149,7 +149,7 @@ fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static st
     (if severity == Severity::Info { "may be" } else { "is" }, severity)
 }
 
-/// Returns the severity if Python needs the value of `expression`, a Tensor.
+/// Returns the severity of a finding where Python needs the value of `expression`, a Tensor.
 fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
     let concrete = concrete || may_be_concrete(ctx, expression, MAX_STEPS);
@@ -175,8 +175,8 @@ fn tracing_mode(ctx: &FunctionContext) -> RootKind {
     }
 }
 
-/// Returns whether a value is computed only from parameters annotated as arrays, in a function that is called with
-/// unknown arguments. At most `steps` names are followed to their values:
+/// Returns whether a value may be concrete because it is computed only from parameters that are annotated as arrays, in
+/// a function that is called with unknown arguments. At most `steps` names are followed to their values:
 ///
 /// ```python
 /// def shifted(grid, offset: Array):
@@ -184,7 +184,7 @@ fn tracing_mode(ctx: &FunctionContext) -> RootKind {
 ///     if dx < 0: …                     # no error if `offset` is a NumPy array
 /// ```
 ///
-/// In a function that only `jax.vmap` traces, the result of a library function that receives only Python values also
+/// If only `jax.vmap` traces the function, the result of a library function that receives only Python values also
 /// counts.
 fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
@@ -237,7 +237,7 @@ fn is_concrete(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     }
 }
 
-/// Returns the right side of an assignment; for `a, b = pair`, the whole right side.
+/// Returns the right side of an assignment. For `a, b = pair`, returns the whole right side.
 fn assigned<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr> {
     ctx.value_of(definition).or_else(|| {
         let mut assignments = ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt);
@@ -248,7 +248,8 @@ fn assigned<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr>
     })
 }
 
-/// Returns whether the value is certainly a tracer: every operation is traced, whatever its operands are.
+/// Returns whether the value is certainly a tracer, because it is the result of an operation: every operation is
+/// traced, whatever its operands are.
 fn is_operation(expression: &Expr) -> bool {
     match expression {
         Expr::Compare(_) | Expr::BinOp(_) | Expr::Call(_) => true,
@@ -260,7 +261,7 @@ fn is_operation(expression: &Expr) -> bool {
     }
 }
 
-/// Returns whether the function catches the error or tests for tracers.
+/// Returns whether the function catches the tracer error, or tests for tracers.
 fn handles_tracers(ctx: &FunctionContext, range: TextRange) -> bool {
     const TRACER_TESTS: [&str; 5] = [
         "jax.core.Tracer",
@@ -274,13 +275,13 @@ fn handles_tracers(ctx: &FunctionContext, range: TextRange) -> bool {
         || tracing::callees_use(ctx, &TRACER_TESTS)
 }
 
-/// Returns the source of an expression for a message; long ones are truncated.
+/// Returns the source text of an expression for a message. A long text is truncated.
 fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
     tracing::snippet(ctx.text(expression))
 }
 
-/// Returns the targets of an assignment with their values; `a, b = x, y` is split. In `a, b = f(x)` each target has the
-/// whole value.
+/// Returns the targets of an assignment with their values. `a, b = x, y` is split. In `a, b = f(x)` each target gets
+/// the whole value.
 fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
     fn split<'a>(target: &'a Expr, value: &'a Expr, pairs: &mut Vec<(&'a Expr, &'a Expr)>) {
         let targets = match target {
@@ -315,12 +316,12 @@ fn targets(statement: &Stmt) -> Vec<(&Expr, &Expr)> {
 }
 
 /// Returns whether `destination` outlives the trace: a global, a variable of an enclosing function outside the trace,
-/// an attribute of an untraced `self`. `content` means that the contents are mutated rather than the name rebound.
+/// or an attribute of a `self` that is not traced. `content`: whether the contents are mutated, not the name rebound.
 fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
     let scope = ctx.flow.scope();
     let starts_trace = ctx.root().is_some();
     match destination {
-        // Code that runs after the trace can see a container of the module, whichever function mutates it.
+        // Code that runs after the trace can see a container of the module, no matter which function mutated it.
         Expr::Name(name) if content => {
             let of_module = !ctx.path.qualname.contains('.') && ctx.stage.mode == RootKind::JaxJit;
             !scope.is_local(&name.id) && (starts_trace || of_module)
@@ -329,7 +330,7 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
             scope.globals.contains(&name.id) || starts_trace && scope.nonlocals.contains(&name.id)
         }
         Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
-            // `model.last = y` for an object of the module, or of a function outside the trace.
+            // `model.last = y`, where `model` is an object of the module, or of a function outside the trace.
             (Expr::Name(name), _) if !scope.is_local(&name.id) => {
                 ctx.root() == Some(RootKind::JaxJit) && !handles_state(ctx)
             }
@@ -394,9 +395,9 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
     false
 }
 
-/// Returns the name through which a call reaches the object whose method it calls: `keys.next()`, `self.keys.next()`,
-/// or `keys(x)`, which calls `__call__`. A call that runs `__init__` because it creates the object has no receiver:
-/// `models.Keys(0)`.
+/// Returns the name through which a call reaches the object whose method it calls: `keys` in `keys.next()` and in
+/// `keys(x)`, which calls `__call__`; `self` in `self.keys.next()`. A call that creates the object, and so runs
+/// `__init__`, has no receiver: `models.Keys(0)`.
 fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprName> {
     let mut object = match &*expressions::at(call.ast.def(), call.range)?.as_call_expr()?.func {
         Expr::Attribute(attribute) if attribute.attr.as_str() == method => &*attribute.value,
@@ -409,8 +410,8 @@ fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprN
     object.as_name_expr()
 }
 
-/// Returns whether the trace of a method captures the method's object, because another method starts the trace with
-/// `jax.jit(self.step)`.
+/// Returns whether the trace of a method captures the object of the method. It does if another method starts the trace
+/// with `jax.jit(self.step)`.
 fn captures_receiver(stage: &Stage) -> bool {
     stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)))
 }

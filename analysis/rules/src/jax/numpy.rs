@@ -60,8 +60,8 @@ declare_rule! {
     }
 }
 
-/// The functions of `numpy` that accept a tracer, verified with NumPy 2 and jax 0.10: they call a method of their
-/// argument, or use only its shape or dtype. The others convert it with `__array__`.
+/// The functions of `numpy` that accept a tracer, verified with NumPy 2 and jax 0.10. They call a method of their
+/// argument, or use only its shape or dtype. The other functions convert it with `__array__`.
 const ACCEPT_TRACERS: [&str; 54] = [
     "all",
     "amax",
@@ -126,10 +126,10 @@ fn is_ufunc_method(function: &str) -> bool {
     function.split_once('.').is_some_and(|(_, method)| UFUNC_METHODS.contains(&method))
 }
 
-/// Returns whether a function converts an argument with `__array__`.
+/// Returns whether a function of NumPy converts an argument with `__array__`.
 fn converts(function: &str) -> bool {
     const DTYPES: [&str; 4] = ["float32", "float64", "int32", "int64"];
-    // Functions that other rules check, functions of shapes and of callables, and classes.
+    // These functions do not: those that other rules check, those of shapes and of callables, and classes.
     const NOT_CONVERTING: [&str; 12] = [
         "apply_along_axis",
         "broadcast_shapes",
@@ -219,7 +219,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `np.eye(10)[labels]` and `out[i] = 1.0`: NumPy needs the values of an index.
+/// Reports `np.eye(10)[labels]` and `out[i] = 1.0` with a traced index: NumPy needs its value.
 fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &'a ast::ExprSubscript) {
     let array = &*subscript.value;
     let made = array.as_call_expr().and_then(|call| ctx.resolve(&call.func));

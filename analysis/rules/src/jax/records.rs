@@ -1,4 +1,5 @@
-//! Classes of the file whose instances are trees of JAX: NamedTuples, and dataclasses that JAX, flax or chex register.
+//! Classes of the file whose instances JAX flattens as trees: NamedTuples, and dataclasses that JAX, flax or chex
+//! register.
 
 use std::sync::Arc;
 
@@ -34,12 +35,13 @@ pub(super) struct RecordClass<'a> {
 struct Field<'a> {
     name: &'a str,
     default: Option<&'a Expr>,
-    /// `flax.struct.field(pytree_node=False)`: the field may not be part of the tree.
+    /// Whether it is configured, as by `flax.struct.field(pytree_node=False)`. Then it may not be part of the tree.
     is_configured: bool,
 }
 
 impl<'a> RecordClass<'a> {
-    /// Returns the class of a definition: `class Carry(NamedTuple)`, `@flax.struct.dataclass class State`.
+    /// Returns the record class that a `class` defines: `class Carry(NamedTuple)`,
+    /// `@flax.struct.dataclass class State`.
     pub(super) fn of_class(ctx: &FileContext, class: &'a ast::StmtClassDef) -> Option<Self> {
         let is_tuple = is_named_tuple(ctx, class);
         if !is_tuple && !is_registered(ctx, class) || class.body.iter().any(is_constructor) {
@@ -57,7 +59,7 @@ impl<'a> RecordClass<'a> {
         Some(Self { name: &class.name, is_tuple, fields: fields.collect() })
     }
 
-    /// Returns the class that a call creates: `collections.namedtuple("Carry", "x count")`.
+    /// Returns the record class that a call creates: `collections.namedtuple("Carry", "x count")`.
     fn of_call(ctx: &FileContext, call: &'a ast::ExprCall) -> Option<Self> {
         let is_maker = ctx.resolve(&call.func).is_some_and(|name| name == "collections.namedtuple");
         let [name, fields] = &*call.arguments.args else { return None };
@@ -79,7 +81,7 @@ impl<'a> RecordClass<'a> {
         Some(Self { name, is_tuple: true, fields: names.into_iter().map(field).collect() })
     }
 
-    /// Returns the class that an expression certainly refers to.
+    /// Returns the record class to which an expression certainly refers.
     fn of(frame: &Frame<'_, '_, 'a>, expression: &'a Expr) -> Option<Self> {
         let ctx = frame.evaluator.ctx;
         let name = expression.as_name_expr()?;
@@ -156,7 +158,7 @@ impl<'a> Frame<'_, '_, 'a> {
         self.with_fields(record, &call.arguments.keywords, environment)
     }
 
-    /// Returns the record with the fields that these keywords name.
+    /// Returns the record after the fields named by these keywords have been replaced.
     pub(super) fn with_fields(
         &self,
         mut record: Record,

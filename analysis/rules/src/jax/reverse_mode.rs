@@ -1,4 +1,5 @@
-//! Results of `lax.while_loop` that depend on the argument of `jax.grad`: the loop has no derivative in reverse mode.
+//! Finds results of `lax.while_loop` that depend on the argument of `jax.grad`. The loop has no derivative in reverse
+//! mode.
 
 use std::cell::Cell;
 
@@ -110,12 +111,12 @@ pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Functio
     ) == Dependence::Loop
 }
 
-/// What is known about the parameters of the functions that are followed.
+/// What is known about the parameters of a function that is followed.
 #[derive(Clone, Default)]
 struct Parameters<'a> {
-    /// How they depend on the argument.
+    /// How each parameter depends on the argument of `jax.grad`.
     dependences: FxHashMap<(ScopeId, &'a str), Dependence>,
-    /// The functions that are passed for them: `update` in `def solve(update, x): …`.
+    /// The functions that are passed for parameters: `update` in `def solve(update, x): …`.
     functions: FxHashMap<(ScopeId, &'a str), Function<'a>>,
 }
 
@@ -139,8 +140,8 @@ struct Flow<'e, 'c, 'a> {
 }
 
 impl<'a> Flow<'_, '_, 'a> {
-    /// Returns how the result of a function depends on the argument. `known` also contains the parameters of the
-    /// enclosing functions.
+    /// Returns how the result of a function depends on the argument. `known` also has the parameters of enclosing
+    /// functions.
     fn result(
         &self,
         function: Function<'a>,
@@ -154,8 +155,7 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// Returns the expression that a function returns, with the scope of its body and the known dependence of its
-    /// parameters.
+    /// Returns the expression that a function returns, the scope of its body, and what is known about its parameters.
     fn entered(
         &self,
         function: Function<'a>,
@@ -300,8 +300,8 @@ impl<'a> Flow<'_, '_, 'a> {
         self.evaluator.ctx.resolve(&call.func).is_some_and(|name| name == "jax.lax.while_loop")
     }
 
-    /// Returns the dependence of a carried value after a loop, from its initial value and from the names that the body
-    /// reads.
+    /// Returns the dependence of a carried value after a loop. It follows from the dependence of the initial value and
+    /// of the names that the body reads.
     fn after_loop(
         &self,
         init: &'a Expr,

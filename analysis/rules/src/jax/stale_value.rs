@@ -1,4 +1,4 @@
-//! Python values that a jitted function read while it was traced, and that change afterwards.
+//! Python values that a jitted function read while it was traced, and that the program changes afterwards.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -81,7 +81,7 @@ fn check(ctx: &FileContext) {
         for object in &call.objects {
             let passes = |other: &&Call| same(other) && other.objects.iter().any(|it| it.id == object.id);
             let first = calls.iter().filter(passes).map(|other| other.site.node.range().start()).min();
-            // `self.step(x)`: an object may assign attributes of its own that the method does not read.
+            // `self.step(x)`: an object may assign its own attributes, if the method does not read them.
             let own = call.name.starts_with("self.").then(|| read_by(&call.jitted)).flatten();
             if let Some(first) = first {
                 mutated(ctx, program, call.site, object, (&call.name, own), first, &mut reported);
@@ -96,7 +96,7 @@ struct Call<'c, 'a> {
     site: &'c Site<'a, ast::ExprCall>,
     jitted: Jitted<'a>,
     name: String,
-    /// The names that are passed for static parameters.
+    /// The names that the call passes for static parameters.
     objects: Vec<&'a ast::ExprName>,
 }
 
@@ -125,8 +125,8 @@ fn static_objects<'a>(
     positional.chain(named.map(|keyword| &keyword.value)).filter_map(Expr::as_name_expr).collect()
 }
 
-/// Reports a name that is reassigned between two calls, at the place where the function reads it:
-/// `rate = 0.1; step(x); rate = 0.01; step(x)`.
+/// Reports a name that is reassigned between two calls: `rate = 0.1; step(x); rate = 0.01; step(x)`. The finding is at
+/// the place where the function reads the name.
 fn captured<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -165,7 +165,7 @@ fn captured<'a>(
         let changed = bindings.iter().skip(1).find(|binding| {
             let at = binding.range.start();
             if binding.by != owner {
-                // A function with `global rate` binds the name; the jitted function itself does not count.
+                // A function with `global rate` binds the name, unless it is the jitted function itself.
                 return binding.by != inside && !range.contains_range(binding.range);
             }
             let between = called < at && later.iter().any(|call| *call > at);
@@ -193,7 +193,7 @@ fn captured<'a>(
 }
 
 /// Reports the assignment to an attribute of a static argument: `step(model, x); model.rate = 0.01; step(model, x)`. If
-/// `read` is given, other attributes are not reported.
+/// `read` is given, only the attributes in it are reported.
 fn mutated<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
@@ -234,8 +234,8 @@ fn mutated<'a>(
     }
 }
 
-/// Reports a method call that assigns an attribute which a jitted method of the same object reads: `model.step(x);
-/// model.cool(0.1); model.step(x)`. `read` has the attributes that it reads.
+/// Reports a method call that assigns an attribute which a jitted method of the same object reads:
+/// `model.step(x); model.cool(0.1); model.step(x)`. `read` has the attributes that the jitted method reads.
 fn mutated_by_method<'a>(
     ctx: &FileContext,
     program: &Program<'a>,

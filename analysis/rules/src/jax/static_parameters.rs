@@ -1,8 +1,7 @@
-//! The parameters of JAX's functions that must be known while tracing, and the functions that need the values of
-//! arrays.
+//! The arguments of JAX's functions that must be known while tracing, and the functions that need the values of arrays.
 
-/// The functions with an argument that must be known while tracing (a shape, a length, an axis), as position and
-/// keyword.
+/// The functions with arguments that must be known while tracing (a shape, a length, an axis). Each of these arguments
+/// is given by position and keyword.
 pub(super) const SHAPED: &[(&str, &[(usize, &str)])] = &[
     ("jax.lax.broadcasted_iota", &[(1, "shape"), (2, "dimension")]),
     ("jax.lax.dynamic_slice", &[(2, "slice_sizes")]),
@@ -89,7 +88,7 @@ pub(super) const SHAPED: &[(&str, &[(usize, &str)])] = &[
     ("jax.random.uniform", &[(1, "shape")]),
 ];
 
-/// The methods of arrays with an argument that must be known while tracing.
+/// The methods of arrays with arguments that must be known while tracing.
 pub(super) const SHAPED_METHODS: &[(&str, &[(usize, &str)])] = &[
     ("all", &[(0, "axis")]),
     ("any", &[(0, "axis")]),
@@ -112,7 +111,7 @@ pub(super) const SHAPED_METHODS: &[(&str, &[(usize, &str)])] = &[
     ("var", &[(0, "axis")]),
 ];
 
-/// The functions whose result length depends on values, and the argument that makes the length static.
+/// The functions whose result has a length that depends on values, with the argument that makes the length static.
 pub(super) const COUNTING: &[(&str, &str, usize)] = &[
     ("jax.numpy.argwhere", "size", usize::MAX),
     ("jax.numpy.bincount", "length", 3),

@@ -82,7 +82,8 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Returns the function that is traced, and the keyword that makes its length static, if the call does not pass it.
+/// Returns the function that is traced, and the keyword that would make the length of its result static; `None` if the
+/// length is known, for example because the call passes this keyword.
 fn needs_values(
     ctx: &FileContext,
     transformation: &ast::ExprCall,
@@ -105,8 +106,8 @@ fn needed_position(function: &str) -> usize {
     usize::from(function == "jax.numpy.repeat" || function.starts_with("jax.ops."))
 }
 
-/// Returns whether a transformation certainly replaces an argument by a tracer: `jax.vmap` passes the arguments with
-/// the axis `None` unchanged.
+/// Returns whether a transformation certainly replaces an argument by a tracer. `jax.vmap` passes arguments with the
+/// axis `None` unchanged:
 ///
 /// ```python
 /// jax.vmap(jax.ops.segment_sum, in_axes=(0, None))(xs, segments)     # `segments` keeps its values

@@ -1,4 +1,4 @@
-//! Arguments that a transformation of JAX cannot take.
+//! Arguments that the transformations of JAX reject.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -100,7 +100,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Returns the fault of a transformation whose argument is not a function: `jax.jit(f(x))`.
+/// Returns the fault if the argument of a transformation is not a function: `jax.jit(f(x))`.
 fn not_callable<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
     let at = transformed.function()?;
     if let (Bound::Function(def), _) = evaluator.program.value(transformed.scope, at)
@@ -125,7 +125,7 @@ fn of_generator<'a>(def: &ast::StmtFunctionDef, transformation: &str, at: &'a Ex
     }
 }
 
-/// Returns the fault of `@jax.jit` on a generator function.
+/// Returns the fault if `@jax.jit` decorates a generator function.
 fn generator<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef) -> Option<Fault<'a>> {
     let decorator = &def.decorator_list.last()?.expression;
     let name = ctx.resolve(decorator)?;
@@ -174,7 +174,7 @@ fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Opti
     })
 }
 
-/// Returns the error in a call of another function of JAX that rejects an argument, as far as the source text shows it.
+/// Returns the fault in a call of another function of JAX that rejects an argument, as far as the source shows it.
 fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Fault<'a>> {
     const CALLS: [&str; 3] = ["device_put", "named_scope", "ShapeDtypeStruct"];
     let last = match &*call.func {

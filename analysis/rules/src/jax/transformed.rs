@@ -31,7 +31,7 @@ pub(super) struct Transformed<'a> {
     pub name: String,
     pub made: &'a ast::ExprCall,
     pub scope: ScopeId,
-    /// The call of the result, with its scope.
+    /// The call of the result, and the scope of this call.
     pub applied: Option<(&'a ast::ExprCall, ScopeId)>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Transformed<'a> {
             || self.made.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
     }
 
-    /// Returns the positional arguments of the call; `None` if they are not all written out.
+    /// Returns the positional arguments of the call; `None` if a starred argument hides some of them.
     pub(super) fn arguments(&self) -> Option<&'a [Expr]> {
         let (call, _) = self.applied?;
         let arguments = &call.arguments.args;
@@ -81,7 +81,7 @@ pub(super) fn all<'a>(ctx: &FileContext<'a>, program: &Program<'a>) -> Vec<Trans
     found
 }
 
-/// Returns the transformation, without the `jax.jit` around it.
+/// Returns the transformation inside `jax.jit(…)`, if there is a `jax.jit` around it.
 fn innermost<'a>(
     ctx: &FileContext<'a>,
     program: &Program<'a>,
@@ -107,7 +107,7 @@ fn name(ctx: &FileContext, call: &ast::ExprCall) -> Option<String> {
     TRANSFORMATIONS.contains(&name).then(|| name.to_owned())
 }
 
-/// Returns whether calling the function returns a generator.
+/// Returns whether a call of the function returns a generator.
 pub(super) fn is_generator(def: &ast::StmtFunctionDef) -> bool {
     use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
     struct Yields(bool);

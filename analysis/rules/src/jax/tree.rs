@@ -74,7 +74,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Returns the tree that differs from the first one in `jax.tree.map(f, params, grads)`.
+/// Returns the fault in `jax.tree.map(f, params, grads)`: the first tree that differs from `params`.
 fn trees<'a>(evaluator: &Evaluator<'_, 'a>, call: &'a ast::ExprCall, scope: ScopeId) -> Option<Fault<'a>> {
     let [_, first, rest @ ..] = &*call.arguments.args else { return None };
     if !call.arguments.keywords.is_empty()

@@ -1,4 +1,4 @@
-//! A staged loop and its loop-carried variables.
+//! Staged loops and their loop-carried variables.
 //!
 //! ```python
 //! total = 0                      # before the loop
@@ -38,7 +38,7 @@ pub(super) fn staged_loops<'c, 'a>(ctx: &'c FunctionContext<'a>) -> impl Iterato
 }
 
 impl<'a> StagedLoop<'_, 'a> {
-    /// `for i in tf.range(n)`, without the body.
+    /// Returns the range of the loop without its body: `for i in tf.range(n)`.
     pub(super) fn head(&self) -> TextRange {
         self.construct.head()
     }
@@ -47,7 +47,7 @@ impl<'a> StagedLoop<'_, 'a> {
         self.node.branches().map_or(&[], |(body, _)| body)
     }
 
-    /// Returns the loop-carried simple names.
+    /// Returns the loop-carried variables that are simple names.
     pub(super) fn carried(&self) -> impl Iterator<Item = &BlockVariable> {
         self.variables.state().filter(|variable| variable.name.is_simple())
     }
@@ -60,7 +60,7 @@ impl<'a> StagedLoop<'_, 'a> {
         self.ctx.flow.definitions_before(self.stmt, name)
     }
 
-    /// Returns the value of a name after an iteration: its definitions in the body that reach the end of the body.
+    /// Returns what a name is bound to after an iteration: its definitions in the body that reach the end of the body.
     pub(super) fn after(&self, name: &QName) -> Vec<&'a Def> {
         let mut definitions = self.ctx.flow.definitions_after_body(self.stmt, name);
         definitions.retain(|definition| self.contains(definition));
@@ -81,37 +81,37 @@ impl<'a> StagedLoop<'_, 'a> {
             && self.construct.range.contains_range(construct.range)
     }
 
-    /// Returns whether tracing the body always traces `range`: only staged statements enclose it.
+    /// Returns whether every trace of the body includes `range`, because only staged statements enclose it.
     pub(super) fn certainly_traces(&self, range: TextRange) -> bool {
         self.between(range).all(|construct| construct.binding == Binding::Staged)
     }
 
-    /// Returns whether `range`, after the loop, is reached whenever the loop is: every `if` or loop around it also
-    /// encloses the loop.
+    /// Returns whether code after the loop, at `range`, is reached whenever the loop is: every `if` or loop around it
+    /// also encloses the loop.
     pub(super) fn is_always_reached_after(&self, range: TextRange) -> bool {
         let around = self.construct.range;
         self.ctx.enclosing(range).all(|construct| construct.range.contains_range(around))
     }
 
-    /// Returns whether `range` is in the body and in no `if` or loop within it.
+    /// Returns whether `range` is in the body, but in no `if` or loop within the body.
     pub(super) fn directly_contains(&self, range: TextRange) -> bool {
         self.between(range).next().is_none()
     }
 
-    /// Returns the constructs within the body around `range`, innermost first.
+    /// Returns the constructs around `range` that are inside the body, innermost first.
     fn between(&self, range: TextRange) -> impl Iterator<Item = &'a Construct> {
         let start = self.construct.range.start();
         self.ctx.enclosing(range).take_while(move |construct| construct.range.start() != start)
     }
 
-    /// Returns the places where the body reads a name; nested functions are excluded.
+    /// Returns where the body reads a name. Nested functions are not included.
     pub(super) fn reads(&self, name: &QName) -> Vec<TextRange> {
         let mut reads = Reads { name: name.root(), ranges: Vec::new() };
         reads.visit_body(self.body());
         reads.ranges
     }
 
-    /// Returns the iterable of a `for`, `tf.range(n)` for example.
+    /// Returns the iterable of a `for`, such as `tf.range(n)`.
     pub(super) fn iterable(&self) -> Option<&'a Expr> {
         (self.construct.kind == ConstructKind::For).then(|| self.node.test()).flatten()
     }

@@ -3,7 +3,7 @@
 use super::carried::StagedLoop;
 use ag_index::facts::Alternative;
 
-/// Returns whether a loop iterates over a distributed dataset:
+/// Returns whether a loop iterates over a distributed dataset itself:
 /// `for batch in strategy.experimental_distribute_dataset(dataset)`. A loop over `iter(…)` of the dataset is an
 /// ordinary loop.
 pub(super) fn iterates(staged: &StagedLoop) -> bool {

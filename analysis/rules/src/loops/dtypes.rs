@@ -15,7 +15,7 @@ use ag_index::facts::{Alternative, Binding, DType, Fact};
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
 
-/// Maximum depth of nested computations; beyond it a value is unknown.
+/// The maximum depth of nested computations. Deeper values are unknown.
 const MAX_DEPTH: u32 = 8;
 
 /// A value in the graph.
@@ -23,10 +23,10 @@ const MAX_DEPTH: u32 = 8;
 pub(super) enum Value {
     Tensor {
         dtype: DType,
-        /// The carried name it was computed from, if that was a Python number before the loop.
+        /// The carried name from which it was computed, if the value of this name was a Python number before the loop.
         number: Option<QName>,
     },
-    /// A Python number, with the dtype that it gets if the other operand is not a Tensor.
+    /// A Python number, with the dtype that it gets unless the other operand is a Tensor.
     Number(DType),
     Unknown,
 }
@@ -44,7 +44,7 @@ impl Value {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clash {
     pub(super) operation: TextRange,
-    /// The carried name, its dtype, and the dtype that the operation requires.
+    /// The carried name among the operands. `has` is its dtype, `needs` the dtype that the operation requires.
     pub(super) number: QName,
     pub(super) has: DType,
     pub(super) needs: DType,
@@ -57,10 +57,10 @@ pub(super) struct Entry {
     pub(super) is_number: bool,
 }
 
-/// Returns the dtype of a name before the loop, if there is only one.
+/// Returns the value of a name before the loop; `None` unless all its definitions have the same known dtype.
 pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Entry> {
     let before = staged.before(name);
-    // A variable carried by an enclosing staged loop keeps the dtype it had before that loop.
+    // A variable that an enclosing staged loop carries has the dtype that it had before that loop.
     let outer: Vec<TextRange> = staged
         .ctx
         .enclosing(staged.construct.range)
@@ -85,7 +85,7 @@ pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Entry> {
     entries.all(|entry| entry.is_some_and(|entry| entry.dtype == first.dtype)).then_some(first)
 }
 
-/// Returns a value computed in Python: a Tensor, or a number that can be converted to one.
+/// Returns a value that is computed in Python: a Tensor, or a number that can be converted to one.
 fn of_fact(fact: &Fact) -> Value {
     if fact.is_tensor()
         && let Some(dtype) = fact.dtype()
@@ -106,7 +106,7 @@ fn of_fact(fact: &Fact) -> Value {
     }
 }
 
-/// Computes values of one loop; keeps the first clash.
+/// Computes values in one loop. It keeps the first clash.
 pub(super) struct Evaluation<'s, 'c, 'a> {
     staged: &'s StagedLoop<'c, 'a>,
     depth: u32,

@@ -106,7 +106,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether the key is known from the source and the item exists before the loop.
+/// Returns whether the loop carries the item, because its key is known from the source and the item exists before the
+/// loop.
 fn is_carried(staged: &StagedLoop, target: &ExprSubscript) -> bool {
     QName::from_expr(&Expr::Subscript(target.clone())).is_some_and(|name| staged.carries(&name))
 }

@@ -80,7 +80,7 @@ fn check(ctx: &FunctionContext) {
             let before = ctx.flow.definitions_before(statement, &variable.name);
             let [definition] = before.as_slice() else { continue };
             let Some(origin) = origin(ctx, definition) else { continue };
-            // Tracing fails at the outermost statement and does not reach the statements in it.
+            // Tracing fails at the outermost statement and does not reach the statements inside it.
             if reported.iter().any(|range| range.contains_range(construct.range)) {
                 continue;
             }
@@ -103,12 +103,12 @@ fn check(ctx: &FunctionContext) {
 
 #[derive(PartialEq, Eq)]
 enum Origin {
-    /// Unknown callers may pass a TensorArray that belongs to the graph.
+    /// An argument. Callers that are not known may pass a TensorArray that belongs to the graph.
     Argument,
     Module,
 }
 
-/// Returns the code outside the graph that creates the TensorArray bound by a definition.
+/// Returns where the TensorArray that a definition binds is created; `None` if it is created in the graph.
 fn origin(ctx: &FunctionContext, definition: &Def) -> Option<Origin> {
     let is_array = |fact: &Fact| fact.tensor_kind() == Some(TensorKind::TensorArray);
     match definition.kind {

@@ -103,7 +103,7 @@ fn report(staged: &StagedLoop, call: &ExprCall, name: &QName) {
     .emit();
 }
 
-/// Returns the names that a function nested in this one updates.
+/// Returns the names that the callee updates, if it is a function nested in this one.
 fn updates_of_nested(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let name = call.func.as_name_expr()?;
     let definitions = ctx.flow.definitions_of(name.range(), &QName::simple(name.id.clone()));
@@ -113,7 +113,7 @@ fn updates_of_nested(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName
     Some(updates(nested.found?, None))
 }
 
-/// Returns the names that another function of the project updates, expressed as names of the caller.
+/// Returns the names that the callee updates, if it is another function of the project, as names of the caller.
 fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName>> {
     let callee = ctx.callee(call)?.def();
     let receiver = call.func.as_attribute_expr().and_then(|attribute| QName::from_expr(&attribute.value));
@@ -121,7 +121,7 @@ fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName
     Some(updates(callee, receiver.as_ref().zip(own)))
 }
 
-/// Returns the names that a function updates from their previous values: `n += 1` of an outer name, `self.n += 1`.
+/// Returns the names that a function updates from their previous values: an outer `n` in `n += 1`, or `self.n`.
 fn updates(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QName> {
     let mut updates = Updates { outer: Vec::new(), receiver, found: Vec::new() };
     updates.visit_body(&def.body);
@@ -129,9 +129,9 @@ fn updates(def: &StmtFunctionDef, receiver: Option<(&QName, &Name)>) -> Vec<QNam
 }
 
 struct Updates<'n> {
-    /// The names declared `nonlocal` or `global`.
+    /// The names that the function declares `nonlocal` or `global`.
     outer: Vec<Name>,
-    /// The receiver of the call, and the name of the corresponding parameter.
+    /// The receiver of the call, and the name of the parameter that receives it.
     receiver: Option<(&'n QName, &'n Name)>,
     found: Vec<QName>,
 }
@@ -164,7 +164,7 @@ impl<'a> SourceOrderVisitor<'a> for Updates<'_> {
     fn visit_expr(&mut self, _expression: &'a Expr) {}
 }
 
-/// The function whose name is at a given range.
+/// Finds the function whose name has a given range.
 struct Nested<'a> {
     name: TextRange,
     found: Option<&'a StmtFunctionDef>,

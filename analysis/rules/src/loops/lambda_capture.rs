@@ -89,7 +89,7 @@ fn check(ctx: &FunctionContext) {
 
 fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: &ExprLambda) {
     let ctx = staged.ctx;
-    // The lambda is called in the loop or after it, and is not redefined.
+    // The lambda must be called in the loop or after it, and must not be redefined.
     let called = reads_from(ctx, name, staged.construct.range.start());
     let same = ctx.flow.definitions_before(staged.stmt, name);
     if !called || same.len() != 1 {
@@ -121,14 +121,14 @@ fn check_lambda(staged: &StagedLoop, assign: &StmtAssign, name: &QName, lambda: 
     }
 }
 
-/// Returns the start of the code whose reads keep a name live: the outermost loop around the staged one, or the staged
-/// loop itself.
+/// Returns the start of the code in which reads keep a name live: the outermost loop around the staged loop, or the
+/// staged loop itself.
 fn liveness_start(staged: &StagedLoop) -> TextSize {
     let around = staged.ctx.enclosing(staged.construct.range).filter(|construct| construct.kind.is_loop());
     around.last().map_or(staged.construct.range, |construct| construct.range).start()
 }
 
-/// Returns whether the function reads a name at or after `from`; reads in lambdas are excluded.
+/// Returns whether the function reads a name at or after `from`. Reads in lambdas do not count.
 fn reads_from(ctx: &FunctionContext, name: &QName, from: TextSize) -> bool {
     let mut reads = Reads { name: name.root(), from, found: false };
     reads.visit_body(&ctx.def().body);
@@ -142,7 +142,7 @@ fn captures(lambda: &ExprLambda, name: &str) -> bool {
     reads.found && !own
 }
 
-/// Returns the assignment of the lambda as a nested function.
+/// Returns the assignment of the lambda, rewritten as a nested function.
 fn as_function(
     ctx: &FunctionContext,
     assign: &StmtAssign,

@@ -73,7 +73,7 @@ fn check(ctx: &FunctionContext) {
     let lists = ctx.stage.options.features.iter().any(|feature| matches!(feature.as_str(), "LISTS" | "ALL"));
     for staged in staged_loops(ctx).filter(|_| !lists) {
         for mutation in mutations(&staged) {
-            // Reported once, for the outermost loop.
+            // The mutation is reported once, for the outermost loop.
             if !reported.contains(&mutation.range) && is_reportable(&staged, &mutation) {
                 reported.push(mutation.range);
                 report(&staged, &mutation);
@@ -83,7 +83,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// Returns whether this rule reports the mutation. If the loop carries the item like a variable, the assignment is
-/// correct. AG211 reports Tensors under other keys.
+/// correct. AG211 reports Tensors that are stored under other keys.
 fn is_reportable(staged: &StagedLoop, mutation: &Mutation) -> bool {
     match mutation.change {
         Change::Call(..) => true,
@@ -135,7 +135,7 @@ fn report(staged: &StagedLoop, mutation: &Mutation) {
     }
 }
 
-/// Returns the first TensorFlow operation after the loop whose first argument is the list.
+/// Returns the first TensorFlow operation after the loop that has the list as its first argument.
 fn used_after(staged: &StagedLoop, name: &QName) -> Option<TextRange> {
     let uses = Uses::of(staged.ctx, name);
     let end = staged.construct.range.end();
@@ -143,8 +143,8 @@ fn used_after(staged: &StagedLoop, name: &QName) -> Option<TextRange> {
     uses.operations.iter().find(takes).map(|call| call.range())
 }
 
-/// Returns the edits that replace a list by a TensorArray, if it is used in `items = []`, one `items.append(x)` and one
-/// `tf.stack(items)` only.
+/// Returns the edits that replace a list by a TensorArray; `None` unless the list is used only in `items = []`, one
+/// `items.append(x)` and one `tf.stack(items)`.
 fn tensor_array(staged: &StagedLoop, name: &QName, append: &ExprCall, method: &str) -> Option<Vec<Edit>> {
     let ctx = staged.ctx;
     let module = ctx.imports.local_name_of("tensorflow")?;
@@ -181,9 +181,9 @@ struct Uses<'n, 'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     name: &'n QName,
     reads: usize,
-    /// The TensorFlow operations that take the name as their first argument.
+    /// The TensorFlow operations that have the name as their first argument.
     operations: Vec<&'a ExprCall>,
-    /// Calls that are statements.
+    /// The calls that are whole statements.
     statements: Vec<TextRange>,
 }
 

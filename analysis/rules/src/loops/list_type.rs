@@ -1,4 +1,4 @@
-//! AG216: a staged list of unknown element type.
+//! AG216: a staged list whose element type is unknown.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, ExprCall, Stmt};
@@ -77,7 +77,7 @@ fn check(ctx: &FunctionContext) {
 
 struct Operations<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
-    /// The lists already reported: TensorFlow stops at the first error.
+    /// The lists that have been reported. TensorFlow stops at the first error.
     reported: Vec<TextRange>,
 }
 

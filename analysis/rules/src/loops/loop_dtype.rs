@@ -92,7 +92,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `total = total + 0.5` if `total` is an int32 before the loop.
+/// Reports an operation such as `total = total + 0.5` if `total` is an int32 before the loop.
 fn report_mixed_dtypes(staged: &StagedLoop, clash: &Clash) {
     let ctx = staged.ctx;
     let (name, has, needs) = (&clash.number, clash.has.as_str(), clash.needs.as_str());
@@ -113,7 +113,7 @@ fn report_mixed_dtypes(staged: &StagedLoop, clash: &Clash) {
     suggest_initial_value(staged, name, clash.needs, report);
 }
 
-/// Reports `mean = tf.cast(i, tf.float32)` in the loop after `mean = 0` before the loop.
+/// Reports a name whose dtype changes, such as `mean = tf.cast(i, tf.float32)` in the loop after `mean = 0` before it.
 fn check_iteration(staged: &StagedLoop, name: &QName) {
     let ctx = staged.ctx;
     let Some(before) = entry(staged, name) else { return };
@@ -154,7 +154,7 @@ fn suggest_initial_value(staged: &StagedLoop, name: &QName, needs: DType, report
         .emit();
 }
 
-/// Returns the number that a name is initialized with, and the same number in another dtype.
+/// Returns the number with which a name is initialized, and the same number in another dtype.
 fn start(staged: &StagedLoop, name: &QName, needs: DType) -> Option<(TextRange, String)> {
     let ctx = staged.ctx;
     let before = staged.before(name);

@@ -81,7 +81,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 /// Returns whether a loop iterates over a Dataset. AutoGraph converts it to `dataset.reduce`, or to `dataset.scan` if
-/// the loop has a `break`. Both give a variable the most specific shape that all iterations have in common. A loop over
+/// the loop has a `break`. Both give a variable the most specific shape that is valid for all iterations. A loop over
 /// `iter(dataset)` is a `tf.while_loop`.
 fn reduces_dataset(staged: &StagedLoop) -> bool {
     staged.iterable().is_some_and(|iterable| {
@@ -138,7 +138,7 @@ fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, def
                 None => report.emit(),
             }
         }
-        // The shape may grow if TensorFlow does not know it either.
+        // TensorFlow accepts the growth if it does not know the shape either.
         (Some(_), None) if !ctx.stage.options.input_signature => {
             report(format!(
                 "`{name}` has a larger shape after an iteration of this staged loop than before it"
@@ -161,7 +161,8 @@ fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, def
     }
 }
 
-/// Returns the shape invariant for a Tensor that grows along its axis, as the first statement of the body.
+/// Returns the shape invariant for a Tensor that grows along an axis, and the edit that inserts it as the first
+/// statement of the body.
 fn declared(staged: &StagedLoop, name: &QName, shape: &Shape, growth: &Growth) -> Option<(String, Edit)> {
     let Growth::Along(Some(axis)) = growth else { return None };
     let mut allowed = shape.clone();

@@ -81,7 +81,7 @@ fn check(ctx: &FunctionContext) {
         for variable in staged.carried().filter(defined) {
             let name = &variable.name;
             let before = staged.before(name);
-            // `None` before the loop is reported by AG202.
+            // AG202 reports a `None` before the loop.
             if before.iter().any(|definition| ctx.fact_of(definition).may_be_none()) {
                 continue;
             }
@@ -110,7 +110,7 @@ fn after<'a>(staged: &StagedLoop<'_, 'a>, variable: &BlockVariable) -> Vec<&'a D
     definitions
 }
 
-/// Returns the description of the values bound by all definitions, if a graph cannot carry them.
+/// Returns a description of the values that the definitions bind, if a graph cannot carry any of them.
 fn unsupported(staged: &StagedLoop, definitions: &[&Def]) -> Option<(String, TextRange)> {
     let described: Option<Vec<String>> =
         definitions.iter().map(|definition| values::uncarriable(staged.ctx, definition)).collect();

@@ -25,8 +25,8 @@ pub(super) enum Change<'a> {
     Item { target: &'a ast::ExprSubscript, value: &'a Expr },
 }
 
-/// Returns the mutations, in the body of a staged loop, of lists, dicts and sets that the function bound before the
-/// loop.
+/// Returns the mutations in the body of a staged loop whose object is a list, dict or set that the function bound
+/// before the loop.
 pub(super) fn mutations<'a>(staged: &StagedLoop<'_, 'a>) -> Vec<Mutation<'a>> {
     let mut visitor = Mutations { found: Vec::new() };
     visitor.visit_body(staged.body());
@@ -56,7 +56,7 @@ impl<'a> Mutation<'a> {
     }
 }
 
-/// `list`, `dict` or `set` if a value is certainly such a container.
+/// Returns `list`, `dict` or `set` if a value is certainly such a container.
 pub(super) fn container_class<'a>(ctx: &FunctionContext<'a>, value: &Expr) -> Option<&'a str> {
     let fact = ctx.python_fact(value);
     let mut classes = fact.alternatives.iter().map(|alternative| match alternative {

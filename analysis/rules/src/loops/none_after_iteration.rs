@@ -104,7 +104,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether a definition is `x = log(y)`, where `log` returns no value.
+/// Returns whether a definition is like `x = log(y)`, where `log` returns no value.
 fn calls_procedure(ctx: &FunctionContext, definition: &Def) -> bool {
     let call = ctx.value_of(definition).and_then(Expr::as_call_expr);
     let Some(callee) = call.and_then(|call| ctx.callee(call)) else { return false };
@@ -117,9 +117,9 @@ fn calls_procedure(ctx: &FunctionContext, definition: &Def) -> bool {
 /// The `return` statements of a function.
 #[derive(Default)]
 struct Returns {
-    /// The function has a `return` with a value or a `yield`.
+    /// Whether the function has a `return` with a value, or a `yield`.
     a_value: bool,
-    /// The function contains statements other than `raise` and `...`.
+    /// Whether the function contains statements other than `raise` and `...`.
     completes: bool,
 }
 

@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
 fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange) {
     let ctx = staged.ctx;
     let name = &variable.name;
-    // The reads in the first iteration that no test guards against `None`.
+    // These are the reads in the first iteration that no test for `None` guards.
     let seen = |read: &TextRange| {
         let definitions = ctx.flow.definitions_of(*read, name);
         definitions.iter().any(|definition| definition.range == bound)
@@ -127,7 +127,7 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
     }
 }
 
-/// Returns whether the name may still be `None` after an iteration, depending on values that only the graph computes:
+/// Returns whether the name may still be `None` after an iteration, if values that only the graph computes decide this:
 ///
 /// ```python
 /// for i in tf.range(n):
@@ -135,8 +135,8 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
 ///         found = i
 /// ```
 ///
-/// Returns false if Python decides one of the tests, or if a test reads the name: then the trial trace may take another
-/// branch.
+/// Returns false if Python decides one of the tests, or if a test reads the name, because the trial trace may then take
+/// another branch.
 fn may_remain_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange) -> bool {
     let ctx = staged.ctx;
     let name = &variable.name;
@@ -157,7 +157,7 @@ fn severity(staged: &StagedLoop, range: TextRange) -> Severity {
     if staged.certainly_traces(range) { Severity::Error } else { Severity::Warning }
 }
 
-/// Returns the description of the value after an iteration, if a graph cannot carry it.
+/// Returns a description of the value after an iteration, if a graph cannot carry it.
 fn uncarriable_after(staged: &StagedLoop, variable: &BlockVariable) -> Option<String> {
     let definitions = staged.after(&variable.name);
     let described: Option<Vec<String>> =

@@ -70,7 +70,7 @@ declare_rule! {
 fn check(ctx: &FunctionContext) {
     let mut reported: Option<TextRange> = None;
     for staged in staged_loops(ctx) {
-        // A loop nested in a reported one is not reached.
+        // A loop nested in a reported loop is not reached.
         if reported.is_some_and(|outer| outer.contains_range(staged.construct.range))
             || distributed::iterates(&staged)
         {
@@ -94,8 +94,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the `return` that fails most certainly. A `return` that every iteration reaches does not fail; one under a
-/// Python condition fails only while the condition is false.
+/// Returns the `return` that fails most certainly, and its severity. A `return` that every iteration reaches does not
+/// fail. A `return` under a Python condition fails only while the condition is false.
 fn most_severe(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
     let severity = |range: TextRange| {
         let around: Vec<_> = staged

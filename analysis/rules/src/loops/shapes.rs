@@ -1,4 +1,4 @@
-//! Shapes given by literals in a function.
+//! Shapes that literals in a function determine.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -7,12 +7,12 @@ use crate::FunctionContext;
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
-/// Maximum depth of nested computations; beyond it a shape is unknown.
+/// The maximum depth of nested computations. Deeper shapes are unknown.
 const MAX_DEPTH: u32 = 8;
 
 pub(crate) type Shape = Vec<i64>;
 
-/// Operations whose first argument is the shape of the result.
+/// Operations that have the shape of the result as their first argument.
 const SHAPE_FIRST: [&str; 6] = [
     "tensorflow.zeros",
     "tensorflow.ones",
@@ -40,7 +40,7 @@ pub(super) fn entry(staged: &StagedLoop, name: &QName) -> Option<Shape> {
     of(staged.ctx, staged.ctx.value_of(definition)?, None)
 }
 
-/// Returns the shape of an expression; `known` is a name with its shape.
+/// Returns the shape of an expression. `known` is a name whose shape is known.
 pub(crate) fn of(ctx: &FunctionContext, expression: &Expr, known: Option<(&QName, &Shape)>) -> Option<Shape> {
     within(ctx, expression, known, 0)
 }
@@ -84,7 +84,7 @@ fn within(
     }
 }
 
-/// Returns the dimensions in a literal: `[2, 3]`.
+/// Returns the dimensions that a literal gives: `[2, 3]`.
 fn dimensions(ctx: &FunctionContext, shape: &Expr) -> Option<Shape> {
     let elements = match shape {
         Expr::List(list) => &list.elts,
@@ -135,7 +135,7 @@ fn broadcast(left: &Shape, right: &Shape) -> Option<Shape> {
 pub(crate) enum Growth {
     /// `tf.concat([x, y], axis)`, `tf.repeat(x, 2)`.
     Along(Option<usize>),
-    /// `tf.stack([x, y])`, `tf.expand_dims(x, 0)`: one more dimension.
+    /// `tf.stack([x, y])`, `tf.expand_dims(x, 0)`: the result has one more dimension.
     Rank,
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Optio
     }
 }
 
-/// Returns whether a value consists of rows of the named Tensor: `tf.gather(x, indices)`.
+/// Returns whether a value consists of rows of the named Tensor, as `tf.gather(x, indices)` does.
 fn is_gathered(ctx: &FunctionContext, name: &QName, value: &Expr) -> bool {
     value.as_call_expr().is_some_and(|call| {
         ctx.resolve(&call.func).is_some_and(|function| function == "tensorflow.gather")
@@ -183,10 +183,10 @@ fn is_gathered(ctx: &FunctionContext, name: &QName, value: &Expr) -> bool {
     })
 }
 
-/// The invariant of a name in `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])`.
+/// What `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])` says about the shape of a name.
 pub(super) enum Invariant {
     None,
-    /// `-1` for `None`.
+    /// The declared shape, with `-1` for `None`.
     Shape(Shape),
     Unknown,
 }

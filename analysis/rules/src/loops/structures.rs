@@ -8,7 +8,7 @@ use ag_flow::{Def, DefKind};
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
-/// Maximum nesting of a literal; beyond it a structure is unknown.
+/// The maximum nesting of a literal. The structure of a deeper one is unknown.
 const MAX_DEPTH: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Structure {
         class: &'static str,
         items: Option<Vec<Structure>>,
     },
-    /// A dict, with its keys in source form, sorted.
+    /// A dict with the source text of its keys, sorted.
     Dict(Option<Vec<String>>),
     Unknown,
 }
@@ -77,7 +77,7 @@ impl Structure {
         }
     }
 
-    /// Returns whether the two are certainly different.
+    /// Returns whether two structures are certainly different.
     pub(super) fn differs(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Unknown, _) | (_, Self::Unknown) | (Self::Leaf, Self::Leaf) => false,

@@ -76,7 +76,7 @@ fn check(ctx: &FunctionContext) {
 
 struct Statements<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
-    /// The constructs already reported: TensorFlow stops at the first error.
+    /// The constructs that have been reported. TensorFlow stops at the first error.
     reported: Vec<TextRange>,
 }
 
@@ -95,12 +95,12 @@ impl<'a> Statements<'_, 'a> {
     fn target(&mut self, statement: &'a Stmt, target: &'a Expr) {
         let ctx = self.ctx;
         let Expr::Subscript(item) = target else { return };
-        // `x["boxes"] = …` means that `x` is a dict, whatever its inferred type is.
+        // `x["boxes"] = …` shows that `x` is a dict, whatever type is inferred for it.
         let is_text = |key: &Alternative| matches!(key, Alternative::Str(_));
         if !ctx.python_fact(&item.value).is_tensor()
             || item.slice.is_string_literal_expr()
             || ctx.fact(&item.slice).alternatives.iter().any(is_text)
-            // A constant of another file whose type is unknown; it may be the key of an entry.
+            // The index is a constant of another file whose type is unknown. It may be the key of a dictionary.
             || item.slice.is_attribute_expr() && ctx.fact(&item.slice).alternatives.is_empty()
             || is_guarded(ctx, statement.range())
         {

@@ -114,7 +114,7 @@ fn read_first(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     true
 }
 
-/// Returns the zero of the type that `total += i` adds.
+/// Returns the zero of the type of the values that `total += i` adds.
 fn zero(staged: &StagedLoop, variable: &BlockVariable) -> Option<&'static str> {
     let definitions = staged.after(&variable.name);
     let [definition] = definitions.as_slice() else { return None };
@@ -155,7 +155,7 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
         let rest = clauses.get(*clause..).unwrap_or_default();
         let (main, orelse) = (binds(body), rest.iter().any(|clause| binds(&clause.body)));
         let raises = |body: &[Stmt]| matches!(body.last(), Some(Stmt::Raise(_)));
-        // If Python decides an outer `if` in the loop, it may skip this one.
+        // If Python decides an outer `if` in the loop, that `if` may skip this one.
         let is_traced = ctx
             .enclosing(statement.range())
             .take_while(|outer| outer.range != staged.construct.range)
@@ -169,7 +169,7 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
             && construct.binding == Binding::Staged
     });
     let Some((inner, statement, _)) = found else { return false };
-    // A `for` that Python runs may have no iteration.
+    // A `for` that Python runs may have no iterations.
     let severity = match staged.certainly_traces(statement.range()) {
         true => Severity::Error,
         false => Severity::Warning,
@@ -186,7 +186,7 @@ fn bound_in_one_branch(staged: &StagedLoop, variable: &BlockVariable) -> bool {
     true
 }
 
-/// Returns whether all bindings of a name in a block are in one of its statements.
+/// Returns whether all bindings of a name in a block are inside the statement `inner`.
 fn is_bound_only_in(block: &[Stmt], inner: &ast::StmtIf, name: &str) -> bool {
     block.iter().all(|statement| {
         if !Names::of_statement(statement).bound.contains(name) || statement.range() == inner.range() {

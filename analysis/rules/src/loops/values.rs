@@ -4,13 +4,13 @@ use crate::FunctionContext;
 use ag_flow::{Def, DefKind};
 use ag_index::facts::{Alternative, TensorKind};
 
-/// Returns the description of a value that a staged loop certainly cannot carry: "a set".
+/// Returns a description of a value that a staged loop certainly cannot carry: "a set".
 pub(super) fn uncarriable(ctx: &FunctionContext, definition: &Def) -> Option<String> {
     described(ctx, definition, |alternative| unsupported(ctx, alternative))
 }
 
-/// Returns the description of a value that TensorFlow cannot initialize with a zero: every value that a loop cannot
-/// carry, and a few that it can carry.
+/// Returns a description of a value that TensorFlow cannot initialize with a zero. This includes every value that a
+/// loop cannot carry, and a few that it can carry.
 pub(super) fn without_zero(ctx: &FunctionContext, definition: &Def) -> Option<String> {
     described(ctx, definition, |alternative| match alternative {
         Alternative::Str(_) => Some("a string".to_owned()),
@@ -20,7 +20,7 @@ pub(super) fn without_zero(ctx: &FunctionContext, definition: &Def) -> Option<St
     })
 }
 
-/// Returns the description that all alternatives of a value have in common, if the value is certain.
+/// Returns the description that all alternatives of a value have in common; `None` if the value is uncertain.
 fn described(
     ctx: &FunctionContext,
     definition: &Def,

@@ -105,7 +105,7 @@ fn tensor_certainty(fact: &Fact) -> Option<TensorCertainty> {
     }
 }
 
-/// Reports `y or default` whose value is used.
+/// Reports `y or default` if its value is used.
 fn check_or(ctx: &FunctionContext, operation: &ExprBoolOp, tested: bool) {
     let [value, default] = operation.values.as_slice() else { return };
     let Some(certainty) = tensor_certainty(ctx.python_fact(value)).filter(|_| !tested) else { return };

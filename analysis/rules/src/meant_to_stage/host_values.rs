@@ -111,7 +111,7 @@ fn check(ctx: &FunctionContext) {
                 builtin(ctx, call);
             }
             Expr::Attribute(attribute) if !numpy_methods => array_attribute(ctx, attribute),
-            // In converted code, `dynamic-key` reports this.
+            // `dynamic-key` reports this in converted code.
             Expr::Subscript(item) if !ctx.converts() => list_index(ctx, item),
             Expr::FString(text) => formatted(ctx, text),
             Expr::BinOp(operation) if operation.op == Operator::Mod => percent_formatted(ctx, operation),
@@ -220,8 +220,8 @@ fn is_element(ctx: &FunctionContext, argument: &Expr) -> bool {
         && tracing::origin(ctx, argument) == Origin::Assumed
 }
 
-/// Returns whether an argument is a required parameter of a function that a Dataset calls. Such an argument is never a
-/// Python string, even if other callers pass one.
+/// Returns whether an argument is a required parameter of a function that a Dataset calls. A Dataset never passes a
+/// Python string for it, even if other callers do.
 fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
     let Some(name) = argument.as_name_expr().filter(|_| ctx.root() == Some(RootKind::DatasetCallback)) else {
         return false;
@@ -232,8 +232,8 @@ fn is_parameter_of_callback(ctx: &FunctionContext, argument: &Expr) -> bool {
     is_required && definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
 }
 
-/// Returns whether an argument is a parameter with a default, `separator=os.path.sep`. Callers may pass a Tensor or
-/// omit it.
+/// Returns whether an argument is a parameter with a default, such as `separator=os.path.sep`. Callers may omit it, or
+/// pass a Tensor.
 fn is_optional(ctx: &FunctionContext, argument: &Expr) -> bool {
     let Some(name) = argument.as_name_expr() else { return false };
     let mut parameters = ctx.def().parameters.iter_non_variadic_params();
@@ -255,7 +255,7 @@ fn has_type_test(ctx: &FunctionContext, value: &Expr) -> bool {
     })
 }
 
-/// Returns whether a value is a Tensor or a parameter that is assumed to be one. The assumption is made only for uses
+/// Returns whether a value is a Tensor, or a parameter that is assumed to be one. The assumption is valid only for uses
 /// that only arrays support.
 fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
     let fact = ctx.fact(value);
@@ -288,7 +288,7 @@ fn value_method(ctx: &FunctionContext, call: &ExprCall) {
     .emit();
 }
 
-/// Attributes of arrays, strings and torch's Tensors that TensorFlow's Tensors do not have, and what replaces them.
+/// Attributes of arrays, strings and torch's Tensors that TensorFlow's Tensors do not have, each with its replacement.
 const ARRAY_ATTRIBUTES: [(&str, &str); 23] = [
     ("astype", "`tf.cast`"),
     ("reshape", "`tf.reshape`"),
@@ -346,10 +346,10 @@ fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
         None if STRING_METHODS.contains(&name) => "`tf.strings` or `tf.py_function`",
         None => return,
     };
-    // The Tensors of other Keras backends have some of these attributes.
+    // Tensors of other Keras backends have some of these attributes.
     let is_tensorflow = ctx.dialect() == Dialect::Tensorflow || ctx.imports.uses("tensorflow");
-    // An object that is only assumed to be a Tensor may have a method of that name. The elements of a Dataset are
-    // Tensors, tuples and dictionaries.
+    // An object that is only assumed to be a Tensor may have a method with this name. The elements of a Dataset can
+    // only be Tensors, tuples and dictionaries.
     let is_array = match ctx.fact(&attribute.value).unknown {
         true if STRING_METHODS.contains(&name) => {
             is_array(ctx, &attribute.value) && is_parameter_of_callback(ctx, &attribute.value)
@@ -371,12 +371,13 @@ fn array_attribute(ctx: &FunctionContext, attribute: &ExprAttribute) {
     .emit();
 }
 
-/// Returns whether Tensors have the methods of arrays: `tf.experimental.numpy.experimental_enable_numpy_behavior()`.
+/// Returns whether Tensors have the methods of arrays, because the program calls
+/// `tf.experimental.numpy.experimental_enable_numpy_behavior()`.
 fn numpy_methods_are_enabled(ctx: &FunctionContext) -> bool {
     ctx.imports.dotted_names().any(|name| name.starts_with("tensorflow.experimental.numpy"))
 }
 
-/// Reports `float(x)` in code that is not converted, and `round(x)` and `hash(x)` anywhere.
+/// Reports `float(x)` in code that is not converted, and `round(x)` and `hash(x)` in any code.
 fn builtin(ctx: &FunctionContext, call: &ExprCall) {
     let Some(name) = ctx.builtin(&call.func) else { return };
     let python = !ctx.converts() && !may_be_eager(ctx);
@@ -399,8 +400,8 @@ fn builtin(ctx: &FunctionContext, call: &ExprCall) {
     ctx.report(&HOST_VALUES, call, message).why(ctx.why(argument)).help(format!("use {instead}")).emit();
 }
 
-/// Returns whether the function may run with eager Tensors: outside of a `tf.function`, functions such as
-/// `tf.while_loop` call their arguments with eager Tensors.
+/// Returns whether the function may run with eager Tensors. Outside of a `tf.function`, functions such as
+/// `tf.while_loop` call the functions that are passed to them with eager Tensors.
 fn may_be_eager(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::ControlFlowBody
 }

@@ -1,4 +1,4 @@
-//! The iterable of a Python loop: certainly one Tensor, or possibly a list of Tensors.
+//! Determines whether the iterable of a Python loop is certainly one Tensor, or possibly a list of Tensors.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
@@ -9,7 +9,7 @@ use ag_index::assumptions::Source;
 use ag_index::facts::TensorKind;
 use ag_syntax::qname::QName;
 
-/// The number of expressions that are examined; beyond it the result is uncertain.
+/// The maximum number of expressions that are examined. If there are more, the result is uncertain.
 const MAX_STEPS: u32 = 64;
 
 /// Returns whether the value is a dense Tensor or a Variable. Ragged Tensors and Datasets implement iteration.

@@ -23,7 +23,7 @@ pub(super) enum Iteration {
 }
 
 impl<'a> Iterations<'_, 'a> {
-    /// Returns the binding time of a condition in an iteration; one Tensor operand makes it staged.
+    /// Returns the binding time of a condition in an iteration. It is staged if one operand is a Tensor.
     pub(super) fn binding(&self, test: &Expr, iteration: Iteration) -> Binding {
         let all = |operands: &mut dyn Iterator<Item = &Expr>| {
             let bindings: Vec<Binding> = operands.map(|operand| self.binding(operand, iteration)).collect();
@@ -133,7 +133,7 @@ impl<'a> Iterations<'_, 'a> {
         }
     }
 
-    /// Returns whether a definition binds a Tensor, or binds any known value under a staged condition in the body.
+    /// Returns whether a definition binds a Tensor, or is under a staged condition in the body and binds a known value.
     fn is_staged(&self, definition: &Def) -> bool {
         let bound = self.of_definition(definition);
         let start = self.construct.range.start();

@@ -90,13 +90,14 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether the annotation describes one kind of argument: `Tensor | list[Tensor]` is a structure of Tensors.
+/// Returns whether an alternative is a single value. An annotation with a container, such as `Tensor | list[Tensor]`,
+/// describes one kind of argument: a structure of Tensors.
 fn is_one_value(alternative: &Alternative) -> bool {
     use Alternative::{Bool, Float, Int, None, Str, Tensor};
     matches!(alternative, Tensor { .. } | Bool(_) | Int(_) | Float | Str(_) | None)
 }
 
-/// The first parameter in an expression that some callers pass as a Tensor and others as a Python value.
+/// Finds the first parameter in an expression that some callers pass as a Tensor and others as a Python value.
 struct Names<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     found: Option<&'a str>,

@@ -101,9 +101,9 @@ fn check(ctx: &FunctionContext) {
 /// An exit of a loop that depends on a Tensor.
 struct Exit<'a> {
     range: TextRange,
-    /// The innermost staged condition.
+    /// The innermost staged condition around the exit.
     condition: &'a Construct,
-    /// Both of its branches return.
+    /// Whether both branches of this condition return.
     both: bool,
     severity: Severity,
 }
@@ -170,7 +170,7 @@ fn report_condition(ctx: &FunctionContext, construct: &Construct, exit: &Exit) {
     .emit();
 }
 
-/// The exits of a loop's body: its own `break` statements and all `return` statements.
+/// The exits in the body of a loop: its own `break` statements, and all `return` statements.
 #[derive(Default)]
 struct Exits {
     breaks: Vec<TextRange>,

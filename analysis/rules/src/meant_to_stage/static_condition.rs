@@ -90,7 +90,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// The values that a condition compares or tests, except the operands of `is` and `in`.
+/// Adds the values that a condition compares or tests, except the operands of `is` and `in`.
 fn operands_of<'a>(test: &'a Expr, operands: &mut Vec<&'a Expr>) {
     match test {
         Expr::UnaryOp(operation) => operands_of(&operation.operand, operands),

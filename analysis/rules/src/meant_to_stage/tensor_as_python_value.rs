@@ -66,7 +66,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     let checker = Checker { ctx };
-    // Other decisions in unconverted code are reported by `unconverted-code`.
+    // `unconverted-code` reports other decisions in unconverted code.
     if ctx.converts() {
         checker.decisions();
     }
@@ -97,7 +97,7 @@ fn check(ctx: &FunctionContext) {
     for statement in ctx.statements() {
         if let Stmt::Assign(assign) = statement {
             let unpacks = assign.targets.iter().any(|target| target.is_tuple_expr() || target.is_list_expr());
-            // Code that unpacks the result of a call depends on the structure that the call returns.
+            // Code that unpacks the result of a call relies on the structure that the call returns.
             if unpacks && !assign.value.is_call_expr() && is_library_result(ctx, &assign.value) {
                 checker.iterates(&assign.value, assign.value.range(), "an unpacking", "`tf.unstack`");
             }
@@ -105,8 +105,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether an operation of the library computes the value. A user's function annotated as `Tensor` may return a
-/// structure.
+/// Returns whether an operation of a library computes the value. A user's function that is annotated as `Tensor` may
+/// return a structure.
 fn is_library_result(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(call) => ctx.resolve(&call.func).is_some_and(|name| name.starts_with("tensorflow.")),
@@ -137,9 +137,9 @@ enum Use {
     IteratesFrom(usize),
     /// The first argument is iterated over and its elements are tested.
     Tests,
-    /// The elements are compared; several arguments are compared with each other.
+    /// The elements are compared, or several arguments with each other.
     Compares,
-    /// The elements of a list are compared; AutoGraph converts sorting of a Tensor.
+    /// The elements of a list are compared. For a Tensor, AutoGraph converts the call.
     Sorts,
     Bool,
 }
@@ -199,7 +199,7 @@ impl<'a> Checker<'_, 'a> {
                         "`tf.debugging.assert_equal` or another assertion of `tf.debugging`",
                     );
                 }
-                // `for a, b in pairs`: the item of an iteration is a Tensor.
+                // `for a, b in pairs`: the item of an iteration is a Tensor, which Python unpacks.
                 ConstructKind::For => {
                     let ConstructNode::For(statement) = node else { continue };
                     let plain =
@@ -329,7 +329,7 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// Reports an iteration over a Tensor at `construct`.
+    /// Reports an iteration over a Tensor. `construct` describes what iterates.
     fn iterates(&self, iterated: &'a Expr, range: TextRange, construct: &str, instead: &str) {
         if iterated::is_tensor(self.ctx, iterated) {
             self.report(iterated, range, &format!("the iterable of {construct}"), "a Tensor", instead);
@@ -367,8 +367,9 @@ impl<'a> Checker<'_, 'a> {
         self.ctx.binding(expression) == Binding::Staged && !self.ctx.fact(expression).unknown
     }
 
-    /// Returns whether the value is a parameter without an annotation, or does not come from an operation. If the code
-    /// searches such a value for a string, the value is a dictionary: `if "mask" in inputs:`.
+    /// Returns whether the value is only assumed to be a Tensor: it is a parameter without an annotation, or does not
+    /// come from an operation. If the code searches such a value for a string, it is a dictionary:
+    /// `if "mask" in inputs:`.
     fn is_assumed(&self, expression: &Expr) -> bool {
         let parameter = expression.as_name_expr().and_then(|name| self.ctx.parameter(&name.id));
         parameter.is_some_and(|parameter| parameter.source != Source::Annotation)
@@ -387,7 +388,7 @@ impl<'a> Checker<'_, 'a> {
         !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is)
     }
 
-    /// Returns whether the value is a list of Tensors; with `several`, a list of at least two.
+    /// Returns whether the value is a list of Tensors. With `several`, it must have at least two.
     fn holds_tensors(&self, expression: &Expr, several: bool) -> bool {
         match expression {
             Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
@@ -404,7 +405,8 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// Returns whether the expression is a string with a Tensor, `f"{x}"`, or a name that is bound to such a string.
+    /// Returns whether the expression is a string that contains a Tensor, `f"{x}"`, or a name that is bound to such a
+    /// string.
     fn is_text_of_tensor(&self, expression: &'a Expr) -> bool {
         match expression {
             Expr::FString(text) => text

@@ -9,7 +9,8 @@ use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::{Alternative, Binding};
 use ag_staging::construct::{Construct, ConstructNode};
 
-/// Shorter loops are often unrolled on purpose: layers, heads, steps of an integrator.
+/// The minimum number of iterations. Shorter loops are often unrolled on purpose: layers, heads, steps of an
+/// integrator.
 const MANY_ITERATIONS: i64 = 100;
 
 declare_rule! {
@@ -99,7 +100,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the number of iterations of a `range(…)` of known arguments.
+/// Returns the number of iterations of a `range(…)` whose arguments are known.
 fn iterations<'a>(ctx: &FunctionContext<'a>, iterable: &'a Expr) -> Option<i64> {
     let call = iterable.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range"))?;
     let number = |argument: &Expr| match ctx.python_fact(argument).alternatives.as_slice() {

@@ -120,7 +120,7 @@ fn by_name(iterations: &Iterations, test: &Expr) {
     }
 }
 
-/// Returns the literal that the name is initialized with, as a Tensor.
+/// Returns the literal with which the name is initialized, converted to a Tensor, and the edit that replaces it.
 fn tensor_initializer(iterations: &Iterations, definition: &Def) -> Option<(String, Edit)> {
     let ctx = iterations.ctx;
     let before = ctx.flow.definitions_before(iterations.stmt, &definition.name);

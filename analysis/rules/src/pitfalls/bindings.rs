@@ -1,4 +1,4 @@
-//! The bindings of the names in a function body or module; nested functions are excluded.
+//! The bindings of the names in a function body or module, without those in nested functions.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -8,13 +8,13 @@ use crate::names::Names;
 
 #[derive(Default)]
 pub(super) struct Bindings<'a> {
-    /// `name = value`, also with several targets.
+    /// `name = value`, also with several targets: `a = b = value`.
     pub(super) values: FxHashMap<&'a str, Vec<&'a Expr>>,
     /// `name += value`
     pub(super) updates: Vec<(&'a str, &'a Expr)>,
-    /// The loops. Their targets are in none of the other fields.
+    /// The loops. None of the other fields contains their targets.
     pub(super) loops: Vec<&'a ast::StmtFor>,
-    /// Names with a binding whose value is unknown.
+    /// The names that have a binding with an unknown value.
     pub(super) others: FxHashSet<&'a str>,
 }
 

@@ -4,11 +4,11 @@ use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
-/// A loop body is repeated only as long as there are fewer statements than this.
+/// The maximum number of statements for which a loop body is repeated.
 const MAX_STEPS: usize = 1000;
 
-/// The simple statements of a block in an order in which they may run; the statements of a loop occur twice.
-/// Alternative branches are left out, since only one of them runs.
+/// Appends the simple statements of a block in an order in which they may run. The statements of a loop occur twice.
+/// Only one of several alternative branches would run, so these are left out.
 pub(super) fn flatten<'a>(body: &'a [Stmt], steps: &mut Vec<&'a Stmt>) {
     for statement in body {
         match statement {
@@ -42,7 +42,8 @@ pub(super) fn assignment(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     }
 }
 
-/// Returns the class in `object = Class(…)`; empty for any other value.
+/// Returns the class in `object = Class(…)`; `None` if the statement does not assign to `object`, empty for any other
+/// value.
 pub(super) fn created<'a>(statement: &'a Stmt, object: &str) -> Option<&'a str> {
     let (target, value) = assignment(statement)?;
     let is_object = target.as_name_expr().is_some_and(|name| name.id == object);
@@ -50,7 +51,8 @@ pub(super) fn created<'a>(statement: &'a Stmt, object: &str) -> Option<&'a str> 
     is_object.then(|| class().unwrap_or_default())
 }
 
-/// Returns whether the second call reuses the graph of the first one: both have the same arguments in the source.
+/// Returns whether the second call reuses the graph of the first one, because both have the same arguments in the
+/// source.
 pub(super) fn same_arguments(first: &ast::ExprCall, second: &ast::ExprCall) -> bool {
     arguments(first) == arguments(second)
 }
@@ -60,7 +62,7 @@ fn arguments(call: &ast::ExprCall) -> Vec<ComparableExpr<'_>> {
     call.arguments.args.iter().chain(keywords).map(ComparableExpr::from).collect()
 }
 
-/// Returns the call of `object.method(…)` or `function(…)` in a simple statement.
+/// Returns the call of `object.method(…)`, or of `function(…)` if there is no object, in a simple statement.
 pub(super) fn calls<'a>(statement: &'a Stmt, object: Option<&str>, name: &str) -> Option<&'a ast::ExprCall> {
     struct Calls<'n, 'a> {
         object: Option<&'n str>,

@@ -106,10 +106,10 @@ fn literals(body: &[Stmt]) -> FxHashSet<&str> {
     literals
 }
 
-/// The assignments to the globals inside functions.
+/// The assignments to globals inside functions.
 struct Changes<'l, 'a> {
     literals: &'l FxHashSet<&'a str>,
-    /// The names declared `global` in the enclosing function.
+    /// The names that the enclosing function declares `global`.
     declared: FxHashSet<&'a str>,
     found: FxHashMap<&'a str, TextRange>,
 }

@@ -79,7 +79,7 @@ struct Changes<'c, 'a> {
 }
 
 impl<'a> Changes<'_, 'a> {
-    /// Reports a change of an object, if it is an argument and a list or dictionary.
+    /// Reports a change of an object, if the object is an argument and a list or dictionary.
     fn object(&mut self, object: &'a Expr, range: TextRange, of_dictionaries: bool) {
         let Expr::Name(name) = object else { return };
         let ctx = self.ctx;
@@ -99,8 +99,8 @@ impl<'a> Changes<'_, 'a> {
             && fact.alternatives.iter().all(|alternative| {
                 matches!(alternative, Alternative::Container { class, .. } if matches!(class.as_str(), "list" | "dict"))
             });
-        // The type of the parameter is unknown, but only lists have the method, or only dictionaries have a string as a
-        // key.
+        // The type of the parameter is unknown. But only lists have this method, or only dictionaries have a string as
+        // a key.
         let is_assumed = of_dictionaries
             && ctx
                 .parameter(&name.id)

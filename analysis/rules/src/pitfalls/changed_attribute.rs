@@ -299,7 +299,7 @@ impl<'a> Blocks<'_, 'a> {
 
 const HELP: &str = "make it a `tf.Variable`, or pass the value as an argument";
 
-/// A value that a function reads, and the names by which a block refers to the function and to the value.
+/// A value that a function reads, and the names that a block uses for the function and for the value.
 struct Read<'a> {
     /// The object on which the method is called.
     object: Option<&'a str>,
@@ -327,7 +327,7 @@ fn creates_variable(ctx: &FileContext, value: &Expr) -> bool {
         .is_some_and(|name| name == "tensorflow.Variable")
 }
 
-/// Returns whether a class has this method itself.
+/// Returns whether the class itself defines the method.
 fn is_method_of(class: &ast::StmtClassDef, def: &ast::StmtFunctionDef) -> bool {
     class.body.iter().any(|statement| statement.range() == def.range())
 }

@@ -1,8 +1,8 @@
 //! The calls that every trace of a function evaluates.
 //!
 //! All branches of a staged `if`, conditional expression or loop are traced. Code under a Python condition, or after a
-//! statement that may leave the function, is not certain to be traced. If the condition depends only on local values,
-//! each trace with the same arguments evaluates the code again.
+//! statement that may leave the function, may not be traced. If the condition depends only on local values, each trace
+//! with the same arguments evaluates the code again.
 
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -18,8 +18,8 @@ use ag_syntax::expressions::{natural, sequence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Evaluated {
     Always,
-    /// Under a condition on local values, or in a Python loop: if one trace evaluates it, so does any other trace with
-    /// the same arguments.
+    /// Under a condition on local values, or in a Python loop. If one trace evaluates the call, so does any other trace
+    /// with the same arguments.
     Repeatedly,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn calls<'a>(ctx: &FunctionContext<'a>, visit: &mut dyn FnMut(&'a ast
     });
 }
 
-/// Visits the calls that a later trace evaluates again. Code under a condition on the state of objects
+/// Visits the calls that a later trace evaluates again. Code under a condition on the state of an object
 /// (`if self.weight is None:`) is not visited.
 pub(super) fn repeated_calls<'a>(
     ctx: &FunctionContext<'a>,
@@ -53,7 +53,7 @@ impl<'a> Trace<'_, 'a> {
         body.iter().all(|statement| self.statement(statement))
     }
 
-    /// Visits a block that is possibly not evaluated.
+    /// Visits a block that may not be evaluated.
     fn repeated(&mut self, body: &'a [Stmt]) {
         let outer = std::mem::replace(&mut self.evaluated, Evaluated::Repeatedly);
         self.block(body);
@@ -125,8 +125,8 @@ impl<'a> Trace<'_, 'a> {
         staged || self.after(statement, local)
     }
 
-    /// Returns whether to visit the statements after one that may leave the function. They are no longer certain to be
-    /// evaluated.
+    /// Returns whether to visit the statements after one that may leave the function. It is no longer certain that
+    /// these are evaluated.
     fn after(&mut self, statement: &Stmt, local: bool) -> bool {
         if !may_leave(statement) {
             return true;
@@ -150,7 +150,7 @@ impl<'a> Trace<'_, 'a> {
 impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
-            // The body of a lambda is evaluated later, and the element of a comprehension once per item.
+            // The body of a lambda is evaluated later, and the element of a comprehension once for each item.
             Expr::Lambda(_)
             | Expr::ListComp(_)
             | Expr::SetComp(_)
@@ -175,7 +175,7 @@ impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_annotation(&mut self, _annotation: &'a Expr) {}
 }
 
-/// Returns whether a Python loop has at least one iteration: over `range(3)`, `[a, b]`.
+/// Returns whether a Python loop over `iterable` has at least one iteration: `range(3)`, `[a, b]`.
 fn iterates(iterable: &Expr) -> bool {
     match iterable {
         Expr::Call(call) => {
@@ -186,7 +186,7 @@ fn iterates(iterable: &Expr) -> bool {
     }
 }
 
-/// Returns whether a test depends on local values alone: `training`, `mode == "fit"`, `size > 2`. Such a test has the
+/// Returns whether a test depends only on local values: `training`, `mode == "fit"`, `size > 2`. Such a test has the
 /// same result in every trace with the same arguments.
 fn is_local(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {

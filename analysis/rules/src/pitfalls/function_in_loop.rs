@@ -71,7 +71,7 @@ fn check(ctx: &FileContext) {
 
 struct FunctionCreations<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    /// The names bound by the enclosing loops; `None` outside loops.
+    /// The names that the enclosing loops bind; `None` outside loops.
     loop_names: Option<FxHashSet<&'a str>>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
                 {
                     self.report(decorator.range());
                 }
-                // The body of a nested function is executed when the function is called.
+                // The body of a nested function runs when the function is called.
                 let outer = self.loop_names.take();
                 self.visit_body(&def.body);
                 self.loop_names = outer;
@@ -145,7 +145,7 @@ impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
                     self.report(call.range());
                 }
             }
-            // `staged(x)`, `tf.function(f)(x)`; any other call may store the function.
+            // These calls do not store the function: `staged(x)`, `tf.function(f)(x)`. Any other call may.
             Expr::Call(call) => self.visit_expr(&call.func),
             _ => {}
         }

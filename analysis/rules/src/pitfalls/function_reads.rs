@@ -37,7 +37,7 @@ fn uses(def: &ast::StmtFunctionDef, object: &str, attribute: &str) -> bool {
                     self.sets = true
                 };
             }
-            // A method of the attribute acts on an object that the graph may share.
+            // A method of the attribute changes an object that the graph may share.
             if let Expr::Call(call) = expression
                 && let Expr::Attribute(method) = call.func.as_ref()
                 && let Expr::Attribute(found) = method.value.as_ref()

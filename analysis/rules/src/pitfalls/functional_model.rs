@@ -6,7 +6,7 @@
 //! model = keras.Model(inputs, x)        # x must have no other sources than `inputs`
 //! ```
 //!
-//! Names that a compound statement binds, parameters, and results of unknown calls are unknown.
+//! Nothing is known about parameters, names that a compound statement binds, and results of unknown calls.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -17,7 +17,7 @@ use crate::FileContext;
 use crate::names::Names;
 use ag_syntax::expressions::{natural, sequence};
 
-/// Deeper expressions are not followed.
+/// The maximum depth of expressions that are followed.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub(super) struct Graph<'c, 'a> {
 }
 
 impl<'c, 'a> Graph<'c, 'a> {
-    /// Returns the errors in the models that a scope builds.
+    /// Returns the errors in the models that the code of a scope builds.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         classes: &'c FxHashSet<&'a str>,

@@ -1,4 +1,4 @@
-//! The static batch size of a Tensor, which is `None` while Keras traces.
+//! The static batch size of a Tensor. It is `None` while Keras traces.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -70,8 +70,8 @@ declare_rule! {
     }
 }
 
-/// Returns whether a file uses TensorFlow and has classes or functions that Keras traces. Other backends know the batch
-/// size.
+/// Returns whether a file uses TensorFlow, and has classes or functions that Keras traces. In other backends the batch
+/// size is known.
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("tensorflow")
         && (index.derives_from_keras || index.roots.iter().any(|site| site.kind == RootKind::KerasFunction))
@@ -117,7 +117,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Returns whether the batch size is known, or nothing is traced: `drop_remainder=True`, `keras.Input(batch_shape=…)`,
+/// Returns whether the batch size is known or nothing is traced: `drop_remainder=True`, `keras.Input(batch_shape=…)`,
 /// `run_eagerly=True`.
 fn fixes_batch_size(ctx: &FileContext) -> bool {
     const KEYWORDS: [&str; 4] = ["batch_input_shape", "batch_shape", "drop_remainder", "run_eagerly"];
@@ -142,7 +142,7 @@ fn builds_or_fits(ctx: &FileContext) -> bool {
     })
 }
 
-/// Returns the functions of the file that are given to `compile` as losses.
+/// Returns the functions of the file that are passed to `compile` as losses.
 fn losses<'a>(ctx: &FileContext<'a>) -> Vec<&'a ast::StmtFunctionDef> {
     let program = ctx.program();
     let mut found: Vec<&ast::StmtFunctionDef> = Vec::new();
@@ -158,7 +158,7 @@ fn losses<'a>(ctx: &FileContext<'a>) -> Vec<&'a ast::StmtFunctionDef> {
     found
 }
 
-/// Returns the names that `x, y = data` binds, and `data` itself if it is not unpacked.
+/// Returns the names that `x, y = data` binds; `data` itself if it is not unpacked.
 fn unpacked<'a>(def: &'a ast::StmtFunctionDef, data: &'a str) -> FxHashSet<&'a str> {
     let targets = statements::of_function(def).into_iter().filter_map(|statement| match statement {
         Stmt::Assign(assign) if assign.value.as_name_expr().is_some_and(|name| name.id.as_str() == data) => {
@@ -209,7 +209,7 @@ fn function<'a>(ctx: &FileContext<'a>, def: &'a ast::StmtFunctionDef, tensors: F
     }
 }
 
-/// Returns whether the code tests for an unknown size, or for eager execution.
+/// Returns whether the code tests whether the size is known, or tests for eager execution.
 fn handles_none(sizes: &Sizes, expression: &Expr) -> bool {
     match expression {
         Expr::Compare(compare) => {
@@ -232,7 +232,7 @@ fn handles_none(sizes: &Sizes, expression: &Expr) -> bool {
 /// The expressions of a function that are static batch sizes.
 struct Sizes<'a> {
     tensors: FxHashSet<&'a str>,
-    /// Names that are bound once, to a batch size, and the Tensor it belongs to.
+    /// The names that are bound once, to a batch size, each with the Tensor to which the size belongs.
     names: FxHashMap<&'a str, &'a str>,
 }
 
@@ -247,7 +247,7 @@ impl<'a> Sizes<'a> {
             }
         }
         let parameters: FxHashSet<&str> = def.parameters.iter().map(|it| it.name().as_str()).collect();
-        // A parameter that is bound again may have another shape then.
+        // A parameter that is bound again may then have another shape.
         tensors.retain(|name| {
             bound.get(name).copied().unwrap_or_default() <= usize::from(!parameters.contains(name))
         });
@@ -273,7 +273,7 @@ impl<'a> Sizes<'a> {
         (!sizes.tensors.is_empty()).then_some(sizes)
     }
 
-    /// Returns the Tensor `x` of `x.shape[0]`, or of a name that is bound to it.
+    /// Returns the Tensor `x` for `x.shape[0]`, or for a name that is bound to it.
     fn tensor_of(&self, expression: &Expr) -> Option<&'a str> {
         match expression {
             Expr::Name(name) => self.names.get(name.id.as_str()).copied(),
@@ -284,7 +284,7 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// Returns the Tensor `x` of `x.shape`, `x.get_shape()` or `x.shape.as_list()`.
+    /// Returns the Tensor `x` for `x.shape`, `x.get_shape()` or `x.shape.as_list()`.
     fn shape(&self, expression: &Expr) -> Option<&'a str> {
         let attribute = match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => attribute,
@@ -302,7 +302,7 @@ impl<'a> Sizes<'a> {
         self.tensors.get(name).copied()
     }
 
-    /// Returns the batch size in an expression that needs it as a number.
+    /// Returns the batch size in an expression that needs a number.
     fn needed<'e>(&self, ctx: &FileContext, expression: &'e Expr) -> Option<&'e Expr> {
         let is_size = |expression: &&'e Expr| self.tensor_of(expression).is_some();
         match expression {
@@ -334,7 +334,7 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// Returns whether a function needs numbers as sizes.
+/// Returns whether a function requires numbers as sizes.
 fn takes_sizes(name: &str) -> bool {
     const CREATE: [&str; 14] = [
         "arange",

@@ -81,7 +81,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// The kind of class that a class is derived from.
+/// The class from which a class is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Base {
     Layer,
@@ -173,8 +173,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Returns whether another class of the file has this class and others as bases. Then `super()` in this class may
-    /// refer to one of the other bases:
+    /// Returns whether another class of the file has this class and others as bases. `super()` in this class may then
+    /// refer to one of the others:
     ///
     /// ```python
     /// class Readout(Scaled, keras.layers.Dense):    # `super().__init__(units=4)` of `Scaled` calls that of `Dense`
@@ -192,20 +192,21 @@ impl<'a> Class<'_, 'a> {
             self.options(init);
         }
         let is_abstract = matches!(init.body.last(), Some(Stmt::Raise(_)));
-        // `Layer.__init__(self)`; `self.__dict__.update(…)` copies what the constructor of another layer has set.
+        // `Layer.__init__(self)` is a call, too. `self.__dict__.update(…)` copies what the constructor of another layer
+        // has set.
         let expressions = expressions::of_function(init);
         let calls = expressions.iter().any(|expression| match expression {
             Expr::Name(name) => name.id.as_str() == "super",
             Expr::Attribute(attribute) => matches!(attribute.attr.as_str(), "__init__" | "__dict__"),
             _ => false,
         });
-        // Keras notices the missing call in its own `__call__`, which the class replaces: `def __call__(self, x)`.
+        // Keras notices the missing call in its own `__call__`. A class with `def __call__(self, x)` replaces that.
         let replaces_call = self.base == Base::Layer && self.method("__call__").is_some();
         if calls || is_abstract || replaces_call {
             return;
         }
         let uses = match self.base {
-            // A metric needs its constructor only for `add_weight`, which checks that it ran.
+            // A metric needs its constructor only for `add_weight`, which checks that the constructor ran.
             Base::Metric => expressions
                 .iter()
                 .any(|it| matches!(attribute_of_self(it), Some("add_weight" | "add_variable"))),
@@ -241,7 +242,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Reports parameters of `build` that are not named after those of `call`, as they are in
+    /// Reports parameters of `build` that are not named after those of `call`. They should be named as in
     /// `build(self, left_shape, right_shape)` and `call(self, left, right)`.
     fn build(&self) {
         let (Some(build), Some(call)) = (self.method("build"), self.method("call")) else { return };
@@ -272,8 +273,8 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Returns whether the file itself calls `build` with this number of shapes. Then the layer is already built when
-    /// Keras calls it, so Keras does not match the parameters of `build` with those of `call`:
+    /// Returns whether the file itself calls `build` with this number of shapes. The layer is then built before Keras
+    /// calls it, so Keras does not match the parameters of `build` with those of `call`:
     ///
     /// ```python
     /// def build(self, x_shape, context_shape):
@@ -290,7 +291,8 @@ impl<'a> Class<'_, 'a> {
         })
     }
 
-    /// Returns the attributes that the methods of the class bind exactly once, to a layer of the library.
+    /// Returns the attributes that the methods of the class bind exactly once, each with the layer of Keras that it is
+    /// bound to.
     fn layers(&self) -> FxHashMap<&'a str, &'a Expr> {
         let mut layers = FxHashMap::default();
         let mut others = Vec::new();
@@ -313,7 +315,7 @@ impl<'a> Class<'_, 'a> {
         layers
     }
 
-    /// Reports layers and weights that each call creates, also in the methods that `call` certainly calls.
+    /// Reports layers and weights that each call creates, in `call` and in the methods that `call` certainly calls.
     fn creations(&self, call: &'a ast::StmtFunctionDef) {
         let mut called = vec![call];
         let mut at = 0;
@@ -323,9 +325,9 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Reports the layers and weights that the statements of `call` create; `local` has the layers in local variables.
-    /// Adds the methods that the statements call to `called`. Returns whether each call evaluates the code after these
-    /// statements.
+    /// Reports the layers and weights that these statements of `call` create. `local` has the layers in local
+    /// variables. Adds the methods that the statements call to `called`. Returns whether each call also evaluates the
+    /// code after these statements.
     fn creations_in(
         &self,
         body: &'a [Stmt],
@@ -353,7 +355,7 @@ impl<'a> Class<'_, 'a> {
                 }
                 Stmt::Return(node) => node.value.as_deref(),
                 Stmt::Expr(node) => Some(&*node.value),
-                // A loop over the parts of a layer usually has iterations.
+                // A loop over the parts of a layer usually has at least one iteration.
                 Stmt::With(ast::StmtWith { body, .. }) | Stmt::For(ast::StmtFor { body, .. }) => {
                     if !self.creations_in(body, local, called) {
                         return false;
@@ -409,7 +411,7 @@ impl<'a> Class<'_, 'a> {
         }
     }
 
-    /// Returns a new layer with weights.
+    /// Returns the call that creates a new layer with weights.
     fn new_layer(&self, value: &'a Expr) -> Option<&'a Expr> {
         let class = self.ctx.resolve(&value.as_call_expr()?.func)?;
         keras_ranks::has_weights(class.strip_prefix("keras.layers.")?).then_some(value)
@@ -425,13 +427,13 @@ impl<'a> Class<'_, 'a> {
     }
 }
 
-/// `name` of `self.name`
+/// Returns `name` for `self.name`.
 fn attribute_of_self(expression: &Expr) -> Option<&str> {
     let attribute = expression.as_attribute_expr()?;
     (attribute.value.as_name_expr()?.id.as_str() == "self").then_some(attribute.attr.as_str())
 }
 
-/// Calls of new layers and of `self.add_weight` that an expression certainly evaluates.
+/// Finds calls of new layers and of `self.add_weight` that an expression certainly evaluates.
 struct Made<'c, 'a> {
     class: &'c Class<'c, 'a>,
     local: &'c FxHashMap<&'a str, &'a Expr>,

@@ -84,14 +84,14 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// A function of the file that is called with symbolic tensors.
+/// A function of the file that some code calls with symbolic tensors.
 struct Helper<'a> {
     def: &'a ast::StmtFunctionDef,
     arguments: Vec<Argument<'a>>,
 }
 
-/// Checks a function that is called with symbolic tensors: its body up to the first statement that is not an
-/// assignment, expression or `return`, or a loop over such statements.
+/// Checks a function that is called with symbolic tensors. It is checked up to the first statement that is not plain:
+/// an assignment, an expression, a `return`, or a loop over such statements.
 fn helper<'a>(
     ctx: &FileContext<'a>,
     def: &'a ast::StmtFunctionDef,
@@ -126,7 +126,7 @@ fn is_plain(statement: &Stmt) -> bool {
     }
 }
 
-/// An argument of a call that is a symbolic tensor.
+/// An argument of a call that is a symbolic tensor, by its position or keyword.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Argument<'a> {
     Position(usize),
@@ -153,14 +153,14 @@ struct Uses<'c, 'a> {
     ctx: &'c FileContext<'a>,
     scope: ScopeId,
     tensors: KerasTensors<'c, 'a>,
-    /// The functions that are called with symbolic tensors.
+    /// The functions that the checked code calls with symbolic tensors.
     helpers: Vec<Helper<'a>>,
 }
 
 impl<'a> SourceOrderVisitor<'a> for Uses<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            // The code in a `try` expects an exception.
+            // Code in a `try` expects an exception.
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) | Stmt::Try(_) => return,
             Stmt::If(node) => {
                 self.test(&node.test);

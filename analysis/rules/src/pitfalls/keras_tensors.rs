@@ -1,4 +1,4 @@
-//! The names of a scope that are bound only to symbolic tensors of a functional Keras model.
+//! The names of a scope that are bound to symbolic tensors of a functional Keras model, and to nothing else.
 //!
 //! ```python
 //! inputs = keras.Input((8,))
@@ -20,29 +20,30 @@ use super::keras_ranks::returns_several;
 use crate::FileContext;
 use ag_syntax::{expressions, statements};
 
-/// Deeper expressions are not followed.
+/// The maximum depth of expressions that are followed.
 const MAX_DEPTH: usize = 32;
 
-/// Whether a function of the file returns a symbolic tensor. The key is the start of the function, and the names of the
-/// parameters that receive symbolic tensors. The value is `false` while the function is being examined.
+/// For functions of the file: whether the function returns a symbolic tensor. The key is the start of the function,
+/// with the names of those parameters that receive symbolic tensors. The value is `false` while the function is being
+/// examined.
 type Returns<'a> = Rc<RefCell<FxHashMap<(TextSize, Vec<&'a str>), bool>>>;
 
 pub(super) struct KerasTensors<'c, 'a> {
     ctx: &'c FileContext<'a>,
     returns: Returns<'a>,
-    /// Names that are bound only to symbolic tensors.
+    /// The names that are bound only to symbolic tensors.
     tensors: FxHashSet<&'a str>,
-    /// Names that are bound only to layers with one result.
+    /// The names that are bound only to layers with a single result.
     layers: FxHashSet<&'a str>,
     /// All names that the scope binds.
     bound: FxHashSet<&'a str>,
-    /// The scope is the module, whose functions are among the names that it binds.
+    /// Whether the scope is the module. Then the names that it binds include its functions.
     is_module: bool,
 }
 
 impl<'c, 'a> KerasTensors<'c, 'a> {
-    /// Returns the tensors and layers of a scope. `symbolic` lists the parameters that are symbolic tensors,
-    /// `parameters` the others.
+    /// Returns the tensors and layers of a scope. `symbolic` are the parameters that are symbolic tensors, `parameters`
+    /// are the other parameters.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         body: &'a [Stmt],
@@ -96,7 +97,7 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
         self.is_symbolic(expression, 0)
     }
 
-    /// Returns whether the name of a builtin still refers to that builtin.
+    /// Returns whether a name still refers to the builtin.
     pub(super) fn is_builtin(&self, name: &str) -> bool {
         !self.bound.contains(name) && self.ctx.imports.get(name).is_none()
     }
@@ -141,15 +142,15 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
                 matches!(name.as_str(), "keras.Input" | "keras.layers.Input" | "keras.KerasTensor")
                     && arguments.find_keyword("tensor").is_none()
                     || name.strip_prefix("keras.ops.").is_some_and(returns_one_tensor) && takes_tensor()
-                    // `x = tf.reshape(x, …)`, which Keras 3 rejects and Keras 2 converts to a layer.
+                    // Keras 3 rejects `x = tf.reshape(x, …)`, and Keras 2 converts it to a layer.
                     || name.strip_prefix("tensorflow.").is_some_and(keeps_tensor) && takes_tensor()
-                    // `x = np.tanh(x)`, which raises.
+                    // `x = np.tanh(x)` raises an exception.
                     || name.strip_prefix("numpy.").is_some_and(raises) && takes_tensor()
             }),
         }
     }
 
-    /// Returns whether a function of the file returns a symbolic tensor in this call:
+    /// Returns whether this call of a function of the file returns a symbolic tensor:
     /// `def block(x): return Dense(4)(x)`.
     fn returns_tensor(
         &self,
@@ -201,12 +202,12 @@ impl<'c, 'a> KerasTensors<'c, 'a> {
     }
 }
 
-/// Returns whether a function of NumPy raises for a tensor of a functional model.
+/// Returns whether a function of NumPy raises an exception for a tensor of a functional model.
 pub(super) fn raises(function: &str) -> bool {
     !function.contains('.') && !matches!(function, "shape" | "ndim" | "iterable" | "isscalar")
 }
 
-/// Returns whether a function of TensorFlow, applied to a tensor of a functional model, returns such a tensor.
+/// Returns whether a function of TensorFlow returns a tensor of a functional model if its argument is one.
 fn keeps_tensor(function: &str) -> bool {
     const FUNCTIONS: [&str; 14] = [
         "cast",
@@ -227,7 +228,7 @@ fn keeps_tensor(function: &str) -> bool {
     FUNCTIONS.contains(&function) || function.starts_with("nn.") || function.starts_with("image.")
 }
 
-/// Returns whether the result of a function of `keras.ops` is one tensor.
+/// Returns whether the result of a function of `keras.ops` is a single tensor.
 fn returns_one_tensor(function: &str) -> bool {
     const OTHER_RESULTS: [&str; 14] = [
         "shape",
@@ -248,7 +249,7 @@ fn returns_one_tensor(function: &str) -> bool {
     !OTHER_RESULTS.contains(&function)
 }
 
-/// Returns whether a value is a call that creates a layer with one result.
+/// Returns whether a value is a call that creates a layer with a single result.
 fn is_layer(ctx: &FileContext, value: &Expr) -> bool {
     const OTHER_LAYERS: [&str; 4] = ["Input", "InputLayer", "Lambda", "RNN"];
     let Some(call) = value.as_call_expr().filter(|call| !returns_several(ctx, call)) else { return false };

@@ -61,7 +61,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// The state of a model after the calls so far.
+/// What is known about a model after the calls so far.
 #[derive(Clone, Copy)]
 struct Model {
     is_compiled: bool,
@@ -70,7 +70,7 @@ struct Model {
     may_add_loss: bool,
 }
 
-/// The models of a scope, by name. A model is removed once it is used in any other way.
+/// The models of a scope, by name. A model is removed once the code uses it in a way that is not followed.
 struct Scope<'c, 'a> {
     ctx: &'c FileContext<'a>,
     models: FxHashMap<&'a str, Model>,
@@ -131,14 +131,14 @@ impl<'a> Scope<'_, 'a> {
         is_sequential.then_some(Model { is_compiled: false, has_loss: false, may_add_loss })
     }
 
-    /// Returns whether a layer may add a loss: it is not a layer of the library, or has a regularizer.
+    /// Returns whether a layer may add a loss, because it is not a layer of Keras or has a regularizer.
     fn may_add_loss(&self, layer: &'a Expr) -> bool {
         let Some(call) = layer.as_call_expr() else { return true };
         let is_library = self.ctx.resolve(&call.func).is_some_and(|name| name.starts_with("keras."));
         !is_library || self.ctx.text(call).contains("regular")
     }
 
-    /// Returns a call of a method of a model: `model.fit(…)`.
+    /// Handles a call of a method of a model: `model.fit(…)`. Returns `None` early if the expression is no such call.
     fn method(&mut self, expression: &'a Expr) -> Option<()> {
         let call = expression.as_call_expr()?;
         let method = call.func.as_attribute_expr()?;

@@ -77,8 +77,8 @@ declare_rule! {
 const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
-    // A Tensor does not leak if it is stored and read in the same graph. Every root has its own graph. The training
-    // step of a Keras model is such a root; the other methods of Keras run as part of it.
+    // A Tensor that is stored and read in the same graph does not leak. Every root has its own graph, and so has the
+    // training step of a Keras model. The other methods of Keras run as part of such a graph.
     let is_part = matches!(
         ctx.root(),
         None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)
@@ -105,7 +105,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether the function is a training step, which Keras stages as a whole.
+/// Returns whether the function is the training step of a Keras model, which Keras stages as a whole.
 fn is_step(ctx: &FunctionContext) -> bool {
     ctx.root() == Some(RootKind::KerasMethod) && is_step_name(&ctx.def().name)
 }
@@ -149,7 +149,7 @@ fn helps_on_same_object(ctx: &FunctionContext) -> bool {
 
 struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
-    /// The function is called by the traced method of the same object: [`helps_on_same_object`].
+    /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
     helps: bool,
     receiver: Option<&'a str>,
 }
@@ -218,7 +218,7 @@ impl Stores<'_, '_> {
         }
     }
 
-    /// Returns whether the attribute is used by another method of the class that is staged or empties the list.
+    /// Returns whether another method of the class uses the attribute, and is staged or empties the list.
     fn is_used_by_staged_methods(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);
@@ -252,7 +252,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether the function itself sets or empties the list, and so uses it within a single call.
+    /// Returns whether the function itself sets or empties the list. It then uses the list only within one call.
     fn sets(&self, name: &QName) -> bool {
         expressions::of_function(self.ctx.def()).into_iter().any(|expression| match expression {
             Expr::Attribute(attribute) if attribute.attr.as_str() == "clear" => {
@@ -265,7 +265,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether the function reads a value stored by an earlier call.
+    /// Returns whether the function reads a value that an earlier call stored.
     fn reads_earlier(&self, name: &QName) -> bool {
         self.reads(name).any(|read| {
             self.ctx
@@ -276,7 +276,7 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether the list is used for anything but appending and `len`.
+    /// Returns whether the function uses the list for anything but appending and `len`.
     fn is_read_otherwise(&self, name: &QName) -> bool {
         let all = expressions::of_function(self.ctx.def());
         let harmless: Vec<_> = all

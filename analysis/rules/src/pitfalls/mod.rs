@@ -1,5 +1,5 @@
-//! Staged code that silently computes something else than intended, because side effects, state and values belong to
-//! the trace; and arguments, results, models and layers that `tf.function` or Keras rejects.
+//! Staged code that computes something other than intended, because side effects, state and values belong to the trace.
+//! Also arguments, results, models and layers that `tf.function` or Keras rejects.
 
 mod bindings;
 mod block_steps;

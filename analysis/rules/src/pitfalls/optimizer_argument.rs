@@ -57,7 +57,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // A `tf.function` created in each call of an enclosing function has its own optimizer.
+    // A `tf.function` that each call of an enclosing function creates has its own optimizer.
     let is_created_in_call =
         ctx.stage.cause.as_ref().is_some_and(|cause| matches!(cause.anchor, Anchor::Function(_)));
     if ctx.root() != Some(RootKind::Function) || is_created_in_call {

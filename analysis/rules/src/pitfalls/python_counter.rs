@@ -76,7 +76,7 @@ fn check(ctx: &FunctionContext) {
     }
     for statement in statements::of_function(ctx.def()) {
         if let Some((target, value)) = update(statement) {
-            // State updated in a staged branch or loop is reported by other rules.
+            // Other rules report state that is updated in a staged branch or loop.
             let is_python = ctx.binding(value) == Binding::Python && ctx.binding(target) == Binding::Python;
             if is_python && ctx.staged_region(target.range()).is_none() {
                 tested_state(ctx, target);
@@ -106,8 +106,8 @@ fn tested_state(ctx: &FunctionContext, target: &Expr) {
     .emit();
 }
 
-/// Reports `state.steps += 1`, `counts["calls"] += 1` and `calls += 1` of a global in a function that is called again
-/// and again.
+/// Reports increments such as `state.steps += 1`, `counts["calls"] += 1`, or `calls += 1` for a global, in a function
+/// that is called repeatedly.
 fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
     let is_called =
         matches!(ctx.root(), Some(RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback));
@@ -139,7 +139,7 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
     ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
 }
 
-/// Returns whether the function computes the object that contains the counter from its arguments. Then the counter
+/// Returns whether the function computes the object that contains the counter from its arguments. The counter then
 /// belongs to the trace:
 ///
 /// ```python
@@ -167,13 +167,13 @@ fn is_computed(ctx: &FunctionContext, target: &Expr) -> bool {
     })
 }
 
-/// Returns whether the name shows that the counter counts traces, for which a Python number is correct.
+/// Returns whether a name shows that it counts traces. A Python number is correct for that.
 fn counts_traces(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["trac", "compil"].iter().any(|word| name.contains(word))
 }
 
-/// `state` of `state.counts["calls"]`.
+/// Returns the name at the start of an expression: `state` for `state.counts["calls"]`.
 fn root_of(target: &Expr) -> Option<&str> {
     match target {
         Expr::Name(name) => Some(name.id.as_str()),
@@ -199,7 +199,7 @@ fn tested<'a>(ctx: &FunctionContext<'a>, name: &QName) -> Option<&'a Construct> 
     )
 }
 
-/// Returns an attribute that a statement updates from its own value, and the new value.
+/// Returns the attribute that a statement updates from its own value, and the expression for the new value.
 fn update(statement: &Stmt) -> Option<(&Expr, &Expr)> {
     match statement {
         Stmt::AugAssign(ast::StmtAugAssign { target, value, .. }) if target.is_attribute_expr() => {

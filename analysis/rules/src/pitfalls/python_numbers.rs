@@ -1,4 +1,4 @@
-//! The names of a scope that are bound to Python numbers, and those whose number differs in each iteration of a loop.
+//! The names of a scope that are bound to Python numbers, and those of them that change in each iteration of a loop.
 //!
 //! ```python
 //! rate = 0.1
@@ -19,17 +19,17 @@ use ag_syntax::expressions::natural;
 /// The number of traces at which TensorFlow starts to warn.
 const MANY_TRACES: usize = 5;
 
-/// Deeper expressions are not recognized as numbers.
+/// The maximum depth of expressions that are recognized as numbers.
 const MAX_DEPTH: usize = 16;
 
 /// The Python numbers of a scope.
 pub(super) struct Numbers<'c, 'a> {
     ctx: &'c FileContext<'a>,
-    /// Names that are bound only to numbers.
+    /// The names that are bound only to numbers.
     names: FxHashSet<&'a str>,
-    /// Functions of the file that compute a number from numbers.
+    /// The functions of the file that compute a number from numbers.
     arithmetic: FxHashSet<&'a str>,
-    /// Names that change in the enclosing loops.
+    /// The names whose numbers change in the enclosing loops.
     changing: Vec<&'a str>,
 }
 
@@ -44,7 +44,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         let others: Vec<&str> =
             parameters.iter().filter(|(_, default)| !is_number(default)).map(|(name, _)| *name).collect();
         let mut bindings = Bindings::of_scope(body, &others);
-        // `def train(total=20)`
+        // `def train(total=20)`: the default is a number.
         for (name, default) in parameters.iter().filter(|(_, default)| is_number(default)) {
             bindings.values.entry(name).or_default().extend(default);
         }
@@ -71,7 +71,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         }
     }
 
-    /// Enters a loop; pass the result to [`Numbers::leave`].
+    /// Enters a loop. The result must be passed to [`Numbers::leave`].
     pub(super) fn enter(&mut self, statement: &'a Stmt) -> usize {
         let before = self.changing.len();
         let body = match statement {
@@ -141,7 +141,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         }
     }
 
-    /// Returns whether an expression reads a changing name, or `own`.
+    /// Returns whether an expression reads a name whose number changes, or `own`.
     fn mentions(&self, expression: &Expr, own: Option<&str>) -> bool {
         struct Reads<'n> {
             changing: &'n [&'n str],
@@ -194,7 +194,8 @@ fn is_constant(ctx: &FileContext, expression: &Expr) -> bool {
     })
 }
 
-/// Functions of the module that return arithmetic on their parameters: `def rate(step): return 0.9 ** step`.
+/// Returns the functions of the module that return arithmetic on their parameters:
+/// `def rate(step): return 0.9 ** step`.
 fn arithmetic_functions<'a>(ctx: &FileContext<'a>) -> FxHashSet<&'a str> {
     let is_arithmetic = |def: &ast::StmtFunctionDef| {
         let parameters: Vec<&str> = def.parameters.iter().map(|p| p.name().as_str()).collect();
@@ -231,7 +232,7 @@ fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bo
     }
 }
 
-/// Returns the variable of a loop over numbers, unless there are certainly fewer than `MANY_TRACES`.
+/// Returns the variable of a loop over numbers; `None` if the loop certainly has fewer than `MANY_TRACES` iterations.
 fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     match node.iter.as_ref() {
         Expr::Call(call) => {
@@ -252,7 +253,7 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
     }
 }
 
-/// Returns whether a `range(3)` has fewer than `MANY_TRACES` numbers.
+/// Returns whether a call such as `range(3)` gives fewer than `MANY_TRACES` numbers.
 fn is_short(call: &ast::ExprCall) -> bool {
     matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY_TRACES as u64))
 }

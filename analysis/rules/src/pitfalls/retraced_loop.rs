@@ -78,10 +78,10 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// A function or the module.
+/// The body of a function or of the module.
 struct Scope<'a> {
     body: &'a [Stmt],
-    /// The names and defaults of the parameters.
+    /// The names of the parameters, with their defaults.
     parameters: Vec<(&'a str, Option<&'a Expr>)>,
 }
 
@@ -89,7 +89,8 @@ struct Loops<'c, 'a> {
     ctx: &'c FileContext<'a>,
     staged: &'c StagedNames<'a>,
     scope: Scope<'a>,
-    /// The numbers among the names of the scope, in the enclosing loops; `None` before the first loop of the scope.
+    /// Which names of the scope are numbers, and change in the enclosing loops; `None` before the first loop of the
+    /// scope.
     numbers: Option<Numbers<'c, 'a>>,
     class: Option<&'a str>,
 }

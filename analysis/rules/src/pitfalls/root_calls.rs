@@ -1,4 +1,4 @@
-//! Whether each trace of a `tf.function` evaluates the calls that lead from it to another function.
+//! Determines whether each trace of a `tf.function` evaluates the calls that lead from it to another function.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -14,8 +14,8 @@ use ag_index::index::{FunctionId, file_index};
 use ag_syntax::expressions;
 
 /// Returns how certainly each trace of a `tf.function` evaluates the calls that lead from it to this function; `None`
-/// if it may skip one of them. `Repeatedly` means that one of them is in a loop, which may have no iterations:
-/// `for layer in self.layers: x = layer(x)`.
+/// if a trace may skip one of them. `Repeatedly` means that one of these calls is in a loop, which may have no
+/// iterations: `for layer in self.layers: x = layer(x)`.
 pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Evaluated> {
     if is_wrapped(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone())) {
         return None;
@@ -37,7 +37,7 @@ pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Evaluated> {
     None
 }
 
-/// Returns whether a decorator may call the function less often than it is called: `@once`, `@functools.cache`.
+/// Returns whether the function has a decorator that may skip calls of it: `@once`, `@functools.cache`.
 #[salsa::tracked(returns(copy))]
 fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let index = file_index(db, function.document(db));
@@ -50,9 +50,9 @@ fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     })
 }
 
-/// Returns how certainly a body evaluates the expression at a range. `None` unless the expression is in a simple
-/// statement, outside of all compound statements other than `with` and `for`, and no statement before it may leave the
-/// function.
+/// Returns how certainly a body evaluates the expression at `range`; `None` if it may not. The expression must be in a
+/// simple statement that is in no compound statement other than `with` and `for`, and no statement before it may leave
+/// the function.
 fn evaluates(body: &[Stmt], range: TextRange) -> Option<Evaluated> {
     for statement in body {
         let within = statement.range().contains_range(range);
@@ -75,7 +75,7 @@ fn evaluates(body: &[Stmt], range: TextRange) -> Option<Evaluated> {
     None
 }
 
-/// Returns whether a range is in an expression that is possibly not evaluated.
+/// Returns whether `range` is in an expression that may not be evaluated.
 fn is_conditional(statement: &Stmt, range: TextRange) -> bool {
     struct Around {
         range: TextRange,

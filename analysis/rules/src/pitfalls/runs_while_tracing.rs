@@ -63,7 +63,7 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    // Code that creates objects or builds layers runs while tracing on purpose.
+    // Code that creates objects or builds layers is meant to run while tracing.
     if ctx.creates_objects() {
         return;
     }
@@ -128,7 +128,7 @@ fn shown_tensor<'a>(ctx: &FunctionContext, argument: &'a Expr) -> Option<(&'a Ex
             }
         }
     }
-    // A Tensor, or a structure of Tensors, which has no values while tracing either.
+    // A structure of Tensors has no values while tracing, either.
     let is_tensor = |expression: &Expr| ctx.fact(expression).binding() == Binding::Staged;
     if is_tensor(argument) {
         return Some((argument, true));
@@ -162,8 +162,7 @@ fn check_random_and_clock(ctx: &FunctionContext, call: &ast::ExprCall) {
     ctx.report(&RUNS_WHILE_TRACING, call.range(), message).help(help).emit();
 }
 
-/// Returns whether only the text of a number is used, which makes a name unique:
-/// `"PyFunc" + str(random.randint(0, 9))`.
+/// Returns whether the code uses a number only as text, to make a name unique: `"PyFunc" + str(random.randint(0, 9))`.
 fn is_text(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     expressions::of_function(ctx.def()).into_iter().any(|expression| match expression {
         Expr::FString(string) => string.range().contains_range(call.range()),

@@ -7,13 +7,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::FileContext;
 use crate::declared;
 
-/// The `tf.function`s without a signature, which are retraced for each Python value.
+/// The `tf.function`s without `input_signature`. They are retraced for each new Python value.
 #[derive(Default)]
 pub(super) struct StagedNames<'a> {
     functions: FxHashSet<&'a str>,
-    /// Methods by class.
+    /// The methods, by class.
     methods: FxHashSet<(&'a str, &'a str)>,
-    /// The class of each name that is bound only to new objects of that class.
+    /// For each name that is bound to new objects: their class; `None` if it has other values, too.
     objects: FxHashMap<&'a str, Option<&'a str>>,
 }
 
@@ -38,7 +38,8 @@ impl<'a> StagedNames<'a> {
         self.functions.is_empty() && self.methods.is_empty()
     }
 
-    /// Returns the name of the `tf.function` that an expression refers to, in the methods of `class` or outside.
+    /// Returns the name of the `tf.function` to which an expression refers, in a method of `class` or, with `None`,
+    /// outside of classes.
     pub(super) fn called<'e>(&self, callee: &'e Expr, class: Option<&str>) -> Option<&'e str> {
         match callee {
             Expr::Name(name) => self.functions.contains(name.id.as_str()).then_some(name.id.as_str()),
@@ -56,7 +57,7 @@ impl<'a> StagedNames<'a> {
 struct Bindings<'n, 'a> {
     ctx: &'n FileContext<'a>,
     names: &'n mut StagedNames<'a>,
-    /// Names that also belong to functions that are not staged.
+    /// Names of functions that are not staged. Such a name does not certainly refer to a `tf.function`.
     plain: FxHashSet<&'a str>,
     in_class: bool,
 }

@@ -1,4 +1,4 @@
-//! A recursion that only the value of a Tensor could end.
+//! A recursion that only the value of a Tensor could end, so that tracing it never ends.
 
 use ruff_text_size::{Ranged, TextRange};
 
@@ -62,7 +62,7 @@ fn check(ctx: &FunctionContext) {
     if !ctx.converts() {
         return;
     }
-    // One finding per decision, with a label for each recursive call that it guards.
+    // There is one finding for each decision, with a label for each recursive call that it guards.
     let mut guarded: Vec<(&Construct, Vec<TextRange>)> = Vec::new();
     every_trace::calls(ctx, &mut |call| {
         let is_itself = ctx.callee(call).is_some_and(|callee| std::ptr::eq(callee, ctx.ast));
@@ -86,8 +86,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the staged decision that appears to guard a range: the enclosing one, otherwise the last one before the
-/// range.
+/// Returns the staged decision that appears to guard `range`: the decision around it, or else the last one before it.
 fn decision_of<'a>(ctx: &FunctionContext<'a>, range: TextRange) -> Option<&'a Construct> {
     let staged = || ctx.staged().map(|(construct, _)| construct);
     let around = staged().filter(|construct| {

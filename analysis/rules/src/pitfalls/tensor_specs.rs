@@ -1,4 +1,4 @@
-//! The dtype and shape of the Tensors that calls pass, and whether they fit an entry of an `input_signature`.
+//! The dtypes and shapes of the Tensors that calls pass. Compares them with the entries of an `input_signature`.
 
 use ruff_python_ast::{self as ast, Expr, Number};
 use ruff_text_size::Ranged;
@@ -7,19 +7,19 @@ use crate::FileContext;
 use crate::program::{Bound, ScopeId};
 use ag_syntax::expressions::{natural, sequence};
 
-/// The number of names and calls that are followed.
+/// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 8;
 
-/// The known dtype and shape of a Tensor or of a `tf.TensorSpec`.
+/// What is known about the dtype and shape of a Tensor or of a `tf.TensorSpec`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spec {
     /// The name in `tensorflow`: `float32`.
     dtype: Option<String>,
-    /// The sizes of the dimensions, `None` if they are not known.
+    /// The sizes of the dimensions. A size is `None` if it is unknown.
     shape: Option<Vec<Option<u64>>>,
 }
 
-/// Returns an entry of an `input_signature`: `tf.TensorSpec([None, 4], tf.float32)`.
+/// Returns what an entry of an `input_signature` declares: `tf.TensorSpec([None, 4], tf.float32)`.
 pub(super) fn of_entry(ctx: &FileContext, entry: &Expr) -> Option<Spec> {
     let call = entry.as_call_expr()?;
     ctx.resolve(&call.func).filter(|name| name == "tensorflow.TensorSpec")?;
@@ -31,12 +31,12 @@ pub(super) fn of_entry(ctx: &FileContext, entry: &Expr) -> Option<Spec> {
     Some(Spec { dtype, shape })
 }
 
-/// Returns the known dtype and shape of an argument of a call.
+/// Returns what is known about the dtype and shape of an argument of a call.
 pub(super) fn of_argument<'a>(ctx: &FileContext<'a>, scope: ScopeId, argument: &'a Expr) -> Spec {
     tensor(ctx, scope, argument, DEEPEST).unwrap_or_default()
 }
 
-/// Returns how an argument differs from an entry, as a noun phrase for each.
+/// Returns how an argument differs from an entry, as two noun phrases.
 pub(super) fn difference(argument: &Spec, entry: &Spec) -> Option<(String, String)> {
     if let (Some(own), Some(other)) = (&argument.dtype, &entry.dtype)
         && own != other
@@ -61,7 +61,7 @@ fn shown(shape: &[Option<u64>]) -> String {
     format!("shape ({})", sizes.join(", "))
 }
 
-/// Returns the sizes in `[None, 4]`; a name is an unknown size.
+/// Returns the sizes in `[None, 4]`. A name is an unknown size.
 fn sizes(shape: &Expr) -> Option<Vec<Option<u64>>> {
     let elements = sequence(shape)?;
     (!elements.iter().any(Expr::is_starred_expr)).then(|| elements.iter().map(natural).collect())
@@ -162,7 +162,7 @@ fn literal<'a>(
     }
 }
 
-/// Returns the argument for a parameter of a function that the file calls once.
+/// Returns the argument that is passed for a parameter, if the file calls the function once.
 fn passed<'a>(ctx: &FileContext<'a>, scope: ScopeId, name: &ast::ExprName) -> Option<(&'a Expr, ScopeId)> {
     let program = ctx.program();
     let owner = program.owner(scope, &name.id)?;

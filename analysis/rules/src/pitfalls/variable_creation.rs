@@ -101,7 +101,7 @@ fn check(ctx: &FunctionContext) {
     });
 }
 
-/// Calls whose results are stored in an attribute or a container: the function may create them once.
+/// Returns the calls whose results the function stores in an attribute or a container: it may create these only once.
 fn kept(ctx: &FunctionContext) -> Vec<TextRange> {
     let assigned = |statement: &Stmt| {
         let Stmt::Assign(assign) = statement else { return None };
@@ -111,8 +111,8 @@ fn kept(ctx: &FunctionContext) -> Vec<TextRange> {
     ctx.statements().into_iter().filter_map(assigned).collect()
 }
 
-/// Returns the expression that creates variables when `call` is evaluated, if any: for a call of a new layer, the
-/// constructor call.
+/// Returns the expression that creates variables when `call` is evaluated. For a call of a new layer, it is the call of
+/// the constructor.
 fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a ExprCall> {
     match call.func.as_ref() {
         // `keras.layers.Dense(2)(x)`
@@ -128,7 +128,7 @@ fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a Expr
     }
 }
 
-/// Returns whether a call is `tf.Variable(…)`. Other rules find layers that a layer creates.
+/// Returns whether a call is `tf.Variable(…)`. Other rules report layers that a layer creates.
 fn is_variable(ctx: &FunctionContext, created: &ExprCall) -> bool {
     ctx.resolve(&created.func)
         .is_some_and(|name| matches!(name.as_str(), "tensorflow.Variable" | "keras.Variable"))
@@ -144,7 +144,7 @@ fn creates_variables(name: &str) -> bool {
         "keras.random.SeedGenerator",
         "keras.layers.Dropout",
     ];
-    // The optimizers and metrics of Keras 3: their step, rate and totals are variables.
+    // Optimizers and metrics of Keras 3 create variables: their step, rate and totals.
     let is_class_of = |module: &str| {
         name.strip_prefix(module).is_some_and(|class| {
             class.starts_with(|letter: char| letter.is_ascii_uppercase()) && !class.contains('.')

@@ -15,11 +15,11 @@ pub(super) enum Scope {
     Line(Line),
 }
 
-/// One `# ag: ignore…`. A comment may contain several directives, and pragmas of other tools.
+/// A single `# ag: ignore…`. A comment may contain several directives, and pragmas of other tools.
 #[derive(Debug)]
 pub(super) struct Directive {
     pub(super) scope: Scope,
-    /// The range from the `#` to the last letter or the closing bracket.
+    /// The range from the `#` to the last letter, or to the closing bracket.
     pub(super) range: TextRange,
     /// The listed rules; `None` if the directive applies to every rule.
     pub(super) list: Option<List>,
@@ -93,7 +93,7 @@ fn head(parsed: &Parsed<ModModule>) -> TextSize {
     first.map_or(TextSize::from(u32::MAX), Ranged::start)
 }
 
-/// Parses `# ag: ignore-file[AG101, …]` at the start of `range`; returns whether it applies to the file.
+/// Parses `# ag: ignore-file[AG101, …]` at the start of `range`. The flag says whether it applies to the whole file.
 fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
     let comment = &text[range];
     let rest =

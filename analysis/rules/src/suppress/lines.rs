@@ -1,4 +1,4 @@
-//! Physical and logical lines, to match comments with findings.
+//! Physical and logical lines. They are used to match comments with findings.
 
 use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_source_file::LineIndex;
@@ -9,7 +9,8 @@ pub(super) type Line = usize;
 
 pub(super) struct Lines {
     index: LineIndex,
-    /// The logical lines in source order, each from its first token to the newline that ends it, with comments.
+    /// The logical lines in source order. Each extends from its first token to the newline that ends it, including
+    /// comments.
     logical: Vec<TextRange>,
 }
 
@@ -47,7 +48,7 @@ impl Lines {
             || text[..offset.to_usize()].trim_matches([' ', '\t', '\u{c}', '\u{feff}']).is_empty()
     }
 
-    /// Returns the physical lines on which a comment applies to a finding at `range`.
+    /// Returns the physical lines on which a comment suppresses a finding at `range`.
     pub(super) fn anchors(&self, range: TextRange) -> [Line; 4] {
         let logical = self.logical(range.start()).unwrap_or(range);
         // A range that ends just after a newline ends on the line before it.

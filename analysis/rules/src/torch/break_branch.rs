@@ -87,7 +87,7 @@ fn check(ctx: &FunctionContext) {
         .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
     }
-    // With `fullgraph=True` the numbers are symbolic, and a decision on one of them raises.
+    // With `fullgraph=True` the numbers are symbolic. A decision on such a number raises an exception.
     for decision in number_decisions(ctx).into_iter().filter(|_| ctx.stage.options.full_graph) {
         ctx.report(
             &TORCH_GRAPH_BREAK_BRANCH,
@@ -103,7 +103,7 @@ fn check(ctx: &FunctionContext) {
         .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
     }
-    // Without `fullgraph=True` the operation that selects the rows causes the graph break.
+    // Without `fullgraph=True`, the operation that selects the rows already causes the graph break.
     let sizes = if ctx.stage.options.full_graph { value_sizes::uses(ctx) } else { Vec::new() };
     for SizeUse { at, what, source } in sizes {
         ctx.report(
@@ -138,7 +138,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the name and a Tensor of a call that returns a Python bool: `torch.equal(a, b)`, `a.allclose(b)`.
+/// Returns the name of a function that returns a Python bool, and the Tensor that it tests: `torch.equal(a, b)`,
+/// `a.allclose(b)`.
 pub(super) fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
     if let Some(name) = ctx.builtin(&call.func) {

@@ -61,7 +61,7 @@ declare_rule! {
     }
 }
 
-/// The functions of the standard library at which the compiler breaks the graph, by module (torch 2.11).
+/// The functions of the standard library at which the compiler breaks the graph, by module (verified with torch 2.11).
 const SKIPPED: &[(&str, &[&str])] = &[
     ("base64", &["b64decode", "b64encode"]),
     ("bisect", &["bisect", "bisect_left", "bisect_right", "insort"]),
@@ -128,7 +128,7 @@ const SKIPPED: &[(&str, &[&str])] = &[
     ("uuid", &["uuid1", "uuid4"]),
     ("warnings", &["warn"]),
 ];
-/// The functions of NumPy that torch does not implement (torch 2.11).
+/// The functions of NumPy that torch does not implement (verified with torch 2.11).
 const UNSUPPORTED_NUMPY: &[(&str, &[&str])] = &[
     (
         "numpy",
@@ -218,8 +218,8 @@ const UNSUPPORTED_NUMPY: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-/// Functions of `random` whose results are computed in the graph. Python code cannot read them, so a decision on such a
-/// number breaks the graph.
+/// Functions of `random` whose results the graph computes. Python code cannot read these results, so a decision on such
+/// a number breaks the graph.
 const RANDOM_NUMBERS: [&str; 3] = ["random.randint", "random.randrange", "random.uniform"];
 /// Methods of NumPy's universal functions: `np.add.reduce`.
 const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
@@ -240,7 +240,7 @@ const BUILTINS: [&str; 13] = [
 ];
 const LEVELS: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
 
-/// Returns the name of the called function if the compiler cannot trace it.
+/// Returns the name of the called function, if the compiler cannot trace the call.
 fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<String> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, function) = name.rsplit_once('.')?;
@@ -255,7 +255,7 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
             matches!(name.as_str(), "torch.nested.nested_tensor" | "torch.nested.as_nested_tensor")
                 && call.arguments.find_keyword("layout").is_none();
         let seeded = name == "random.Random" && !call.arguments.keywords.is_empty();
-        // `torch.compile(function)` within a compiled function is `function`.
+        // Within a compiled function, `torch.compile(function)` is `function`.
         let decorates = name == "torch.compile" && call.arguments.args.is_empty();
         let known = known || RANDOM_NUMBERS.contains(&name.as_str()) && decides(ctx, call);
         return (known || of_ufunc || is_strided || warns || seeded || decorates).then(|| name.to_string());
@@ -274,8 +274,8 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
     is_logger.then(|| format!("{}.{}", ctx.text(&*method.value), method.attr))
 }
 
-/// Returns whether Python needs the result of a call: `if random.uniform(0, 1) < p:`, `k = random.randint(0, 3)` with
-/// `layers[k]` or `range(k)`.
+/// Returns whether Python needs the result of a call: `if random.uniform(0, 1) < p:`, or `layers[k]` and `range(k)`
+/// after `k = random.randint(0, 3)`.
 fn decides(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let name = ctx.statements().into_iter().find_map(|statement| match statement {
         Stmt::Assign(assign) if assign.value.range().contains_range(call.range()) => match &*assign.targets {

@@ -65,7 +65,7 @@ declare_rule! {
     }
 }
 
-/// Layers with parameters: their constructors create `nn.Parameter`.
+/// Layers with parameters. Their constructors create objects of `nn.Parameter`.
 const LAYERS: [&str; 24] = [
     "BatchNorm1d",
     "BatchNorm2d",
@@ -168,7 +168,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, help: &str) {
         .emit();
 }
 
-/// Returns the part of a call that cannot be traced, and what to use instead.
+/// Returns the part of a call that the compiler cannot trace, and what to use instead.
 fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, class) = name.rsplit_once('.')?;
@@ -207,14 +207,14 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'stat
     forward_mode(ctx, call).or_else(|| disabled(ctx, call))
 }
 
-/// Returns a local variable in the message of a check.
+/// Returns the local variable in the message of a check, if there is one.
 fn local_in<'a>(ctx: &FunctionContext<'a>, message: &Expr) -> Option<&'a str> {
     let within = |expression: &&Expr| message.range().contains_range(expression.range());
     let mut names = ctx.expressions().into_iter().filter(within).filter_map(Expr::as_name_expr);
     names.find(|name| ctx.flow.scope().is_local(&name.id)).map(|name| name.id.as_str())
 }
 
-/// Returns a key that is an object of a class of this file with a `__hash__` method.
+/// Returns a key whose class is in this file and has a method `__hash__`, and a description of it.
 fn hashed<'a>(ctx: &FunctionContext, key: &'a Expr) -> Option<(&'a Expr, String)> {
     let [Alternative::Instance { class, .. }] = ctx.fact(key).alternatives.as_slice() else { return None };
     let is_here =
@@ -228,7 +228,7 @@ fn is_without_parameters(call: &ast::ExprCall) -> bool {
     ["affine", "elementwise_affine"].iter().any(|name| call.arguments.find_keyword(name).is_some())
 }
 
-/// Returns a call `Doubling.apply(x)` of a class of this file that defines `jvp`.
+/// Finds a call such as `Doubling.apply(x)`, where `Doubling` is a class of this file that defines `jvp`.
 fn forward_mode(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "apply")?;
     let class = method.value.as_name_expr()?;
@@ -248,8 +248,8 @@ fn forward_mode(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, 
     })
 }
 
-/// Returns a call of a function of this file under `torch.compiler.disable`. Without `fullgraph=True` the graph break
-/// is intended.
+/// Finds a call of a function of this file under `torch.compiler.disable`. Without `fullgraph=True`, the graph break is
+/// intended.
 fn disabled(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     let name = call.func.as_name_expr().filter(|name| !ctx.flow.scope().is_local(&name.id))?;
     if !ctx.stage.options.full_graph {

@@ -54,12 +54,12 @@ declare_rule! {
     }
 }
 
-/// Functions and methods whose output size depends on the values of a Tensor.
+/// Functions and methods for which the values of a Tensor determine the size of the output.
 const SIZED_BY_VALUES: [&str; 6] =
     ["argwhere", "bincount", "masked_select", "nonzero", "unique", "unique_consecutive"];
 
 fn check(ctx: &FunctionContext) {
-    // With `fullgraph=True`, sizes become symbolic.
+    // With `fullgraph=True`, the sizes are symbolic and cause no graph break.
     if !compiles(ctx) || ctx.stage.options.full_graph {
         return;
     }
@@ -82,7 +82,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns an operation of unknown output size, and the Tensor that determines it.
+/// Returns a description of an operation for which values determine the size of the output, and the Tensor with these
+/// values.
 pub(super) fn sized_by_values<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
         Expr::Subscript(subscript) => {

@@ -74,7 +74,8 @@ const SPARSE: &str = "keep sparse Tensors outside the compiled function";
 const OPERATION: &str = "use an operation on whole Tensors";
 const OUTSIDE: &str = "move it out of the compiled function";
 
-/// Returns the methods of a Tensor at which the compiler breaks the graph (torch 2.11).
+/// Returns the help for a method of a Tensor at which the compiler breaks the graph; `None` for other methods (verified
+/// with torch 2.11).
 fn of_method(name: &str) -> Option<&'static str> {
     Some(match name {
         "backward" | "retain_grad" => GRADIENT,
@@ -305,13 +306,13 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, value: &Expr, hel
         .emit();
 }
 
-/// Returns the Tensor `x` of `x.register_hook(…)`.
+/// Returns the Tensor `x` for `x.register_hook(…)`.
 fn hooked<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     (method.attr.as_str() == "register_hook" && is_tensor(ctx, &method.value)).then_some(&*method.value)
 }
 
-/// Returns the Tensor `x` of `x.data_ptr()`.
+/// Returns the Tensor `x` for `x.data_ptr()`.
 fn address<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     (method.attr.as_str() == "data_ptr" && is_tensor(ctx, &method.value)).then_some(&*method.value)
@@ -373,14 +374,14 @@ fn is_transposed(ctx: &FunctionContext, value: &Expr) -> bool {
     }
 }
 
-/// Returns whether a value is a parameter that was not rebound.
+/// Returns whether a value is a parameter that is not rebound.
 fn is_argument(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     matches!(definitions.as_slice(), [definition] if matches!(definition.kind, DefKind::Parameter(_)))
 }
 
-/// Returns whether a value was created in the function, not received from outside.
+/// Returns whether the function creates the value, and does not receive it from outside.
 fn is_fresh(ctx: &FunctionContext, value: &Expr) -> bool {
     match value {
         Expr::Call(_) => true,

@@ -148,8 +148,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports decisions on the sizes of Tensors, and loops over sizes, under torch.fx. In a graph of torch.fx, sizes are
-/// symbolic values.
+/// Reports decisions on the sizes of Tensors, and loops over sizes, under torch.fx. Sizes are symbolic values in its
+/// graphs.
 fn on_sizes(ctx: &FunctionContext) {
     let report = |at: &Expr, what: &str, size: &Expr| {
         let message =
@@ -212,7 +212,7 @@ fn predicates(ctx: &FunctionContext) {
     }
 }
 
-/// Returns where the Tensor of `x.item()` or `int(x)` comes from.
+/// Returns where the Tensor in `x.item()` or `int(x)` comes from.
 fn origin(ctx: &FunctionContext, number: &Expr) -> Origin {
     let value = number.as_call_expr().and_then(|call| match &*call.func {
         Expr::Attribute(method) => Some(&*method.value),

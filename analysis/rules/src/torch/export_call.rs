@@ -100,7 +100,7 @@ pub(super) fn is_export(ctx: &FileContext, call: &ast::ExprCall) -> bool {
         .is_some_and(|name| matches!(name.as_str(), "torch.export.export" | "torch.export.draft_export"))
 }
 
-/// Returns the value of a name, or the expression itself.
+/// Returns the value to which a name is bound, or the expression itself.
 pub(super) fn value<'a>(program: &Program<'a>, scope: ScopeId, expression: &'a Expr) -> Option<&'a Expr> {
     match program.value(scope, expression).0 {
         Bound::Value(value) => Some(value),
@@ -215,7 +215,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// Returns the names of the parameters that receive inputs.
+    /// Returns the names of the parameters that receive the example inputs.
     fn passed(&self, tuple: &ast::ExprTuple, forward: &'a ast::StmtFunctionDef) -> Option<Vec<&'a str>> {
         let parameters = &forward.parameters;
         let starred = tuple.elts.iter().any(Expr::is_starred_expr);
@@ -256,7 +256,7 @@ fn forward(class: &ast::StmtClassDef) -> Option<&ast::StmtFunctionDef> {
         .find(|method| method.name.as_str() == "forward" && method.decorator_list.is_empty())
 }
 
-/// Returns the object of a call of a method of `nn.Module` that returns its object: `Net().eval()`.
+/// Returns the object in a call of a method of `nn.Module` that returns its object: `Net()` for `Net().eval()`.
 fn returns_self(call: &ast::ExprCall) -> Option<&Expr> {
     const METHODS: [&str; 14] = [
         "bfloat16",

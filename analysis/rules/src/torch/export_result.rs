@@ -84,7 +84,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether the file registers a class with torch, in whatever way.
+/// Returns whether the file registers any class with torch.
 fn registers_classes(ctx: &FunctionContext) -> bool {
     let text = text(ctx.db, ctx.document);
     ["register_pytree", "register_dataclass", "register_constant"]

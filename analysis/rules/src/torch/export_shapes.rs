@@ -10,7 +10,7 @@ use crate::tracing;
 use ag_syntax::expressions::natural;
 
 impl<'a> Export<'_, 'a> {
-    /// Checks `dynamic_shapes`. `names` are the names of the parameters that receive the example inputs.
+    /// Checks `dynamic_shapes`. `names` are the parameters that receive the example inputs.
     pub(super) fn shapes(
         &self,
         shapes: &'a Expr,
@@ -73,7 +73,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// The shape of one input: `{0: batch}`, `(batch, None)`, `None`.
+    /// Checks the shape of one input: `{0: batch}`, `(batch, None)`, `None`.
     fn shape(&self, shape: &'a Expr) {
         const DIMENSIONS: &str =
             "give a dictionary, `{0: batch}`, or a tuple with an element for each dimension";
@@ -107,7 +107,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// Returns whether a dimension is `Dim("batch")`, without bounds.
+    /// Returns whether a dimension is defined as `Dim("batch")`, without bounds.
     fn is_unbounded(&self, dimension: &'a Expr) -> bool {
         let value = value(self.program, self.scope, dimension);
         value
@@ -115,7 +115,7 @@ impl<'a> Export<'_, 'a> {
             .is_some_and(|call| is_dim(self.ctx, call) && call.arguments.len() == 1)
     }
 
-    /// Reports two definitions of the same dimension in the shapes of this call.
+    /// Reports dimensions that are defined twice in the shapes of this call.
     fn dimensions(&self, shapes: &'a Expr) {
         let mut known: Vec<(&str, &str)> = Vec::new();
         let mut names = Names::default();
@@ -145,7 +145,7 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// Reports `if x.shape[0] > 4:` in `forward` if the size is declared dynamic.
+    /// Reports a comparison such as `if x.shape[0] > 4:` in `forward`, if the size is declared dynamic.
     fn specialized(&self, forward: &'a ast::StmtFunctionDef, name: &str, axis: u64) {
         for statement in &forward.body {
             let test = match statement {

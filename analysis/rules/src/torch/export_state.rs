@@ -103,7 +103,7 @@ fn check(ctx: &FunctionContext) {
 
 /// Reports `self.cache = y` if the constructor assigns `None` or a new Tensor to the attribute, or nothing.
 fn attributes(ctx: &FunctionContext) {
-    // torch.fx stores its proxy in the attribute of the original module.
+    // torch.fx is excluded: it stores its proxy in the attribute of the original module.
     let class = script_class::of_method(ctx).filter(|class| class.is_complete);
     let Some(class) = class.filter(|_| !records_symbolically(ctx)) else { return };
     for assign in ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt) {

@@ -89,8 +89,8 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// Returns the call that exports the program, for `program.module()`, `torch.export.unflatten(program)`, or a name
-    /// bound to one of them.
+    /// Returns the call that exported the program, if the expression is `program.module()`,
+    /// `torch.export.unflatten(program)`, or a name that is bound to one of them.
     fn module_of_export(&self, scope: ScopeId, expression: &'a Expr) -> Option<(&'a ast::ExprCall, ScopeId)> {
         let (Bound::Value(Expr::Call(call)), scope) = self.program.value(scope, expression) else {
             return None;
@@ -102,15 +102,15 @@ impl<'a> Uses<'_, 'a> {
         self.exported(scope, &method.value)
     }
 
-    /// Returns whether a module is the result of `module()`. The module of `torch.export.unflatten` has `eval` and
-    /// `train`.
+    /// Returns whether a module is the result of `program.module()`. In contrast, the module that
+    /// `torch.export.unflatten` returns has `eval` and `train`.
     fn is_result_of_module(&self, scope: ScopeId, module: &'a Expr) -> bool {
         value(self.program, scope, module)
             .and_then(|value| value.as_call_expr()?.func.as_attribute_expr())
             .is_some_and(|method| method.attr.as_str() == "module")
     }
 
-    /// Reports `torch.export.save(model, path)` of a module of this file.
+    /// Reports `torch.export.save(model, path)` if `model` is a module whose class is in this file.
     fn saved(&self, site: &Site<'a, ast::ExprCall>) {
         let Some(argument) = site.node.arguments.find_argument_value("ep", 0) else { return };
         let (Bound::Value(Expr::Call(created)), scope) = self.program.value(site.scope, argument) else {

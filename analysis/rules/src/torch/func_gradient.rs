@@ -54,7 +54,7 @@ declare_rule! {
     }
 }
 
-/// The number of names and calls that are followed.
+/// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 12;
 
 fn is_of_interest(index: &FileIndex) -> bool {
@@ -115,7 +115,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Returns the first parameter that a caller passes.
+    /// Returns the first parameter, not counting the receiver of a method.
     fn first(self) -> Option<&'a str> {
         let (parameters, skipped) = match self {
             Self::Def { def, is_method } => (&*def.parameters, usize::from(is_method)),
@@ -125,7 +125,8 @@ impl<'a> Function<'a> {
         positional.nth(skipped).map(|parameter| parameter.parameter.name.as_str())
     }
 
-    /// Returns the returned expressions; `None` if the function may also return in another way.
+    /// Returns the expressions that the function returns; `None` if a `return` has no value, or if the function is a
+    /// generator or coroutine.
     fn returned(self) -> Option<Vec<&'a Expr>> {
         match self {
             Self::Lambda(lambda) => Some(vec![&*lambda.body]),
@@ -147,7 +148,7 @@ struct Checker<'c, 'a> {
 }
 
 impl<'a> Checker<'_, 'a> {
-    /// `grad` or `grad_and_value`, if a call is one of them.
+    /// Returns `grad` or `grad_and_value`, if a call is a call of one of them.
     fn gradient(&self, call: &ast::ExprCall) -> Option<&'static str> {
         let name = self.ctx.resolve(&call.func)?;
         let (module, function) = name.rsplit_once('.')?;
@@ -157,7 +158,7 @@ impl<'a> Checker<'_, 'a> {
         ["grad", "grad_and_value"].into_iter().find(|known| *known == function)
     }
 
-    /// Returns the function that an expression refers to, and the scope of its body.
+    /// Returns the function to which an expression refers, and the scope of its body.
     fn function(&self, scope: ScopeId, value: &'a Expr, depth: usize) -> Option<(Function<'a>, ScopeId)> {
         let depth = depth.checked_sub(1)?;
         let function = match self.program.value(scope, value) {
@@ -184,8 +185,8 @@ impl<'a> Checker<'_, 'a> {
         Some((function, scope))
     }
 
-    /// Describes the result of a function that does not return a scalar, or with `has_aux=True` a pair; also returns
-    /// the help.
+    /// Returns a description of the result if it is not a scalar or, with `has_aux=True`, not a pair; also returns the
+    /// help.
     fn structure(
         &self,
         made: &ast::ExprCall,
@@ -234,7 +235,7 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// Returns the number of dimensions of the result, if the first argument has `rank` dimensions.
+    /// Returns the number of dimensions of the result, given that the first argument has `rank` dimensions.
     fn result_rank(&self, function: Function<'a>, scope: ScopeId, rank: usize) -> Option<usize> {
         let [returned] = *function.returned()? else { return None };
         let first = function.first()?;
@@ -242,7 +243,8 @@ impl<'a> Checker<'_, 'a> {
         (!is_rebound).then(|| self.rank(returned, scope, Some((scope, first, rank)), DEEPEST)).flatten()
     }
 
-    /// Returns the number of dimensions of a Tensor or number; `given` is the known parameter.
+    /// Returns the number of dimensions of a Tensor or number. `given` is the parameter whose number of dimensions is
+    /// known.
     fn rank(
         &self,
         value: &'a Expr,
@@ -309,7 +311,7 @@ impl<'a> Checker<'_, 'a> {
     }
 }
 
-/// Returns the number of dimensions after an operation on a Tensor with `rank` dimensions, without further arguments.
+/// Returns the number of dimensions of the result of an operation that gets only a Tensor with `rank` dimensions.
 fn keeps(function: &str, rank: usize) -> Option<usize> {
     const ELEMENTWISE: [&str; 22] = [
         "abs", "atan", "clone", "cos", "cosh", "erf", "exp", "expm1", "gelu", "log", "log1p", "neg", "relu",

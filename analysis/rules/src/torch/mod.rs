@@ -52,17 +52,17 @@ use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 
-/// Returns whether torch.compile traces the function. It inserts graph breaks.
+/// Returns whether torch.compile traces the function. It inserts graph breaks where it cannot trace.
 fn compiles(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchCompile | RootKind::Configured)
 }
 
-/// Returns whether torch.export or torch.fx traces the function. They raise instead of inserting a graph break.
+/// Returns whether torch.export or torch.fx traces the function. They raise exceptions where they cannot trace.
 fn exports(ctx: &FunctionContext) -> bool {
     matches!(ctx.stage.mode, RootKind::TorchExport | RootKind::TorchFx)
 }
 
-/// Returns whether torch.fx records the function. For torch.fx, the sizes of Tensors have no value either.
+/// Returns whether torch.fx records the function. In torch.fx, the sizes of Tensors are unknown, too.
 fn records_symbolically(ctx: &FunctionContext) -> bool {
     ctx.stage.mode == RootKind::TorchFx
 }
@@ -82,14 +82,14 @@ fn break_severity(ctx: &FunctionContext) -> Severity {
     if ctx.stage.options.full_graph { Severity::Error } else { Severity::Warning }
 }
 
-/// Returns the severity if Python needs the truth value of a Tensor; `certain` is the severity if the value is
-/// certainly a Tensor. A parameter of unknown type may be a Python value. This is more likely if the code tests the
-/// parameter itself.
+/// Returns the severity of a decision for which Python needs the truth value of a Tensor. `certain` is the severity if
+/// the value is certainly a Tensor. A parameter of unknown type may be a Python value, most likely if the code tests
+/// the parameter directly.
 fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) -> Severity {
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {
         _ if is_undeclared(ctx, decision.test) => Severity::Info,
-        // Attributes of a module whose type is unknown are usually parameters and buffers.
+        // An attribute of a module whose type is unknown is usually a parameter or buffer.
         Origin::Outside if ctx.fact(decision.test).unknown => certain.min(Severity::Warning),
         _ if ctx.fact(decision.test).unknown => Severity::Info,
         Origin::Assumed if is_bare(decision.test) => Severity::Info,
@@ -104,8 +104,8 @@ fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) 
 }
 
 /// Returns whether the decision is on an attribute of the module that its class neither assigns nor registers:
-/// `self.checks`, which a base class or other code sets. The base class `Module` declares it as a Tensor or any other
-/// value.
+/// `self.checks`, which a base class or other code sets. The base class `Module` declares such attributes as a Tensor
+/// or any other value.
 fn is_undeclared(ctx: &FunctionContext, test: &Expr) -> bool {
     let all = |operands: &mut dyn Iterator<Item = &Expr>| {
         let mut traced = operands.filter(|operand| ctx.binding(operand) != Binding::Python).peekable();
@@ -136,14 +136,14 @@ fn is_bare(test: &Expr) -> bool {
     }
 }
 
-/// Returns the decisions on Tensors, except those in code that tests for tracing.
+/// Returns the decisions on Tensors. Decisions in code that tests for tracing are left out.
 fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     let mut decisions = tracing::decisions(ctx);
     decisions.retain(|decision| !handles_tracing(ctx, decision.test.range()));
     decisions
 }
 
-/// Returns whether torch.compile turns an `assert` into a check in the graph: if its message is not computed.
+/// Returns whether torch.compile turns an `assert` into a check in the graph. It does unless the message is computed.
 fn is_graph_assert(decision: &Decision) -> bool {
     match decision.node {
         ConstructNode::Assert(node) => {
@@ -157,11 +157,12 @@ fn is_graph_assert(decision: &Decision) -> bool {
 struct NumberDecision<'a> {
     test: &'a Expr,
     what: &'static str,
-    /// The conversion, `x.item()`.
+    /// The conversion, such as `x.item()`.
     number: &'a Expr,
 }
 
-/// Returns the decisions on numbers that have no value during tracing, except those in code that tests for tracing.
+/// Returns the decisions on numbers that have no value during tracing. Decisions in code that tests for tracing are
+/// left out.
 fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     let fact = |expression: &Expr| Some(ctx.fact(expression));
     let numbers = HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact };
@@ -182,8 +183,8 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
 }
 
 /// Returns whether the function tests anywhere whether it is being compiled, or the code at `range` is under a test for
-/// scripting. The functions that test for compilation are recognized by their last names, because torch has moved them
-/// between modules and packages wrap them.
+/// scripting. Functions that test for compilation are recognized by the last part of their names, because torch has
+/// moved them between modules, and packages wrap them.
 fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
     let tests_compilation = ctx.expressions().into_iter().any(|expression| {
         last_name(expression).is_some_and(|name| {
@@ -202,7 +203,7 @@ fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-/// Returns a function of this file, given its qualified name: `step`, `Net.forward`, `train.step` for a `def` inside a
+/// Returns the function of this file with a qualified name: `step`, `Net.forward`, or `train.step` for a `def` inside a
 /// function.
 fn definition<'a>(ctx: &FunctionContext<'a>, qualname: &str) -> Option<&'a FunctionAst> {
     let path = FunctionPath { qualname: qualname.into(), occurrence: 0 };
@@ -213,7 +214,7 @@ fn snippet(ctx: &FunctionContext, expression: &Expr) -> String {
     tracing::snippet(ctx.text(expression))
 }
 
-/// Returns a conversion to a Python number, `x.item()` or `int(x)`: its name and the Tensor.
+/// Returns the name of the conversion in `x.item()` or `int(x)`, and the Tensor.
 fn host_value<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     let call = expression.as_call_expr()?;
     if let Some(name) = ctx.builtin(&call.func) {
@@ -226,7 +227,8 @@ fn host_value<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(St
         .then(|| ("`.item()`".to_owned(), &*attribute.value))
 }
 
-/// Returns whether the type of an unmodified parameter is only assumed: it may be a Python number.
+/// Returns whether a value is a parameter that is only assumed to be a Tensor, and not rebound. It may be a Python
+/// number.
 fn is_assumed(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Assumed
 }

@@ -156,7 +156,7 @@ fn scan(ctx: &FunctionContext, call: &ast::ExprCall) {
     }
 }
 
-/// Checks the function passed to `checkpoint`. It becomes a subgraph, too, or causes a graph break if that is
+/// Checks the function that is passed to `checkpoint`. It also becomes a subgraph, or causes a graph break if that is
 /// impossible.
 fn checkpoint(ctx: &FunctionContext, call: &ast::ExprCall) {
     if let Some(function) = call.arguments.args.first()
@@ -172,7 +172,7 @@ fn checkpoint(ctx: &FunctionContext, call: &ast::ExprCall) {
     }
 }
 
-/// Checks that apply to every function that becomes a subgraph.
+/// Makes the checks that apply to every function that becomes a subgraph.
 fn subgraph(ctx: &FunctionContext, function: &Expr, body: &Body, operator: Operator) {
     if let Some(effect) = &body.effect {
         let message = format!(
@@ -228,9 +228,9 @@ enum Structure {
 struct Body<'a> {
     parameters: Vec<&'a str>,
     results: Vec<&'a Expr>,
-    /// The names that the function binds. A parameter among them is no longer an operand.
+    /// The names that the function binds. A parameter that is bound again is no operand any more.
     bound: Vec<&'a str>,
-    /// The changes that the function makes to outer objects.
+    /// The changes that the function makes to objects outside it.
     effect: Option<String>,
     /// The parameter that the function changes in place.
     changed: Option<&'a str>,

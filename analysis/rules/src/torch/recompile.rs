@@ -93,7 +93,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the target of `n += 1` and of `n = n + 1`.
+/// Returns the target of `n += 1` or `n = n + 1`.
 fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
     match statement {
         Stmt::AugAssign(assign) => (matches!(assign.op, Operator::Add | Operator::Sub)
@@ -116,8 +116,7 @@ fn is_step(value: &Expr) -> bool {
     natural(value).is_some_and(|step| step > 0)
 }
 
-/// Returns whether the previous value is an integer. The target of an assignment does not always have a fact of its
-/// own.
+/// Returns whether the previous value is an integer. The target of an assignment does not always have a fact.
 fn is_int(ctx: &FunctionContext, target: &Expr) -> bool {
     let known = |expression: &Expr| {
         let fact = ctx.python_fact(expression);

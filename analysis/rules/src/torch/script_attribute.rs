@@ -141,7 +141,7 @@ fn new_attributes(ctx: &FunctionContext, class: &ModuleClass, compiled: &Compile
         let known = name == "training"
             || class.methods.contains(name)
             || attribute.is_some_and(|attribute| {
-                // Another method that sets it may have run before.
+                // Another method may have set it before.
                 !attribute.initial.is_empty() || attribute.is_constant || attribute.mentioned_by.len() > 1
             });
         if !compiled.contains(statement.range()) || known && !annotated {

@@ -141,7 +141,7 @@ fn expressions(ctx: &FunctionContext, compiled: &Compiled) {
     }
 }
 
-/// Returns whether the value has a declared type, which allows both operands: `return x if flag else 1` in `-> Any`,
+/// Returns whether the value has a declared type that allows both operands: `return x if flag else 1` with `-> Any`, or
 /// `best: Any = x if flag else 1`.
 fn has_declared_type(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements().into_iter().any(|statement| match statement {

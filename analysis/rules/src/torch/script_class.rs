@@ -1,4 +1,4 @@
-//! The attributes of a file's classes in TorchScript: the constants, the annotated attributes, and the values that
+//! The attributes that the classes of a file have in TorchScript: constants, annotated attributes, and attributes that
 //! the constructor assigns.
 //!
 //! ```python
@@ -24,25 +24,26 @@ use ag_staging::queries;
 use ag_syntax::imports::Imports;
 use ruff_text_size::Ranged;
 
-/// A class of the file, without positions.
+/// A class of the file. It contains no positions in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModuleClass {
-    /// All attributes are known: every base is `nn.Module`, `object`, or a class of the file that is complete, too.
+    /// Whether all attributes are known. This is so if every base is `nn.Module`, `object`, or a class of the file
+    /// whose attributes are known, too.
     pub is_complete: bool,
-    /// The base outside the file that is not `nn.Module`: `torch.nn.Conv1d`.
+    /// The base class outside the file, if it is not `nn.Module`: `torch.nn.Conv1d`.
     pub library_base: Option<Name>,
     pub attributes: FxHashMap<Name, Attribute>,
-    /// The names of its methods and of their last decorators, including those of its bases.
+    /// The names of its methods, including those of its bases.
     pub methods: Vec<Name>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attribute {
-    /// `Final`, or listed in `__constants__`.
+    /// Whether it is declared `Final`, or listed in `__constants__`.
     pub is_constant: bool,
     /// The annotation in the body of the class.
     pub annotation: Option<Name>,
-    /// The kinds of values that the constructor assigns, without repetitions.
+    /// What kinds of values the constructor assigns, without repetitions.
     pub initial: Vec<Initial>,
     /// The methods other than the constructor that mention it.
     pub mentioned_by: Vec<Name>,
@@ -114,7 +115,7 @@ pub(super) fn is_optional_attribute(ctx: &FunctionContext, expression: &Expr) ->
     }
 }
 
-/// Returns whether `torch.nn` declares an attribute of a class `Optional` (torch 2.11).
+/// Returns whether `torch.nn` declares an attribute of this class as `Optional` (verified with torch 2.11).
 fn is_library_optional(class: &str, attribute: &str) -> bool {
     let Some(class) = class.strip_prefix("torch.nn.") else { return false };
     match attribute {
@@ -124,13 +125,13 @@ fn is_library_optional(class: &str, attribute: &str) -> bool {
     }
 }
 
-/// Returns the class whose method the function is.
+/// Returns the class of which the function is a method.
 pub(super) fn of_method<'a>(ctx: &FunctionContext<'a>) -> Option<&'a ModuleClass> {
     let (class, _) = ctx.path.qualname.rsplit_once('.')?;
     module_classes(ctx.db, ctx.document).get(class)
 }
 
-/// Returns the name of `self.name` in a method.
+/// Returns the `name` in `self.name`, in a method.
 pub(super) fn attribute_of_self<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Option<&'e Name> {
     let Expr::Attribute(attribute) = expression else { return None };
     let receiver = ctx.def().parameters.iter_non_variadic_params().next()?;
@@ -138,7 +139,7 @@ pub(super) fn attribute_of_self<'e>(ctx: &FunctionContext, expression: &'e Expr)
     (of_self && ctx.path.qualname.contains('.')).then_some(&attribute.attr.id)
 }
 
-/// Returns the classes of a file by qualified name.
+/// Returns the classes of a file, by their qualified names.
 #[salsa::tracked(returns(ref))]
 pub(super) fn module_classes(db: &dyn Db, document: Document) -> FxHashMap<Name, ModuleClass> {
     let Some(parsed) = tree(db, document) else { return FxHashMap::default() };
@@ -220,7 +221,7 @@ fn of_class(
             Stmt::Assign(assign) => {
                 for target in assign.targets.iter().filter_map(Expr::as_name_expr) {
                     if target.id != "__constants__" {
-                        // A class attribute that no instance sets is not visible to the compiler.
+                        // The compiler does not see a class attribute that no instance sets.
                         continue;
                     }
                     let listed = ag_syntax::expressions::elements(&assign.value);
@@ -294,7 +295,7 @@ fn constructing(class: &ast::StmtClassDef) -> FxHashSet<&Name> {
     found
 }
 
-/// Collects `self.name` and `self.name = value`.
+/// Collects uses of `self.name`, and assignments `self.name = value`.
 struct Stores<'a> {
     method: &'a Name,
     receiver: &'a Name,
@@ -353,7 +354,7 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         if let Some(name) = self.attribute(expression).cloned() {
             if self.method == "__init__" {
-                // `self.sizes.append(3)` changes the value, so it differs at the end of the constructor.
+                // `self.sizes.append(3)` changes the value. So the value is another one at the end of the constructor.
                 let attribute = self.attributes.entry(name).or_default();
                 if !attribute.initial.contains(&Initial::Other) {
                     attribute.initial.push(Initial::Other);

@@ -124,7 +124,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// `found["count"] = x.size(0)`, where `found = {}`.
+/// Checks an item assignment such as `found["count"] = x.size(0)`, where `found = {}`.
 fn check_item(ctx: &FunctionContext, statement: &Stmt) {
     let Some(assign) = statement.as_assign_stmt() else { return };
     let [Expr::Subscript(item)] = assign.targets.as_slice() else { return };
@@ -151,7 +151,7 @@ fn check_item(ctx: &FunctionContext, statement: &Stmt) {
         .emit();
 }
 
-/// Returns whether every value that a name is bound to before this use satisfies a condition.
+/// Returns whether all values to which a name may be bound at this use satisfy a condition.
 fn is_always(ctx: &FunctionContext, name: &ast::ExprName, holds: impl Fn(&Expr) -> bool) -> bool {
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     !definitions.is_empty()

@@ -102,7 +102,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the types that are written as arguments, which may name a tuple of types from outside the function:
+/// Returns the ranges of arguments that are types. Such an argument may name a type from outside the function:
 /// `torch.jit.annotate(List[Hypothesis], [])`.
 fn types(ctx: &FunctionContext) -> Vec<TextRange> {
     let calls = ctx.expressions().into_iter().filter_map(Expr::as_call_expr);

@@ -113,8 +113,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the expressions whose type the code declares. If all modules of a container have that type, a variable may
-/// select among them:
+/// Returns the expressions for which the code declares a type. If all modules of a container have that type, the index
+/// may be a variable:
 ///
 /// ```python
 /// step: Step = self.steps[i]
@@ -162,7 +162,7 @@ fn is_variable(ctx: &FunctionContext, index: &Expr) -> bool {
             })
         }),
         // The variable of an unrolled loop (`for name in self.blocks.keys():`), an f-string and a conditional
-        // expression are not literals either.
+        // expression do not count as literals either.
         Expr::Name(_)
         | Expr::BinOp(_)
         | Expr::BoolOp(_)

@@ -90,8 +90,8 @@ fn check(ctx: &FunctionContext) {
     declared_again(ctx);
 }
 
-/// Returns the first use of the Tensor assigned at `target` that a number does not support: `y.abs()`, `y[0]`,
-/// `torch.relu(y)`, `self.layer(y)`.
+/// Returns the first use, of the Tensor that is assigned at `target`, that a number would not support: `y.abs()`,
+/// `y[0]`, `torch.relu(y)`, `self.layer(y)`.
 fn used_as_tensor<'a>(ctx: &FunctionContext<'a>, target: TextRange) -> Option<&'a Expr> {
     ctx.expressions().into_iter().find_map(|expression| {
         let used = match expression {
@@ -115,7 +115,7 @@ fn used_as_tensor<'a>(ctx: &FunctionContext<'a>, target: TextRange) -> Option<&'
     })
 }
 
-/// Reports `a: List[int] = [1]` in a block if `a` is already bound before the block.
+/// Reports `a: List[int] = [1]` in a block, if `a` is bound before the block.
 fn declared_again(ctx: &FunctionContext) {
     let compiled = Compiled::of(ctx);
     for statement in ctx.statements() {
@@ -157,8 +157,7 @@ fn is_bound_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> bo
     false
 }
 
-/// Returns whether TorchScript converts the value implicitly: a Tensor where a number is required, or a bool to an
-/// integer.
+/// Returns whether TorchScript implicitly converts the value: a Tensor to a number, or a bool to an integer.
 pub(super) fn converts(from: ScriptType, to: ScriptType) -> bool {
     match to {
         ScriptType::Int => matches!(from, ScriptType::Tensor | ScriptType::Bool),
@@ -215,8 +214,8 @@ fn arithmetic(op: Operator) -> bool {
     matches!(op, Operator::Add | Operator::Sub | Operator::Mult)
 }
 
-/// Returns the type of a name before the innermost `if` or loop around `statement`. If the name is not bound before
-/// that one, the next outer one is used.
+/// Returns the type that a name has before the innermost `if` or loop around `statement`. If the name is not bound
+/// there, looks before the next outer `if` or loop.
 fn type_outside(ctx: &FunctionContext, statement: &Stmt, name: &QName) -> Option<ScriptType> {
     let cfg = &ctx.flow.cfg;
     let mut current = cfg.statement_at(statement.start())?;

@@ -114,7 +114,8 @@ fn operands(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `best is None or score > best` if `best` has the type `None`: TorchScript compiles the comparison, too.
+/// Reports `best is None or score > best` if the type of `best` is `None`, because TorchScript compiles the comparison,
+/// too.
 fn check_order(ctx: &FunctionContext, compiled: &Compiled, comparison: &Expr) {
     let Expr::Compare(compare) = comparison else { return };
     let sides = std::iter::once(&*compare.left).chain(&compare.comparators);
@@ -155,8 +156,8 @@ fn check_operand(
     ctx.report(&SCRIPT_NONE, range, message).help(help).emit();
 }
 
-/// Returns the operands of an expression for which TorchScript does not allow `None`, and whether the expression tests
-/// them.
+/// Returns the operands of an expression for which TorchScript does not allow `None`, each with whether the expression
+/// tests it.
 fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, bool)> {
     match expression {
         Expr::BinOp(operation) => vec![(&operation.left, false), (&operation.right, false)],
@@ -179,7 +180,7 @@ fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, b
     }
 }
 
-/// Returns the Tensors that a function of torch joins: `torch.cat([cache, x])`.
+/// Returns the Tensors that a function of torch joins: `cache` and `x` for `torch.cat([cache, x])`.
 fn joined<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> &'e [Expr] {
     const JOIN: [&str; 7] = ["cat", "concat", "concatenate", "dstack", "hstack", "stack", "vstack"];
     let joins = ctx
@@ -193,9 +194,9 @@ fn orders(op: CmpOp) -> bool {
     matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE)
 }
 
-/// Returns the arguments of a function of the project whose parameters do not allow `None`.
+/// Returns the arguments in a call of a function of the project for which the parameters do not allow `None`.
 fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, bool)> {
-    // A name may be bound to a module: `for block in self.blocks: x = block(x, mask)` calls its `forward`.
+    // A name may be bound to a module. In `for block in self.blocks: x = block(x, mask)`, the call runs `forward`.
     let Some((callee, bound)) = ctx.callee_and_receiver(call).filter(|_| call.func.is_name_expr()) else {
         return Vec::new();
     };
@@ -213,14 +214,14 @@ fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, 
 
 const PLAIN_TYPES: [&str; 6] = ["int", "float", "bool", "str", "Tensor", "torch.Tensor"];
 
-/// Returns whether an expression is a variable that may be `None` in spite of the tests before it, or an attribute that
-/// is declared `Optional`: tests do not narrow attributes.
+/// Returns whether an expression is a variable that may be `None` although tests precede it, or an attribute that is
+/// declared `Optional`. Tests do not narrow attributes.
 fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
     match expression {
         Expr::Name(name) => {
             let fact = ctx.fact(expression);
-            // ty keeps the declared type of `x: Optional[int]` when `x` is bound to a value that is unknown, or of
-            // another type. TorchScript takes the type of the value.
+            // After `x: Optional[int]`, ty keeps the declared type when `x` is bound to a value of unknown or another
+            // type. TorchScript uses the type of the value.
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
             let value_of = |definition: &Def| {
                 let value = definition.value.and_then(|range| ctx.expression_at(range))?;
@@ -232,7 +233,7 @@ fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
                 && fact.alternatives.len() > 1
                 && definitions.iter().all(|it| is_parameter(it) || value_of(it).is_some())
                 && definitions.iter().any(|it| match it.kind {
-                    // A parameter without annotation is a Tensor, whatever the calls pass.
+                    // A parameter without annotation is a Tensor, whatever calls pass for it.
                     DefKind::Parameter(_) => is_annotated(ctx, &name.id),
                     _ => value_of(it).is_some_and(|fact| fact.may_be_none()),
                 })
@@ -247,7 +248,7 @@ fn is_annotated(ctx: &FunctionContext, parameter: &str) -> bool {
     parameters.any(|known| known.name().id == parameter && known.annotation().is_some())
 }
 
-/// Reports `self.cache = x` if the constructor assigns `None` and the body of the class declares no type.
+/// Reports `self.cache = x` if the constructor assigns `None`, and the body of the class declares no type.
 fn attributes(ctx: &FunctionContext) {
     let Some(class) = script_class::of_method(ctx).filter(|class| class.is_complete) else { return };
     let compiled = Compiled::of(ctx);

@@ -1,6 +1,6 @@
-//! The part of a function that TorchScript compiles.
+//! Determines which part of a function TorchScript compiles.
 //!
-//! The compiler reads the source text, and compiles both branches of an `if`, unless it can decide the test:
+//! The compiler reads the source text. It compiles both branches of an `if`, unless it can decide the test:
 //!
 //! ```python
 //! if torch.jit.is_scripting(): …      # `x is None`, `isinstance`, `hasattr`, `True`, an attribute that is `Final`
@@ -23,18 +23,18 @@ use ag_syntax::qname::QName;
 /// The value of a test, if the compiler knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// It is evaluated at run time: both branches are compiled.
+    /// The test is evaluated at run time, so both branches are compiled.
     No,
     Value(bool),
-    /// The compiler may be able to decide it; this analysis cannot.
+    /// The compiler may be able to decide the test, but this analysis cannot.
     Maybe,
 }
 
-/// The code of a function that is certainly compiled: everything outside `left_out`.
+/// The code of a function that is certainly compiled: everything that is not in `left_out`.
 pub(super) struct Compiled {
-    /// Ranges that are not compiled, or may not be compiled.
+    /// The ranges that are not compiled, or may not be compiled.
     left_out: Vec<TextRange>,
-    /// Some test is `Known::Maybe`.
+    /// Whether the value of some test is `Known::Maybe`.
     pub is_uncertain: bool,
 }
 
@@ -81,8 +81,8 @@ struct Walk<'a, 'c> {
 }
 
 impl Walk<'_, '_> {
-    /// Returns whether control never reaches the end of the body, according to the compiler; `Maybe` if that depends on
-    /// a test.
+    /// Returns whether control never reaches the end of the body, according to the compiler. The result is `Maybe` if
+    /// that depends on a test.
     fn body(&mut self, body: &[Stmt]) -> Known {
         let mut exits = Known::Value(false);
         for statement in body {
@@ -209,7 +209,7 @@ impl Walk<'_, '_> {
             Expr::Name(name) => {
                 let parameter = self.ctx.parameter(&name.id);
                 let annotated = parameter.is_some_and(|it| it.source == Source::Annotation);
-                // A local variable that is declared `Optional` may have a value of a type that is not `Optional`.
+                // A local variable that is declared `Optional` may be bound to a value whose type is not `Optional`.
                 if annotated && fact.may_be_none() && fact.alternatives.len() > 1 {
                     Known::No
                 } else {
@@ -277,8 +277,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Returns whether a variable has the type `None`: all assignments before its use are `x = None`. In a loop, that is
-/// its type in every iteration.
+/// Returns whether a variable has the type `None`, because all assignments before its use are `x = None`. In a loop, it
+/// has this type in every iteration.
 pub(super) fn has_type_none(ctx: &FunctionContext, value: &Expr) -> bool {
     let Expr::Name(name) = value else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));

@@ -105,8 +105,8 @@ fn mixed(ctx: &FunctionContext, compiled: &Compiled) {
     }
 }
 
-/// Reports a returned value whose type is not the declared one. Values that TorchScript converts implicitly are not
-/// reported: a Tensor for a number, a bool for an integer.
+/// Reports returned values whose type is not the declared one. TorchScript converts some values implicitly, and these
+/// are not reported: a Tensor for a number, a bool for an integer.
 fn undeclared(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
     let declared = match ctx.text(annotation) {
         "int" => ScriptType::Int,
@@ -137,7 +137,7 @@ fn undeclared(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
     }
 }
 
-/// Reports a function whose end is reachable although its annotation declares a return value.
+/// Reports a function whose end is reachable, although its annotation declares a result.
 fn missing(ctx: &FunctionContext, annotation: &Expr) {
     let must_return = match annotation {
         Expr::NoneLiteral(_) => false,
@@ -153,7 +153,7 @@ fn missing(ctx: &FunctionContext, annotation: &Expr) {
     let cfg = &ctx.flow.cfg;
     let falls_off = cfg.predecessors(Cfg::EXIT).iter().any(|edge| {
         let statement = cfg.node(edge.from).and_then(|node| node.stmt).and_then(|stmt| cfg.statement(stmt));
-        // `while True` ends at its `return` statements.
+        // A `while True` ends only at its `return` statements.
         let ends_body = statement.is_some_and(|statement| {
             !matches!(statement.kind, StatementKind::While | StatementKind::Return | StatementKind::Raise)
         });

@@ -1,4 +1,4 @@
-//! The types of TorchScript that can be inferred from Python types.
+//! The types of TorchScript that follow from Python types.
 
 use std::fmt;
 
@@ -46,8 +46,8 @@ impl fmt::Display for ScriptType {
     }
 }
 
-/// Returns the number of elements of `tuple[Tensor, list[int]]`; `None` for `tuple[Tensor, ...]`, which may be a list
-/// in TorchScript.
+/// Returns the number of elements of a tuple type: 2 for `tuple[Tensor, list[int]]`. `None` for `tuple[Tensor, ...]`,
+/// which may be a list in TorchScript.
 fn tuple_length(shown: &str) -> Option<usize> {
     let elements = shown.strip_prefix("tuple[")?.strip_suffix(']')?;
     if elements.contains("...") || elements.contains('|') || elements.contains("Unknown") {
@@ -83,7 +83,7 @@ impl ScriptType {
             Alternative::Bool(_) => Some(Self::Bool),
             Alternative::Str(_) => Some(Self::Str),
             Alternative::None => Some(Self::None),
-            // The values and indices of `x.max(dim=0)`.
+            // These are the values and indices in the result of `x.max(dim=0)`.
             Alternative::Instance { module: Some(module), class }
                 if module == "torch.return_types" && class == "_values_indices" =>
             {
@@ -137,8 +137,8 @@ impl ScriptType {
         Self::of_expression(ctx, ctx.expression_at(definition.value?)?)
     }
 
-    /// Returns whether a definition is `x = value`. The right side of `x += 1` is not the value of `x`, and the right
-    /// side of `x: T = 1` does not determine the type of `x`.
+    /// Returns whether a definition is a plain `x = value`. In `x += 1` the right side is not the value of `x`, and in
+    /// `x: T = 1` it does not determine the type of `x`.
     pub(super) fn is_plain_binding(ctx: &FunctionContext, definition: &Def) -> bool {
         ctx.statements().into_iter().any(|statement| match statement {
             Stmt::Assign(assign) => assign.range().contains_range(definition.range),
@@ -146,7 +146,7 @@ impl ScriptType {
         })
     }
 
-    /// Returns the common type of all definitions.
+    /// Returns the type that all definitions have in common.
     pub(super) fn of_definitions<'d>(
         ctx: &FunctionContext,
         definitions: impl IntoIterator<Item = &'d Def>,
@@ -157,7 +157,7 @@ impl ScriptType {
     }
 }
 
-/// Returns the `if` statements whose condition is evaluated at run time, with their clause.
+/// Returns the `if` statements whose test is evaluated at run time, each with the clause.
 pub(super) fn conditions<'a>(
     ctx: &FunctionContext<'a>,
     compiled: &Compiled,

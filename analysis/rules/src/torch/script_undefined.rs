@@ -62,8 +62,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports a name that one branch of an `if` always binds and the other branch does not. If this holds for nested `if`
-/// statements, only the outermost one is reported.
+/// Reports a name that one branch of an `if` always binds and the other branch does not. For nested `if` statements,
+/// only the outermost one is reported.
 fn after_branches(ctx: &FunctionContext, compiled: &Compiled) {
     let mut reported: Vec<(QName, TextRange)> = Vec::new();
     for (range, test, ..) in conditions(ctx, compiled) {
@@ -95,14 +95,14 @@ fn after_branches(ctx: &FunctionContext, compiled: &Compiled) {
     }
 }
 
-/// Returns whether the compiler considers the name bound after a branch: a branch that ends in `break` or `continue`
-/// must bind it, one that returns or raises need not.
+/// Returns whether the compiler considers the name bound after a branch. A branch that ends in `break` or `continue`
+/// must bind it. A branch that returns or raises an exception need not.
 fn binds(after: Definedness, exits: Exits, modified: bool) -> bool {
     let jumps = !exits.completes && (exits.breaks || exits.continues) && !exits.returns && !exits.raises;
     after == Definedness::Always && (modified || !jumps)
 }
 
-/// Returns whether the `if` contains an `assert` of a literal. `assert False` ends a branch like `raise`.
+/// Returns whether the `if` contains an `assert` of a literal. The compiler treats `assert False` like `raise`.
 fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.statements().into_iter().any(|statement| {
         range.contains_range(statement.range())
@@ -110,7 +110,7 @@ fn asserts_false(ctx: &FunctionContext, range: TextRange) -> bool {
     })
 }
 
-/// Reports the first use of a name outside the loops that bind it.
+/// Reports the first use of a name outside the loops in which it is bound.
 fn after_loops(ctx: &FunctionContext, compiled: &Compiled) {
     let mut reported: Vec<QName> = Vec::new();
     let loops: Vec<_> = ctx.constructs.iter().filter(|construct| construct.kind.is_loop()).collect();

@@ -88,7 +88,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str) {
     ctx.report(&SCRIPT_UNSUPPORTED, range, format!("TorchScript does not support {what}")).emit();
 }
 
-/// Returns syntax that the parser of TorchScript rejects anywhere, even under `if not torch.jit.is_scripting():`.
+/// Returns syntax that the parser of TorchScript rejects everywhere, even under `if not torch.jit.is_scripting():`.
 fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     let keyword = |length: u32| TextRange::at(statement.start(), length.into());
     Some(match statement {
@@ -108,7 +108,7 @@ fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     })
 }
 
-/// Returns syntax that the compiler rejects. It is accepted in code that is not compiled.
+/// Returns syntax that the compiler rejects. In code that is not compiled, it is accepted.
 fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'static str)> {
     match statement {
         Stmt::Delete(node) if node.targets.iter().any(Expr::is_attribute_expr) => {
@@ -173,7 +173,8 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some(name @ ("eval" | "exec")) => Some(if name == "eval" { "`eval`" } else { "`exec`" }),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
             _ => {
-                // Many functions that only possibly reach the compiler use these modules.
+                // Many functions that only possibly reach the compiler use these modules, so they are not reported in
+                // such functions.
                 let library = ctx.resolve(&call.func).filter(|_| !ctx.stage.uncertain);
                 if let Some(what) = library.and_then(|name| of_library(&name)) {
                     return Some(what).filter(|_| !is_under_script_test(ctx, expression.range()));

@@ -59,7 +59,7 @@ fn check(ctx: &FunctionContext) {
     if !scripts(ctx) {
         return;
     }
-    // Most functions that only possibly reach the compiler pass values of all types.
+    // Most functions that only possibly reach the compiler pass values of all types to the functions that they call.
     if !ctx.stage.uncertain {
         arguments(ctx);
     }
@@ -122,7 +122,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Reports arguments that are not Tensors, of compiled functions whose parameter has no annotation:
+/// Reports arguments that are not Tensors, in calls of compiled functions whose parameter has no annotation:
 /// `self.fuse([x, y])`.
 fn arguments(ctx: &FunctionContext) {
     let compiled = Compiled::of(ctx);
@@ -165,7 +165,7 @@ fn arguments(ctx: &FunctionContext) {
 
 /// Describes an argument that is certainly not a Tensor, with its type in TorchScript.
 fn not_a_tensor(ctx: &FunctionContext, argument: &Expr) -> Option<(&'static str, &'static str)> {
-    // TorchScript itself infers a parameter without annotation as a Tensor.
+    // TorchScript itself treats a parameter without annotation as a Tensor.
     if let Expr::Name(name) = argument {
         let definitions = ctx.flow.definitions_of(argument.range(), &QName::from(&name.id));
         let is_untyped = |it: &&ag_flow::Def| {
@@ -196,7 +196,7 @@ fn not_a_tensor(ctx: &FunctionContext, argument: &Expr) -> Option<(&'static str,
     })
 }
 
-/// Returns the first use of a parameter that a Tensor does not support, and the type that does: `range(n)`,
+/// Returns the first use of a parameter that a Tensor does not support, and a type that does support it: `range(n)`,
 /// `mode == "fast"`.
 fn used_as_python<'a>(ctx: &FunctionContext<'a>, parameter: &str) -> Option<(&'a Expr, &'static str)> {
     let compiled = Compiled::of(ctx);
@@ -227,7 +227,7 @@ fn used_as_python<'a>(ctx: &FunctionContext<'a>, parameter: &str) -> Option<(&'a
     )
 }
 
-/// Returns the type that has a method that Tensors do not have.
+/// Returns the type that has this method. Tensors do not have it.
 fn required_by(method: &str) -> Option<&'static str> {
     Some(match method {
         "append" | "extend" | "insert" | "pop" | "reverse" => "List[…]",

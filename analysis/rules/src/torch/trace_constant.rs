@@ -62,7 +62,7 @@ declare_rule! {
     }
 }
 
-/// Maximum length of a chain of assignments that is followed back.
+/// The maximum length of a chain of assignments that is followed back.
 const MAX_STEPS: usize = 4;
 
 fn check(ctx: &FunctionContext) {
@@ -111,7 +111,8 @@ fn on_tensors(ctx: &FunctionContext) {
     loops_over_sizes(ctx);
 }
 
-/// Reports `for i in range(x.shape[0]):`, which has as many iterations in the graph as for the example inputs.
+/// Reports loops such as `for i in range(x.shape[0]):`. In the graph, the loop has as many iterations as for the
+/// example inputs.
 fn loops_over_sizes(ctx: &FunctionContext) {
     for (construct, node) in ctx.decisions() {
         let ConstructNode::For(statement) = node else { continue };
@@ -131,8 +132,8 @@ fn loops_over_sizes(ctx: &FunctionContext) {
     }
 }
 
-/// Checks decisions on sizes. While it traces, torch also records sizes as values of the graph, and a test of a size
-/// reads such a value.
+/// Checks decisions on sizes. While torch traces, it records sizes as values of the graph, too. A test of a size reads
+/// such a value.
 fn on_sizes(ctx: &FunctionContext) {
     let mut reported: Vec<&Expr> = Vec::new();
     for (construct, node) in ctx.decisions() {
@@ -176,7 +177,7 @@ fn conversions(ctx: &FunctionContext) {
     }
 }
 
-/// Reports `random.random()` and `np.random.normal()`, whose results are constants of the graph.
+/// Reports `random.random()` and `np.random.normal()`. Their results are constants of the graph.
 fn random_numbers(ctx: &FunctionContext) {
     for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {
         let Some(name) = ctx.resolve(&call.func).filter(|name| is_random(name)) else { continue };
@@ -198,7 +199,8 @@ fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity,
         .emit();
 }
 
-/// Returns whether a decision is an `assert`, or an `if` that only raises. Without it, the results are the same.
+/// Returns whether a decision is an `assert`, or an `if` that only raises an exception. Without it, the results are the
+/// same.
 fn only_raises(node: ConstructNode) -> bool {
     match node {
         ConstructNode::Assert(_) => true,

@@ -1,4 +1,4 @@
-//! Sizes that depend on the values of a Tensor: decisions on them, and loops over them.
+//! Sizes that depend on the values of a Tensor. Finds decisions on them, and loops over them.
 //!
 //! ```python
 //! kept = x[x > 0].float()
@@ -19,7 +19,7 @@ use ag_staging::construct::ConstructKind;
 use ag_syntax::expressions::natural;
 use ag_syntax::qname::QName;
 
-/// Maximum length of a chain of assignments and methods that is followed back.
+/// The maximum length of a chain of assignments and methods that is followed back.
 const MAX_STEPS: usize = 6;
 
 /// Methods that return a Tensor with the same number of rows.
@@ -40,12 +40,12 @@ const KEEP_ROWS: [&str; 14] = [
     "type",
 ];
 
-/// A decision on a size, or a loop whose number of iterations is a size.
+/// A decision on such a size, or a loop with this number of iterations.
 pub(super) struct SizeUse<'a> {
     pub at: &'a Expr,
-    /// "an `if`", "a `for`".
+    /// The construct in messages: "an `if`", "a `for`".
     pub what: &'static str,
-    /// The operation whose result has this size.
+    /// The operation that determines the size.
     pub source: &'a Expr,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<SizeUse<'a>> {
             && !handles_tracing(ctx, construct.range)
         {
             let what = tracing::noun_phrase(construct.kind);
-            // `if not kept.numel():` is a decision of the `if` and of the `not`.
+            // In `if not kept.numel():`, both the `if` and the `not` are decisions.
             if !found.iter().any(|other: &SizeUse| other.at.range().contains_range(test.range())) {
                 found.push(SizeUse { at: test, what, source });
             }
@@ -123,8 +123,8 @@ fn iterations<'a>(ctx: &FunctionContext<'a>, iter: &'a Expr) -> Option<&'a Expr>
     rows(ctx, iter, MAX_STEPS)
 }
 
-/// Returns the operation that determines a size: `kept.shape[0]`, `kept.size(0)`, `len(kept)`, `kept.numel()`. The
-/// other dimensions of a selection have the sizes of the original Tensor.
+/// Returns the operation that determines a size: `kept.shape[0]`, `kept.size(0)`, `len(kept)`, `kept.numel()`. Only the
+/// first dimension of a selection depends on values: the others have the sizes of the original Tensor.
 fn size<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr> {
     let is_first = |axis: &Expr| natural(axis) == Some(0);
     match expression {
@@ -146,7 +146,7 @@ fn size<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<&'a Expr>
     }
 }
 
-/// Returns the operation that determines the number of rows of a Tensor, if that depends on values.
+/// Returns the operation that determines the number of rows of a Tensor, if that number depends on values.
 fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option<&'a Expr> {
     let steps = steps.checked_sub(1)?;
     if selects_rows(ctx, tensor) {
@@ -187,7 +187,8 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
     }
 }
 
-/// Returns whether the first dimension of the result depends on values. In `x[:, mask]` and `one_hot(x)` it does not.
+/// Returns whether the first dimension of an operation's result depends on values. For `x[:, mask]` and `one_hot(x)` it
+/// does not.
 fn selects_rows(ctx: &FunctionContext, tensor: &Expr) -> bool {
     let selects = match tensor {
         Expr::Subscript(subscript) => match &*subscript.slice {

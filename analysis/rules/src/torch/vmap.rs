@@ -1,4 +1,4 @@
-//! Values that torch.vmap does not have.
+//! Code that needs values which torch.vmap does not provide.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -236,7 +236,7 @@ fn is_dropout_function(function: &str) -> bool {
     )
 }
 
-/// Returns whether the probability of a dropout is the literal 0.
+/// Returns whether the literal 0 is passed as the probability of a dropout.
 fn is_off(call: &ast::ExprCall, position: usize) -> bool {
     let probability = call.arguments.find_argument_value("p", position);
     probability.and_then(Expr::as_number_literal_expr).is_some_and(|literal| match &literal.value {
@@ -246,7 +246,7 @@ fn is_off(call: &ast::ExprCall, position: usize) -> bool {
     })
 }
 
-/// Returns whether the constructor of this class assigns a value with a dropout layer to the attribute.
+/// Returns whether the constructor of this class assigns a value that contains a dropout layer to the attribute.
 fn holds_dropout(ctx: &FunctionContext, attribute: &str) -> bool {
     let Some((class, _)) = ctx.path.qualname.rsplit_once('.') else { return false };
     let Some(constructor) = definition(ctx, &format!("{class}.__init__")) else { return false };
@@ -268,7 +268,7 @@ fn holds_dropout(ctx: &FunctionContext, attribute: &str) -> bool {
     })
 }
 
-/// Reports `out[i] = x`, `out += x` and `out.add_(x)` if `out` is a new Tensor and `x` depends on a mapped argument.
+/// Reports `out[i] = x`, `out += x` and `out.add_(x)`, if `out` is a new Tensor and `x` depends on a mapped argument.
 fn unmapped_writes(ctx: &FunctionContext) {
     for statement in ctx.statements() {
         let (target, value) = match statement {
@@ -368,7 +368,7 @@ fn needed<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
         .then(|| (format!("`.{name}()`"), &*method.value, compute))
 }
 
-/// Returns whether torch maps the operation although the size of its result depends on values.
+/// Returns whether torch maps the operation, although the size of its result depends on values.
 fn is_mapped_by_torch(expression: &Expr) -> bool {
     let Expr::Call(ast::ExprCall { func, .. }) = expression else { return false };
     let name = match &**func {

@@ -22,7 +22,7 @@ use super::{Answers, Cause, Contribution, Fixpoint};
 use crate::value_flow::PossibleCalls;
 
 impl Fixpoint {
-    /// Updates the arguments that the answered scopes pass. Returns whether any changed.
+    /// Updates the arguments that the queried scopes pass in calls of values. Returns whether any changed.
     pub(super) fn contribute_by_value(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let possible = std::sync::Arc::clone(&self.possible);
         let mut changed = false;
@@ -36,7 +36,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Returns whether a scope passes the same Tensors as before, apart from the locations of the calls.
+    /// Returns whether a scope passes the same Tensors in calls of values as before, apart from the locations of the
+    /// calls.
     pub(crate) fn passes_same_by_value(
         &self,
         db: &dyn Db,

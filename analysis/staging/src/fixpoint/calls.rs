@@ -26,7 +26,7 @@ impl Fixpoint {
                 }
                 (Some(staged), None) => Some(staged.clone()),
                 (Some(staged), Some(lambda)) => Some(Staged {
-                    // In converted code TensorFlow does not convert the lambda of `Dataset.map`.
+                    // In converted code, TensorFlow does not convert the lambda that is passed to `Dataset.map`.
                     converts: staged.converts && lambda.kind != RootKind::DatasetCallback,
                     ..staged.clone()
                 }),
@@ -79,8 +79,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Describes the library that calls a lambda. The library counts as the caller of the functions that the lambda
-    /// calls.
+    /// Returns how the functions that a lambda calls are staged: as if the library that calls the lambda called them.
+    /// Returns `None` if the library's dialect is not enabled.
     fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
         self.is_selected(lambda.dialect).then(|| Staged {
             depth: 0,
@@ -98,7 +98,7 @@ impl Fixpoint {
         })
     }
 
-    /// Stages a function that staged code calls. Returns whether something changed.
+    /// Stages a function that staged code calls. Returns whether anything changed.
     fn reach(&mut self, db: &dyn Db, scope: Scope, caller: &Staged, callee: Scope, call: &CallSite) -> bool {
         if caller.depth >= self.limits.call_depth {
             return false;
@@ -173,9 +173,8 @@ impl Fixpoint {
         })
     }
 
-    /// Returns whether a function is a method of a module of PyTorch and the caller is staged by TensorFlow or Keras,
-    /// or vice versa. Such a call goes to a class that is selected at run time:
-    ///
+    /// Returns whether a function is a method of a PyTorch module and its caller is staged by TensorFlow or Keras, or
+    /// vice versa. Such a call goes to a class that the program selects at run time:
     /// ```python
     /// self.mlp = {"pytorch": TorchMlp, "tensorflow": KerasMlp}[backend](channels)
     /// ```
@@ -191,15 +190,15 @@ impl Fixpoint {
     }
 }
 
-/// Returns whether the program selects one of these functions at run time: functions of the same name in several files
-/// are alternative implementations, as in `backend.add` with one module per backend.
+/// Returns whether the program selects one of these functions at run time. Functions of the same name in several files
+/// are assumed to be alternative implementations, such as `backend.add` with one module per backend.
 fn is_chosen_at_run_time(targets: &[Target]) -> bool {
     let [first, rest @ ..] = targets else { return false };
     let name = |target: &Target| target.path.qualname.rsplit('.').next().unwrap_or_default().to_owned();
     rest.iter().any(|target| target.document != first.document && name(target) == name(first))
 }
 
-/// Returns whether the document belongs to the framework itself (when the project is TensorFlow, PyTorch or JAX). The
+/// Returns whether the document is part of the framework itself: the project is TensorFlow, PyTorch or JAX. The
 /// framework does not stage its own code: AutoGraph does not convert it, and Dynamo and TorchScript treat it as
 /// builtin.
 fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
@@ -207,8 +206,8 @@ fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
     module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
 }
 
-/// Returns whether the file uses another framework and not the framework of the dialect. A call that resolves to such a
-/// file goes to a module that is selected at run time.
+/// Returns whether the file uses another framework than that of the dialect, and not that of the dialect. A call that
+/// resolves to such a file goes to a module that the program selects at run time.
 fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
     let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
     const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];

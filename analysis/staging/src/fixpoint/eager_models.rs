@@ -1,4 +1,4 @@
-//! Keras models that the project only calls:
+//! Keras models that the project only calls, in eager code:
 //!
 //! ```python
 //! model = Net()

@@ -12,9 +12,9 @@ use ruff_python_ast::name::Name;
 use rustc_hash::FxHashMap;
 
 struct Callers<'db> {
-    /// The scopes that call a function or class of a given last name.
+    /// The scopes that call a function or class, by the last part of its name.
     scopes: FxHashMap<&'db str, Vec<Scope>>,
-    /// The other names under which a function is called: `step` after `step = jax.jit(train)`.
+    /// The names under which a function is called besides its own: `step` after `step = jax.jit(train)`.
     other_names: FxHashMap<&'db str, BTreeSet<&'db str>>,
 }
 
@@ -44,8 +44,8 @@ impl<'db> Callers<'db> {
 }
 
 impl Fixpoint {
-    /// Searches breadth-first from the staged functions along the relations "is called by", "constructs" and "sets
-    /// attributes".
+    /// Searches breadth-first, beginning with the staged functions, for their callers, for callers of their classes,
+    /// and for methods of these classes that set attributes.
     pub(super) fn find_evidence(&mut self, db: &dyn Db) {
         let callers = Callers::of(db, &self.documents);
         let staged = self.staged.keys().filter(|scope| self.is_typed(db, **scope));
@@ -76,7 +76,7 @@ impl Fixpoint {
         let mut neighbours = Vec::new();
         let mut called: Vec<&str> = Vec::new();
         let name = index.short_name(function);
-        // `x.call(…)` and `x.forward(…)` are rarely written out, and match many classes.
+        // Explicit calls of `x.call(…)` and `x.forward(…)` are rare, and the names match many classes.
         if !matches!(name, "call" | "forward" | "__call__" | "__init__") {
             called.extend(callers.names(name));
         }

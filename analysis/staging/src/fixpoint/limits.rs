@@ -1,31 +1,31 @@
-//! The limits of an analysis, by the size of the project.
+//! The limits of an analysis. They depend on the size of the project.
 
 use crate::options::StagingOptions;
 
-/// The limits of an analysis around its roots. They keep the cost in proportion to the roots and not to the
-/// size of the project. Code closer to a root is analyzed first, so smaller limits find a subset.
+/// The limits of an analysis around its roots. They keep the cost proportional to the roots and not to the size of the
+/// project. Code closer to a root is analyzed first, so smaller limits give a subset of the findings.
 #[derive(Clone, Copy, Debug)]
 pub struct AnalysisLimits {
     /// The number of rounds. Types propagate by one call per round.
     pub rounds: usize,
-    /// The number of further rounds, for functions that are possibly staged.
+    /// The number of additional rounds, for functions that are possibly staged.
     pub possible_rounds: usize,
     /// The maximum length of a call chain from a root to a staged function.
     pub(super) call_depth: u8,
-    /// The maximum distance of evidence from staged code, in calls.
+    /// The maximum distance of evidence from staged code, as a number of calls.
     pub(super) evidence_distance: u8,
     /// The maximum number of evidence scopes.
     pub(super) evidence_scopes: usize,
-    /// Callers of a name are ignored when there are more than this: the name is ambiguous.
+    /// The maximum number of callers of a name. With more callers, the name is ambiguous, and they are ignored.
     pub(super) callers: usize,
-    /// Types are inferred only for functions that test values ([`ag_index::index::Signature::tests_values`]).
+    /// Whether types are inferred only for functions that test values ([`ag_index::index::Signature::tests_values`]).
     pub selective: bool,
-    /// Functions are followed as values, so functions that are possibly called are staged too.
+    /// Whether functions are followed as values, so that functions that are possibly called are staged too.
     pub values: bool,
 }
 
-/// In a large project, functions are followed as values only if there are at most this many. The cost grows with the
-/// number of functions. [`StagingOptions::follows_values`] overrides this.
+/// The maximum number of functions in a large project whose functions are followed as values. The cost grows with this
+/// number. [`StagingOptions::follows_values`] overrides this limit.
 const MAX_FOLLOWED: usize = 10_000;
 
 impl AnalysisLimits {

@@ -16,11 +16,11 @@ use ag_index::type_expression::{Placeholder, TypeExpression};
 use ag_syntax::expressions::ExprId;
 use ruff_index::IndexVec;
 
-/// Parameter names that every library uses for Python values.
+/// Names of parameters that receive Python values in every library.
 const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
 
 impl Fixpoint {
-    /// Adds the arguments of a call to `contributions`. `staged`: the call is in staged code.
+    /// Adds the arguments of a call to `contributions`. `staged`: whether the call is in staged code.
     #[expect(clippy::too_many_arguments, reason = "a call, its caller and callee, and the output")]
     pub(super) fn contribute(
         &self,
@@ -82,7 +82,7 @@ impl Fixpoint {
         }
     }
 
-    /// Returns the lambdas that a call passes to the parameters of a function.
+    /// Returns the lambdas that a call passes to a function, each with the parameter that receives it.
     pub(super) fn lambdas_of(
         &self,
         db: &dyn Db,
@@ -100,8 +100,8 @@ impl Fixpoint {
         given.collect()
     }
 
-    /// If `callee` calls one of its parameters, adds the arguments of that call to the parameters of the function that
-    /// is passed.
+    /// `function` is passed to `parameter` of `callee`. If `callee` calls this parameter, adds the arguments of that
+    /// call to the parameters of `function`.
     fn contribute_applied(
         &self,
         db: &dyn Db,
@@ -143,7 +143,7 @@ impl Fixpoint {
         defaults.iter().find(|(position, _)| *position == parameter).map(|(_, assumed)| assumed.clone())
     }
 
-    /// Returns the arguments with which `callee` calls one of its parameters.
+    /// Returns the types of the arguments with which `callee` calls its parameter `parameter`.
     pub(super) fn applied_to(&self, callee: Scope, parameter: ParameterIndex) -> Vec<AssumedType> {
         let mut arguments: Vec<AssumedType> = Vec::new();
         let calls = self.applied.get(&callee).into_iter().flatten();
@@ -158,8 +158,8 @@ impl Fixpoint {
         arguments
     }
 
-    /// Returns whether a parameter that is annotated as a number receives a tracer instead: JAX replaces all arguments
-    /// that are not static, and a function that jitted code calls receives what the call passes.
+    /// Returns whether a parameter that is annotated as a number receives a tracer instead. JAX replaces all non-static
+    /// arguments of a jitted function by tracers, and a function that jitted code calls receives what the call passes.
     ///
     /// ```python
     /// @jax.jit
@@ -205,7 +205,7 @@ impl Fixpoint {
             let is_method = index.definitions.functions[function].class.is_some();
             let staged = self.typed_as(scope);
             let is_only_possible = self.is_only_possible(scope);
-            // A layer that flows to a call as a value gets Tensors: `self.layers(x)` for `Sequential(*layers)`.
+            // A layer that is called as a value receives Tensors: `self.layers(x)` for `Sequential(*layers)`.
             let is_layer = is_method
                 && staged.is_some_and(|staged| staged.possible && staged.sole_callees)
                 && matches!(index.short_name(function), "forward" | "call" | "__call__");
@@ -226,8 +226,8 @@ impl Fixpoint {
                             && contributions.iter().all(|contribution| !contribution.assumed.unknown)
                     };
                     let is_variable = parameter.annotation.is_some_and(|annotation| annotation.variable);
-                    // `output_attentions: Optional[tf.Tensor]`, used as a flag and called with bools;
-                    // `halves: tf.Tensor`, called with `tf.split(x, 2)`.
+                    // Annotations that the calls contradict: `output_attentions: Optional[tf.Tensor]` is used as a flag
+                    // and receives bools; `halves: tf.Tensor` receives `tf.split(x, 2)`.
                     let is_contradicted = || {
                         let mut received = AssumedType::default();
                         contributions.iter().for_each(|contribution| received.join(&contribution.assumed));
@@ -246,8 +246,8 @@ impl Fixpoint {
                             ..Default::default()
                         };
                     }
-                    // Calls outside staged code are irrelevant for a staged function, unless it stores
-                    // its arguments in attributes.
+                    // Calls outside staged code are irrelevant for a staged function, unless the function stores its
+                    // arguments in attributes.
                     if staged.is_some_and(|staged| staged.root.is_none())
                         && !signature.sets_attributes
                         && contributions.iter().any(|contribution| contribution.staged)
@@ -256,7 +256,8 @@ impl Fixpoint {
                     }
                     let static_parameter =
                         staged.is_some_and(|staged| staged.static_parameters.contains(position));
-                    // `jax.jit(partial(f, store=options.store))` gives `store` a value that the root does not replace.
+                    // In `jax.jit(partial(f, store=options.store))`, JAX does not replace the value of `store` by a
+                    // tracer.
                     let is_given = contributions.iter().any(|given| given.bound && given.assumed.is_empty());
                     let assumable = !static_parameter
                         && !is_given
@@ -296,13 +297,13 @@ fn skipped(index: &FileIndex, callee: Scope, target: &Target) -> usize {
     usize::from(target.bound && takes_receiver(index, callee))
 }
 
-/// Returns whether a function is a method with `self` or `cls`.
+/// Returns whether the first parameter of a function is its receiver, `self` or `cls`.
 pub(super) fn takes_receiver(index: &FileIndex, function: Scope) -> bool {
     let is_method = index.function(function.code).is_some_and(|entry| entry.class.is_some());
     is_method && index.signature(function.code).is_some_and(|signature| !signature.is_static)
 }
 
-/// Returns the parameter that receives an argument.
+/// Returns the parameter that receives an argument; `None` if there is none.
 pub(super) fn parameter_at(
     signature: &Signature,
     skip: usize,
@@ -329,7 +330,7 @@ pub(super) fn parameter_at(
 }
 
 /// Returns whether a function has parameters for all arguments of a call. An attribute that several classes assign may
-/// have several types, of which only some take these arguments:
+/// have several types, and the methods of only some of them accept these arguments:
 ///
 /// ```python
 /// q, k = self.rotary(q, k)             # not the `call(self, tensors)` of the layer in a base class
@@ -353,7 +354,7 @@ fn assume(
         staged.dialect == Dialect::Tensorflow && staged.root == Some(RootKind::Function)
     });
     let mut assumed = AssumedType::default();
-    // A wrapper receives many functions: the known result of some of them does not hold for the others.
+    // A wrapper receives many functions. A known result of some of them is not that of the others.
     let is_open = contributions.iter().any(|contribution| contribution.assumed.unknown);
     for contribution in &contributions {
         for alternative in contribution.assumed.alternatives() {
@@ -367,7 +368,7 @@ fn assume(
         }
     }
     if !assumed.is_empty() {
-        // `jax.jit` replaces every non-static number by a tracer.
+        // `jax.jit` replaces every number that is not static by a tracer.
         if let Some(staged) = root
             && staged.dialect == Dialect::Jax
             && staged.root == Some(RootKind::JaxJit)
@@ -426,7 +427,8 @@ fn assume(
     ParameterAssumption { source: Some(Source::Unknown), ..Default::default() }
 }
 
-/// Returns the types of a jitted function's arguments inside it: numbers, alone or in containers, become tracers.
+/// Returns the types that the arguments of a jitted function have inside it: numbers become tracers, also in
+/// containers.
 fn traced(contributions: &[Contribution]) -> AssumedType {
     let tracer = |part: &TypeExpression| match part {
         TypeExpression::Builtin(name) => {
@@ -440,9 +442,10 @@ fn traced(contributions: &[Contribution]) -> AssumedType {
         for alternative in contribution.assumed.alternatives() {
             let is_default = contribution.cause.location == ScopeLocation::default();
             assumed.insert(match contribution.bound {
-                // An omitted argument keeps its default, a Python value.
+                // A parameter without an argument keeps its default, a Python value.
                 true if is_default => alternative.clone(),
-                // `partial(f, array)`: the functions of `jax.numpy` trace their operations on a constant, too.
+                // In `partial(f, array)` the array is a constant, but functions of `jax.numpy` trace operations on
+                // constants, too.
                 true => with_arrays_as(alternative, Dialect::Jax),
                 false => with_arrays_as(&alternative.replaced(&tracer), Dialect::Jax),
             });
@@ -451,7 +454,7 @@ fn traced(contributions: &[Contribution]) -> AssumedType {
     assumed
 }
 
-/// Replaces NumPy arrays, alone or in containers, by Tensors, as a root does with its arguments:
+/// Replaces NumPy arrays by Tensors, also in containers, as a root does with its arguments:
 /// `list[numpy.ndarray[Any, Any]]` -> `list[tensorflow.Tensor]`.
 fn with_arrays_as(alternative: &TypeExpression, dialect: Dialect) -> TypeExpression {
     let is_array = |class: &TypeExpression| match class {

@@ -1,6 +1,6 @@
 //! Functions that staged code possibly calls because they are values of variables, fields or containers. They are
-//! staged too, and findings in them are info, or at most warnings if no other function reaches the calls. No certain
-//! result depends on them.
+//! staged too. Findings in them are info, or at most warnings if the calls can reach no other function. No certain
+//! result depends on these functions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, StagingFunction};
 const MAX_DEPTH: u8 = 48;
 
 impl Fixpoint {
-    /// Stages the functions that are possibly reached, after all certain ones are known. Returns whether there are any.
-    /// Computes the possible calls unless `known` has them.
+    /// Stages the functions that are possibly reached, after all certain ones are known. Uses the possible calls in
+    /// `known`, if any, and computes them otherwise. Returns whether any function was staged.
     pub(crate) fn add_possible_calls(
         &mut self,
         db: &dyn Db,
@@ -53,16 +53,16 @@ impl Fixpoint {
         self.typed_as(scope).is_some_and(|staged| staged.possible)
     }
 
-    /// Returns the stage that determines how types are inferred in a scope. A possible call does not change how
-    /// evidence is inferred, unless the call reaches no other function of the project.
+    /// Returns the stage under which types are inferred in a scope; `None` if the scope is only evidence. Evidence that
+    /// possible calls stage remains evidence here, unless these calls can reach no other function of the project.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
         self.staged
             .get(&scope)
             .filter(|staged| !staged.possible || staged.sole_callees || !self.evidence.contains_key(&scope))
     }
 
-    /// Returns whether the types of a scope are inferred again because it is staged by possible calls that reach no
-    /// other function. The values that it passes to other functions do not change.
+    /// Returns whether the types of a scope were inferred before, and are inferred again because possible calls that
+    /// can reach no other function stage it. The arguments that it passes do not change.
     pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
         self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }
@@ -78,13 +78,13 @@ impl Fixpoint {
     pub(super) fn follow_possible_calls(&mut self, db: &dyn Db) -> bool {
         let possible = Arc::clone(&self.possible);
         let before = self.staged.len();
-        // The chains in which each call reaches only one function come first.
+        // First follow the calls that can reach only one function each.
         self.follow_calls(db, &possible, true);
         self.follow_calls(db, &possible, false);
         self.staged.len() != before
     }
 
-    /// Follows possible roots and calls, or only those that a single function flows to.
+    /// Follows possible roots and calls. `only`: follows those to which a single function flows.
     fn follow_calls(&mut self, db: &dyn Db, possible: &PossibleCalls, only: bool) {
         let mut lambdas: BTreeMap<Callable, Staged> = BTreeMap::new();
         let mut queue: Vec<(Callable, Staged)> = Vec::new();
@@ -101,7 +101,7 @@ impl Fixpoint {
                 queue.push((root.function, staged));
             }
         }
-        // The code of lambdas belongs to the function around them.
+        // The code of a lambda belongs to the function around it.
         let mut nested: BTreeMap<Scope, Vec<Callable>> = BTreeMap::new();
         for caller in possible.calls.keys().filter(|caller| matches!(caller.owner, Owner::Lambda(_))) {
             let Some(code) = possible.code_of(*caller) else { continue };
@@ -153,8 +153,8 @@ impl Fixpoint {
         }
     }
 
-    /// Returns whether a callable is the method of a module that TorchScript compiles. TorchScript derives the called
-    /// function from the static types, and has no functions as values. So the only values that it calls are modules,
+    /// Returns whether a callable is the `forward` method of a module that TorchScript compiles. TorchScript selects
+    /// called functions by static types, and has no functions as values. The only values that it calls are modules,
     /// which are attributes of modules: `self.layers[i](x)`.
     fn is_forward(&self, db: &dyn Db, callable: Callable) -> bool {
         let index = file_index(db, self.documents[callable.document]);
@@ -175,8 +175,8 @@ impl Fixpoint {
         })
     }
 
-    /// Returns whether a function is staged, and would not become more certainly staged by a call that it alone flows
-    /// to (`only`).
+    /// Returns whether a function is already staged. With `only`, a function does not count if it is staged only by
+    /// calls that may also reach other functions: a call that can reach no other function makes its stage more certain.
     fn is_staged(&self, callable: Callable, only: bool) -> bool {
         callable.function().is_some_and(|code| {
             let staged = self.staged.get(&Scope { document: callable.document, code });

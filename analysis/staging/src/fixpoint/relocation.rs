@@ -1,4 +1,4 @@
-//! Locations in the state of a run, and their update after an edit that changes nothing else.
+//! Updates locations in the state of a run, after an edit that changes nothing but locations.
 
 use ag_index::oracle::Scope;
 
@@ -6,14 +6,14 @@ use crate::fixpoint::{Cause, Fixpoint};
 use crate::moves::Moves;
 
 impl Fixpoint {
-    /// Returns every location that the results refer to.
+    /// Returns every location to which the results refer.
     pub fn causes(&self) -> impl Iterator<Item = &Cause> {
         let staged = self.staged.values().map(|staged| &staged.cause);
         let contributions = self.contributions.values().chain(self.by_value.values()).flatten();
         staged.chain(contributions.map(|(_, _, contribution)| &contribution.cause))
     }
 
-    /// Updates locations and lambdas. Returns the functions whose reasons refer to another location now.
+    /// Updates locations and lambdas. Returns the functions of which a reason now refers to another location.
     pub fn apply(&mut self, moves: &Moves) -> Vec<Scope> {
         let mut affected = Vec::new();
         for (scope, staged) in &mut self.staged {

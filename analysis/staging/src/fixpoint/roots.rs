@@ -1,4 +1,4 @@
-//! The roots of all files, and the rules by which a function is marked as staged.
+//! Finds the roots of all files, and marks functions as staged.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
 }
 
 impl Staged {
-    /// Returns how a root site stages a function. `bound` is the number of leading parameters that are already given.
+    /// Returns how a root site stages a function. `bound` is the number of leading parameters that are bound before.
     pub(super) fn at(site: &RootSite, signature: Option<&Signature>, bound: usize, cause: Cause) -> Self {
         // `tf.function(do_not_convert(f))`
         let declines =
@@ -115,7 +115,7 @@ impl Fixpoint {
         self.stage_bodies(db);
     }
 
-    /// Stages the roots whose functions the answer resolves. Returns whether anything changed.
+    /// Stages the functions of roots that were resolved by the types of a scope. Returns whether anything changed.
     pub(super) fn absorb_roots(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
         let mut changed = false;
         let index = self.index(db, scope);
@@ -134,8 +134,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Adds the function around a nested function to the evidence, whatever the limits are: it may give arguments that
-    /// the root does not replace.
+    /// Adds the function that contains `nested` to the evidence, whatever the limits are: it may bind arguments, which
+    /// the root does not replace by tracers.
     ///
     /// ```python
     /// def make_step(scale):
@@ -154,7 +154,7 @@ impl Fixpoint {
     }
 
     /// Stages the bodies that staged functions pass to TensorFlow's control flow: [`RootSite::in_staged_code`]. Returns
-    /// whether there are new ones.
+    /// whether any function was staged.
     pub(super) fn stage_bodies(&mut self, db: &dyn Db) -> bool {
         let mut changed = false;
         loop {
@@ -176,7 +176,7 @@ impl Fixpoint {
         }
     }
 
-    /// Stages the function that a root site in `declared` names. Returns whether anything changed.
+    /// Stages the function that a root in the scope `declared` names. Returns whether anything changed.
     fn stage_named(
         &mut self,
         db: &dyn Db,
@@ -199,13 +199,13 @@ impl Fixpoint {
         self.stage_root(db, scope, site, bound, cause) || changed
     }
 
-    /// Returns whether the configuration selects a dialect.
+    /// Returns whether the configuration enables a dialect.
     pub(super) fn is_selected(&self, dialect: Dialect) -> bool {
         self.options.dialects.is_empty() || self.options.dialects.contains(&dialect)
     }
 
-    /// Adapts the site of a Keras method to the version of Keras that the project uses: version 2 converts. If the
-    /// project has code for both versions, the file of the method decides.
+    /// Adapts the root of a Keras method to the version of Keras that the project uses: version 2 converts methods. If
+    /// the project has code for both versions, the file of the method decides.
     pub(super) fn with_library<'s>(&self, index: &FileIndex, site: &'s RootSite) -> Cow<'s, RootSite> {
         let is_keras2 = if self.has_keras3 { index.names_keras2 } else { self.has_keras2 };
         if site.dialect != Dialect::Keras || !is_keras2 {
@@ -214,7 +214,7 @@ impl Fixpoint {
         Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
     }
 
-    /// Returns the overriding methods that `self.method()` in `scope` may call.
+    /// Returns the methods that `self.method()` in `scope` may call because they override `method` in derived classes.
     pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
         let Some(class) = self.index(db, scope).class_around(scope.code) else { return Vec::new() };
         let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
@@ -238,7 +238,7 @@ impl Fixpoint {
                 .is_some_and(|signature| signature.tests_values)
     }
 
-    /// Roots named in the configuration, and `--roots all`.
+    /// Stages the roots that the configuration names and, with `--roots all`, every function.
     pub(super) fn find_configured_roots(&mut self, db: &dyn Db, document: DocumentIndex, index: &FileIndex) {
         if self.options.roots.is_empty() && !self.options.all_roots {
             return;
@@ -280,7 +280,8 @@ impl Fixpoint {
         }
     }
 
-    /// Returns the default dialect of a file: the only configured one, else the one whose framework it imports.
+    /// Returns the dialect that a file's configured roots have: the configured one if it is the only one, otherwise
+    /// that of the framework that the file imports.
     pub(super) fn dialect_of(&self, index: &FileIndex) -> Dialect {
         if let [only] = self.options.dialects.as_slice() {
             return *only;
@@ -300,7 +301,7 @@ impl Fixpoint {
             .map_or(Dialect::Tensorflow, |(_, dialect)| *dialect)
     }
 
-    /// Marks the function that a root site names as staged. `bound`: the site names a bound method.
+    /// Marks the function that a root site names as staged. `bound`: whether the site names a bound method.
     pub(super) fn stage_root(
         &mut self,
         db: &dyn Db,
@@ -319,8 +320,9 @@ impl Fixpoint {
         self.stage(db, scope, Staged { possible, sole_callees, uncertain, ..staged })
     }
 
-    /// Marks a scope as staged. Of several causes, a certain one takes precedence over a possible one, then the first
-    /// root over later ones, then any root over a call, then a converted function over an unconverted one.
+    /// Marks a scope as staged. If there are several causes, a certain one takes precedence over a possible one, then
+    /// the first root over later roots, then any root over a call, then a converting cause over one that does not
+    /// convert.
     pub(super) fn stage(&mut self, db: &dyn Db, scope: Scope, mut staged: Staged) -> bool {
         let signature = self.index(db, scope).signature(scope.code);
         if signature.is_some_and(|signature| signature.is_dead) {
@@ -349,7 +351,7 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            // `tf.function(layer.call)` converts a method that Keras alone does not convert.
+            // `tf.function(layer.call)` converts a method that Keras does not convert.
             Some(known)
                 if known.unconverted == Some(Unconverted::Keras)
                     && staged.converts

@@ -12,7 +12,7 @@ use super::values::{Cell, Field, HeldArguments, Origin, Use, Value};
 use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
-/// The methods that run when an object is called: `__call__` is Python's, the others are methods of layers.
+/// The methods that a call of an object runs. Python calls `__call__`; base classes of layers call the others.
 const CALL_METHODS: [&str; 3] = ["__call__", "call", "forward"];
 
 impl Solver<'_> {
@@ -20,7 +20,7 @@ impl Solver<'_> {
         self.flows[document].code.calls.get(call as usize).cloned()
     }
 
-    /// Applies a call to one of the possible values of its callee.
+    /// Applies a call to `value`, one of the possible values of its callee.
     pub(super) fn call(&mut self, value: Value, document: DocumentIndex, position: u32) {
         let Some(call) = self.call_at(document, position) else { return };
         let result = self.cell(document, call.result);
@@ -78,8 +78,8 @@ impl Solver<'_> {
         }
     }
 
-    /// The arguments of a call flow to the parameters of a function, except the first `skipped` arguments and the first
-    /// `bound` parameters.
+    /// Passes the arguments of a call to the parameters of a function. The first `skipped` arguments are not passed,
+    /// and the first `bound` parameters receive none.
     pub(super) fn pass(
         &mut self,
         document: DocumentIndex,
@@ -159,7 +159,7 @@ impl Solver<'_> {
         parameters.map(|(parameter, node)| (parameter.name.clone(), parameter.kind, *node)).collect()
     }
 
-    /// A cell flows to the positional parameter at `position`, or into `*args`.
+    /// Lets the values of a cell flow to the positional parameter at `position`, or into `*args`.
     pub(super) fn give_cell(
         &mut self,
         document: DocumentIndex,
@@ -242,7 +242,7 @@ impl Solver<'_> {
         self.add_use(bound, Use::Invoke { to, site });
     }
 
-    /// Calls a method of the metaclass: `__call__` for `Class(…)`, other methods for other operations on the class.
+    /// Calls a method of the metaclass of `class`: `__call__` for `Class(…)`, other methods for other operations.
     pub(super) fn call_metaclass(
         &mut self,
         metaclass: Value,
@@ -262,7 +262,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The arguments become the fields of a NamedTuple or dataclass.
+    /// Passes the arguments of a call to the fields of a NamedTuple or dataclass.
     fn fill(&mut self, object: u32, class: ClassId, document: DocumentIndex, call: &Call) {
         let fields = self.fields_of(class);
         for (argument, name) in call.positional.iter().zip(&fields) {
@@ -298,7 +298,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Returns whether an object of the class has methods of the project.
+    /// Returns whether the class or one of its bases in the project defines a method.
     fn has_methods(&mut self, class: ClassId) -> bool {
         let order = self.lookup_order(class);
         order.iter().any(|class| {
@@ -326,7 +326,7 @@ impl Solver<'_> {
         self.edge(result, to);
     }
 
-    /// Uses the methods that a call of an object runs: `__call__`, or the methods that the base class calls.
+    /// Adds a use of the methods that a call of an object runs ([`CALL_METHODS`]).
     fn use_call_methods(&mut self, value: Value, object: u32, used: Use) {
         let Some(class) = self.objects[object as usize].class else { return };
         for name in CALL_METHODS {
@@ -385,7 +385,8 @@ impl Solver<'_> {
         }
     }
 
-    /// A function that is passed to a library function that stages it.
+    /// Records that `value` is passed to a call that stages it. Elements of a container, and the methods that a call of
+    /// an object runs, are recorded too.
     pub(super) fn root(
         &mut self,
         value: Value,

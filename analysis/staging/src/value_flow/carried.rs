@@ -1,6 +1,6 @@
-//! Carries possible calls over edits without solving the constraints again.
+//! Keeps possible calls after edits without solving the constraints again.
 //!
-//! A call or root is kept if its functions and its expression are still there:
+//! A call or root is kept if its functions and its expression still exist:
 //!
 //! ```python
 //! def apply(f, x):
@@ -30,7 +30,7 @@ pub(crate) struct EditedFlow<'a> {
 }
 
 impl PossibleCalls {
-    /// Returns the same calls and roots, with the sites of the edited documents; `None` if the edits change
+    /// Returns the same calls and roots, with the new sites of the edited documents; `None` if the edits change
     /// constraints.
     pub(crate) fn with_same_constraints(
         &self,
@@ -116,7 +116,7 @@ impl PossibleCalls {
     }
 }
 
-/// The parts of a file that still exist after an edit.
+/// Maps the functions, lambdas, roots and sites of a file before an edit to those after it.
 struct Correspondence<'a> {
     before: &'a Version,
     after: &'a Version,
@@ -158,8 +158,8 @@ impl<'a> Correspondence<'a> {
         Some(Code::Function(function))
     }
 
-    /// Returns the new lambda for each old one. The lambdas of a function correspond, in order, if there are as many as
-    /// before.
+    /// Returns the new lambda for each old one; `None` if there is no counterpart. If a function has as many lambdas as
+    /// before, they correspond in their order.
     fn corresponding_lambdas(
         &self,
         before: &FileFlow,
@@ -182,8 +182,9 @@ impl<'a> Correspondence<'a> {
         lambdas
     }
 
-    /// Returns the new site for each old one. The sites of a function correspond, in order, if there are as many as
-    /// before. Otherwise a site corresponds if its expression has not moved relative to the text around it.
+    /// Returns the new site for each old one; `None` if there is no counterpart. If a function has as many sites as
+    /// before, they correspond in their order. Otherwise two sites correspond if the edit did not change the
+    /// expression's position relative to the text around it.
     fn corresponding_sites(
         &self,
         before: &FileFlow,
@@ -221,10 +222,10 @@ fn grouped<K: std::hash::Hash + Eq, V>(pairs: impl Iterator<Item = (K, V)>) -> F
     groups
 }
 
-/// The part of a text that an edit replaces.
+/// The part of a text that an edit replaces: everything between the common start and the common end of both versions.
 struct Change {
     start: TextSize,
-    /// The end before and after the edit.
+    /// The ends of this part, before and after the edit.
     end: TextSize,
     end_now: TextSize,
 }
@@ -240,7 +241,7 @@ impl Change {
         Self { start: size(start), end: size(before.len() - rest), end_now: size(after.len() - rest) }
     }
 
-    /// Returns the range of the same expression after the edit; `None` if its start or end was replaced.
+    /// Returns the range that an expression has after the edit; `None` if the edit replaced its start or end.
     fn moved(&self, range: TextRange) -> Option<TextRange> {
         let shifted = |offset: TextSize| (offset >= self.end).then(|| offset - self.end + self.end_now);
         let same = |offset: TextSize| (offset <= self.start).then_some(offset);

@@ -112,7 +112,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The arguments of the roots whose functions are not known by name.
+    /// Adds uses for the arguments of roots whose functions are not known by name.
     pub(super) fn add_roots(&mut self, document: DocumentIndex, flow: &FileFlow) {
         let index = self.modules.indices[document];
         let sites = index.roots.iter_enumerated();

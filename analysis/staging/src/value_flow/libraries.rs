@@ -1,4 +1,4 @@
-//! Calls of functions outside the project. They may call and return their arguments.
+//! Models calls of functions outside the project. Such a function may call its arguments and return them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::values::{Cell, Field, HeldArguments, Origin, Use, Value};
 use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
-/// Builtins whose results are neither functions nor objects of the project.
+/// Builtins whose results contain neither functions nor objects of the project.
 const PLAIN_BUILTINS: [&str; 28] = [
     "isinstance",
     "issubclass",
@@ -45,9 +45,9 @@ const PLAIN_BUILTINS: [&str; 28] = [
     "super",
     "object",
 ];
-/// A class that `namedtuple` makes.
+/// The name that represents a class made by `namedtuple`.
 pub(super) const RECORD: &str = "collections.namedtuple.Record";
-/// Builtins that call special methods of their first argument. `isinstance` calls those of its second argument.
+/// Builtins that call special methods of their first argument (`isinstance`: of its second argument).
 const SPECIAL_METHOD_BUILTINS: [(&str, Operation); 23] = [
     ("len", Operation::Length),
     ("abs", Operation::Absolute),
@@ -73,7 +73,8 @@ const SPECIAL_METHOD_BUILTINS: [(&str, Operation); 23] = [
     ("zip", Operation::Iterate),
     ("isinstance", Operation::InstanceCheck),
 ];
-/// Library functions that call a function with the elements of their other arguments, by their last names.
+/// Library functions that call a function with the elements of their other arguments. Only the last part of the dotted
+/// name is compared.
 pub(super) const CALL_WITH_ELEMENTS: [&str; 9] = [
     "map",
     "tree_map",
@@ -85,10 +86,10 @@ pub(super) const CALL_WITH_ELEMENTS: [&str; 9] = [
     "tree_map_with_path",
     "map_with_path",
 ];
-/// Library functions that call functions, by their last names. They are also followed as values: `loop(body)`, where
-/// `loop` is `jax.lax.scan`.
+/// Library functions that call functions passed to them. Only the last part of the dotted name is compared. They are
+/// followed as values, too: `loop(body)`, where `loop` is `jax.lax.scan`.
 pub(super) const LOOPS: [&str; 6] = ["while_loop", "fori_loop", "scan", "cond", "switch", "associative_scan"];
-/// Classes of containers. An empty container may be filled later.
+/// Classes of containers. A container that is created empty may be filled later.
 const CONTAINERS: [&str; 8] = [
     "builtins.list",
     "builtins.dict",
@@ -99,7 +100,7 @@ const CONTAINERS: [&str; 8] = [
     "weakref.WeakKeyDictionary",
     "weakref.WeakValueDictionary",
 ];
-/// Library functions that keep a function and do not call it while code is traced.
+/// Library functions that store a function, or call it only outside traced code.
 const STORING_FUNCTIONS: [&str; 9] = [
     "callback",
     "py_function",
@@ -112,9 +113,9 @@ const STORING_FUNCTIONS: [&str; 9] = [
     "atexit",
 ];
 
-/// Modules in which the result of every function holds all arguments. In other modules, only two kinds of results hold
-/// arguments. An instance of a class holds all of them: `Transformed(init, apply)`. A function with a single argument
-/// may be a decorator, so its result holds the argument if the argument is a function.
+/// Modules in which the result of every function holds all arguments. In other modules, there are two cases: an
+/// instance of a class holds all arguments (`Transformed(init, apply)`), and the result of a function with a single
+/// argument holds the argument if it is a function, because the call may be a decorator.
 const HOLD_ARGUMENTS: [&str; 6] =
     ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
 /// Modules whose functions return results that hold none of their arguments.
@@ -130,7 +131,7 @@ const HOLD_NOTHING: [&str; 9] = [
     "math.",
 ];
 
-/// The methods of a class that `register_pytree_node_class` expects.
+/// The methods that `register_pytree_node_class` expects in a class.
 const FLATTENING: [&str; 3] = ["tree_flatten", "tree_unflatten", "tree_flatten_with_keys"];
 
 impl Solver<'_> {
@@ -309,8 +310,8 @@ impl Solver<'_> {
         }
     }
 
-    /// `register_pytree_node(Class, flatten, unflatten)`: JAX calls these functions to flatten and restore objects
-    /// of the class.
+    /// Handles a class in `register_pytree_node(Class, flatten, unflatten)`: JAX calls these functions to flatten and
+    /// restore objects of the class.
     pub(super) fn registered(&mut self, value: Value, document: DocumentIndex, position: u32) {
         let Value::Class(class) = value else { return };
         let Some(call) = self.call_at(document, position) else { return };
@@ -331,9 +332,9 @@ impl Solver<'_> {
         }
     }
 
-    /// JAX flattens and restores the objects that a traced function receives or returns. It is not known here which
-    /// functions are traced, so calls of the flattening functions are recorded for every function with such a
-    /// parameter.
+    /// Records calls of the functions with which JAX flattens and restores the objects that a traced function receives
+    /// or returns. Which functions are traced is not known here, so the calls are recorded for every function with such
+    /// a parameter.
     pub(super) fn note_pytrees(&mut self) {
         let is_pytree = |(_, name): &(_, Name)| name == FLATTENING[0];
         if self.pytrees.is_empty()
@@ -359,7 +360,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Returns the functions that flatten and restore the objects of a class.
+    /// Returns the functions that flatten and restore the objects of `class`.
     fn flattening(&mut self, class: ClassId) -> Vec<Callable> {
         let order = self.lookup_order(class);
         let registered = order.iter().filter_map(|class| self.pytrees.get(class).copied());
@@ -382,7 +383,7 @@ impl Solver<'_> {
             .collect()
     }
 
-    /// The arguments become the elements of a container. Keywords are the keys: `dict(same=same)`.
+    /// Makes the arguments of a call the elements of a container. Keywords become keys: `dict(same=same)`.
     fn fill_record(&mut self, document: DocumentIndex, position: u32, call: &Call) {
         let object = self.object(Origin::Call(document, position, None), None);
         let container = Value::Container(object);
@@ -398,7 +399,7 @@ impl Solver<'_> {
         self.add_use(all, Use::Fill { container: object, to });
     }
 
-    /// The values of `from` flow to the parameter of a function at this position.
+    /// Lets the values of `from` flow to the parameter of `value` at this position.
     pub(super) fn applied(&mut self, value: Value, position: u8, from: Cell) {
         match value {
             Value::Function { document, function, bound } => {
@@ -416,8 +417,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Passes an argument to a library function. If the argument is `within` another one, containers are not searched,
-    /// and nothing flows to the result.
+    /// Passes `value`, an argument, to a library function. `within`: it was found inside another argument; then nothing
+    /// flows to the result, and containers are not searched.
     pub(super) fn passed(
         &mut self,
         value: Value,
@@ -506,7 +507,7 @@ impl Solver<'_> {
         parameters.map(|(own, node)| (own.name.clone(), self.cell(document, *node))).collect()
     }
 
-    /// Passes arguments from containers in a decorator to its function, by the names or the positions of parameters:
+    /// Passes values in a test decorator to the parameters of the decorated function, by name or position:
     /// `@parameters((sgd, 0.1), (adam, 0.2))`, `@named_parameters(dict(testcase_name="sgd", opt=sgd))`.
     pub(super) fn test_argument(
         &mut self,

@@ -14,10 +14,10 @@ use crate::hierarchy::ClassId;
 
 /// Methods of lists, dictionaries and sets that add their arguments to the container.
 const MUTATORS: [&str; 7] = ["append", "extend", "insert", "add", "update", "setdefault", "appendleft"];
-/// Methods of containers whose results are elements, or contain the elements.
+/// Methods of containers whose results are elements of the container, or contain them.
 const READERS: [&str; 8] = ["items", "values", "get", "pop", "popitem", "copy", "popleft", "keys"];
 
-/// Attributes of staged and transformed functions. They are functions themselves.
+/// Attributes of staged and transformed functions that are functions themselves: `jax.jit(f).lower`.
 const FUNCTION_ATTRIBUTES: [&str; 10] = [
     "apply",
     "init",
@@ -31,20 +31,20 @@ const FUNCTION_ATTRIBUTES: [&str; 10] = [
     "python_function",
 ];
 
-/// Methods that define the derivatives of a function. JAX traces their arguments whenever it differentiates the
-/// function.
+/// Methods that define the derivatives of a function. JAX traces the functions passed to them whenever it
+/// differentiates that function.
 const DERIVATIVE_METHODS: [&str; 9] =
     ["defjvp", "defjvps", "defvjp", "def_fwd", "def_bwd", "def_jvp", "def_vmap", "def_partition", "defvmap"];
-/// The library function that represents each of these methods.
+/// The library function that represents all [`DERIVATIVE_METHODS`].
 pub(super) const DEFINE_DERIVATIVE: &str = "jax.custom_vjp.define";
 
-/// Decorators whose functions are called when the attribute is read.
+/// Decorators of methods that are called when the attribute is read.
 const PROPERTIES: [&str; 4] = ["property", "cached_property", "abstractproperty", "lazy_property"];
 
 type Site = (DocumentIndex, SiteIndex);
 
 impl Solver<'_> {
-    /// Returns the object that represents all instances of a class, unless each call of the class creates an object.
+    /// Returns the object that represents all instances of a class that does not create one object for each call.
     pub(super) fn instance_of(&mut self, class: ClassId) -> Value {
         Value::Instance(self.object(Origin::Class(class), Some(class)))
     }
@@ -60,7 +60,7 @@ impl Solver<'_> {
                     return self.add(to, Value::Class(class));
                 }
                 let order = self.lookup_order(class);
-                // Attributes that methods of a base class assign on `self`, whose class is not known there.
+                // A method of a base class assigns attributes on `self`, so they are fields of the base class's object.
                 for base in order.iter() {
                     if let Value::Instance(base) = self.instance_of(*base)
                         && base != object
@@ -115,7 +115,7 @@ impl Solver<'_> {
             Value::Module(module) => self.module_attribute(module, name, to),
             Value::Library(library) => {
                 let dotted = format!("{}.{}", self.names[library as usize], self.names[name as usize]);
-                // Longer names belong to results of results, and are not followed.
+                // Longer names belong to results of results (`f().g().h`). They are not followed.
                 if dotted.split('.').count() < 8 {
                     let library = self.library(&dotted);
                     self.add(to, library);
@@ -130,7 +130,7 @@ impl Solver<'_> {
         self.library(&dotted)
     }
 
-    /// Evaluates `super().name` in a method of `class`.
+    /// Evaluates `super().name` in a method of `class`; `value` is `self`.
     pub(super) fn load_above(&mut self, value: Value, class: ClassId, name: u32, to: Cell, site: Site) {
         let order = self.lookup_order(class);
         let name = self.names[name as usize].clone();
@@ -147,7 +147,7 @@ impl Solver<'_> {
             let field = self.field(object, Field::Name(name));
             return self.edge(from, field);
         }
-        // `setattr(Class, "norm", function)`: instances read it as a method.
+        // `setattr(Class, "norm", function)`: for instances, `norm` is a method.
         if let Value::Class(class) = value
             && let instance @ Value::Instance(object) = self.instance_of(class)
         {
@@ -168,13 +168,14 @@ impl Solver<'_> {
         }
     }
 
-    /// Returns the attributes of a function.
+    /// Returns the object that holds the attributes of a function; `None` if the value is not a function.
     fn function_object(&mut self, value: Value) -> Option<u32> {
         let Value::Function { document, function, .. } = value else { return None };
         Some(self.object(Origin::Function(document, function), None))
     }
 
-    /// An assignment to an attribute of an object calls a setter or descriptor that the body of its class defines.
+    /// Assigns an attribute whose name the class of `receiver` binds to `value`: calls the setter of a property, or the
+    /// `__set__` of a descriptor.
     pub(super) fn set(&mut self, value: Value, receiver: Value, from: Cell, site: Site) {
         if let Value::Instance(_) = value {
             let to = self.new_cell();
@@ -193,7 +194,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Calls `__getattr__` for loads of attributes that nothing sets. Returns whether there are any such loads.
+    /// Calls `__getattr__` for loads of attributes that nothing defines. Returns whether there are any such loads.
     pub(super) fn load_missing(&mut self) -> bool {
         let missing = std::mem::take(&mut self.missing);
         let mut found = false;
@@ -215,7 +216,8 @@ impl Solver<'_> {
         found
     }
 
-    /// Evaluates a read of a class attribute through an instance or through the class.
+    /// Evaluates `receiver.attribute`, where the body of the class binds the attribute to `value`: binds a method to
+    /// its object, calls a property or descriptor.
     pub(super) fn bind(&mut self, value: Value, receiver: Value, to: Cell, site: Option<Site>) {
         let Value::Function { document, function, bound: 0 } = value else {
             if let (Value::Instance(object), Some(site)) = (value, site) {
@@ -257,7 +259,8 @@ impl Solver<'_> {
         self.add(to, Value::Function { document, function, bound: 1 });
     }
 
-    /// `class dependent(property)`, `@dependent(…) def support(self):` calls the function of the receiver's class.
+    /// Reads a property whose class is derived from `property` (`class dependent(property)`,
+    /// `@dependent(…) def support(self):`). The function that belongs to the receiver's class is called.
     fn derived_property(&mut self, object: u32, receiver: Value, to: Cell, site: Site) {
         let Some(class) = self.objects[object as usize].class else { return };
         if self.is_property(class) {
@@ -279,14 +282,15 @@ impl Solver<'_> {
         })
     }
 
-    /// Returns the getters of all properties that are instances of a class derived from `property`.
+    /// Returns the cell of all getters: the functions of the properties that are instances of `class`, which is derived
+    /// from `property`.
     pub(super) fn getters(&mut self, class: ClassId) -> Cell {
         let object = self.object(Origin::Class(class), Some(class));
         let name = self.name_id("fget");
         self.field(object, Field::Name(name))
     }
 
-    /// Calls a function of a property, if it belongs to the class of the receiver.
+    /// Calls the function of a property if the receiver's class, or one of its bases, defines it.
     pub(super) fn get(&mut self, value: Value, receiver: Value, to: Cell, site: Site) {
         let Value::Function { document, function, .. } = value else { return };
         let class = match receiver {
@@ -302,7 +306,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Adds a value of a positional parameter.
+    /// Adds a value to a positional parameter.
     pub(super) fn give(
         &mut self,
         document: DocumentIndex,

@@ -18,7 +18,7 @@ use super::values::{Cell, Field, Missing, Object, OrderedSet, Origin, Use, Value
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, StagingFunction};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
-/// A bound on the work, as a number of uses of values. When it is reached, the calls found so far are the result.
+/// The maximum number of uses that are applied to values. When it is reached, the calls found so far are the result.
 const MAX_STEPS: usize = 3_000_000;
 
 pub(super) struct Solver<'a> {
@@ -30,12 +30,12 @@ pub(super) struct Solver<'a> {
     pub(super) values: Vec<Values>,
     pub(super) successors: Vec<OrderedSet<Cell>>,
     pub(super) uses: Vec<OrderedSet<Use>>,
-    /// The uses that still have to be applied to a value.
+    /// Uses that have not been applied to a value yet.
     pending: VecDeque<(Use, Value)>,
-    /// Uses that may belong to many cells, with the values that they have been applied to or are pending for. So no use
-    /// is applied to a value twice: see [`Use::is_of_many_cells`].
+    /// Uses that several cells may have ([`Use::is_of_many_cells`]), each with a value to which it has been applied or
+    /// is about to be. The set prevents that a use is applied to a value twice.
     applied: FxHashSet<(Use, Value)>,
-    /// The cells with values that are not propagated yet, once for each of these values.
+    /// The cells with values that are not propagated yet. A cell occurs once for each such value.
     queue: VecDeque<Cell>,
     pub(super) objects: Vec<Object>,
     origins: FxHashMap<Origin, u32>,
@@ -44,25 +44,26 @@ pub(super) struct Solver<'a> {
     pub(super) orders: FxHashMap<ClassId, Arc<[ClassId]>>,
     pub(super) attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
     pub(super) special: FxHashMap<(ClassId, Operation), Arc<[Cell]>>,
-    /// The cell at the definition of each dispatching function, such as one decorated with `singledispatch`.
+    /// The dispatching functions, such as those decorated with `singledispatch`, each with the cell of its definition.
     pub(super) dispatchers: FxHashMap<(DocumentIndex, FunctionIndex), Cell>,
     passed_on: FxHashMap<u32, bool>,
     pub(super) missing: Vec<Missing>,
-    /// The functions that flatten and restore the objects of a class, by the class that is registered.
+    /// For each class that is registered as a pytree, the functions that flatten and restore its objects.
     pub(super) pytrees: FxHashMap<ClassId, Cell>,
     calls: FxHashMap<(Callable, Callable), SiteIndex>,
     roots: FxHashMap<(DocumentIndex, StagingFunction, Callable), SiteIndex>,
-    /// The function that each site calls as a value; `None` if there are several, or if only Python or a library may
-    /// call it there.
+    /// The function that each site calls as a value, with the number of its bound parameters. `None` if the site may
+    /// call several functions, or if Python or a library makes the call.
     callees: FxHashMap<(DocumentIndex, SiteIndex), Option<(Callable, u8)>>,
-    /// The functions that objects of libraries hold. No call counts as reaching only such a function.
+    /// Functions that objects of libraries hold. [`PossibleCall::is_sole_callee`] is false for calls of these
+    /// functions.
     held: FxHashSet<Callable>,
-    /// The function that each root gets as a value; `None` if there are several.
+    /// The function that flows to each root; `None` if several do.
     rooted: FxHashMap<(DocumentIndex, SiteIndex, StagingFunction), Option<Callable>>,
     steps: usize,
 }
 
-/// Unwinds if the run is cancelled.
+/// Unwinds with salsa's cancellation if the run is cancelled.
 pub(super) fn solve(
     db: &dyn Db,
     documents: &IndexSlice<DocumentIndex, Document>,
@@ -165,7 +166,8 @@ impl<'a> Solver<'a> {
         object
     }
 
-    /// Returns the container of a display, unless the cell may have other values.
+    /// Returns the container that the display at this cell (`[f, g]`, `{"a": f}`) creates; `None` if there is no
+    /// display.
     pub(super) fn display(&self, cell: Cell) -> Option<Value> {
         self.origins.get(&Origin::Display(cell)).map(|object| Value::Container(*object))
     }
@@ -191,7 +193,7 @@ impl<'a> Solver<'a> {
 
     pub(super) fn edge(&mut self, from: Cell, to: Cell) {
         if from != to && self.successors[from as usize].insert(to) {
-            // The other values follow when they are taken out of the queue.
+            // Values that are still in the queue flow to `to` when they are taken out.
             for position in 0..self.values[from as usize].done {
                 let value = self.values[from as usize].list[position];
                 let is_kept = matches!(value, Value::Library(name) if !self.is_passed_on(name));
@@ -202,19 +204,20 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Records a use of every value that the cell contains, now or later.
+    /// Records that a use applies to every value that the cell contains, now or later.
     pub(super) fn add_use(&mut self, cell: Cell, use_: Use) {
         if !self.uses[cell as usize].insert(use_) {
             return;
         }
-        // The use is applied to the other values when they are taken out of the queue.
+        // Values that are still in the queue get the use when they are taken out.
         for position in 0..self.values[cell as usize].done {
             let value = self.values[cell as usize].list[position];
             self.apply_later(use_, value);
         }
     }
 
-    /// The effect of a use on a value does not depend on the cell, so the use is applied only once to each value.
+    /// Queues a use of a value. A use that several cells may have has the same effect for all of them, so it is queued
+    /// only once for each value.
     fn apply_later(&mut self, use_: Use, value: Value) {
         if use_.has_effect_on(value) && (!use_.is_of_many_cells() || self.applied.insert((use_, value))) {
             self.pending.push_back((use_, value));
@@ -231,7 +234,7 @@ impl<'a> Solver<'a> {
             let values = &mut self.values[cell as usize];
             let value = values.list[values.done];
             values.done += 1;
-            // Most library functions are called under their own names, so they are not propagated to other cells.
+            // Most library functions are called under their own names, so their values stay in the cell.
             if let Value::Library(name) = value
                 && !self.is_passed_on(name)
             {
@@ -253,8 +256,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Returns whether a library function is propagated as a value: only if the analysis models its effect on its
-    /// arguments.
+    /// Returns whether a library function flows to other cells. It does if the analysis models what calls of the
+    /// function do with their arguments.
     fn is_passed_on(&mut self, name_id: u32) -> bool {
         if let Some(known) = self.passed_on.get(&name_id) {
             return *known;
@@ -319,8 +322,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Calls of a dispatching function may call the functions that are registered with it. So the registered functions
-    /// flow to the cell of the dispatching function.
+    /// Lets the functions that are registered with a dispatching function flow to its cell, because a call of it may
+    /// call them.
     fn register(&mut self, value: Value, from: Cell) {
         if let Value::Function { document, function, .. } = value
             && let Some(dispatcher) = self.dispatchers.get(&(document, function)).copied()
@@ -342,13 +345,13 @@ impl<'a> Solver<'a> {
         self.held.insert(Callable { document, owner });
     }
 
-    /// Records that code calls a function as a value: `f(x)`. `bound` leading parameters are filled.
+    /// Records that a site calls a function as a value: `f(x)`. The first `bound` parameters are bound before the call.
     pub(super) fn note_value_call(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable, bound: u8) {
         note_only(&mut self.callees, site, (callee, bound));
         self.note_call_at(site, callee);
     }
 
-    /// Records that code may call a function in another way: an operator, a property, a library function.
+    /// Records that a site may call a function in another way: by an operator, a property or a library function.
     pub(super) fn note_call(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable) {
         self.callees.insert(site, None);
         self.note_call_at(site, callee);
@@ -409,7 +412,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Records the only function at a place. The entry becomes `None` once there are several functions.
+/// Sets the entry of `place` to `function`, or to `None` if it already is another function.
 fn note_only<K: Hash + Eq, F: Copy + PartialEq>(only: &mut FxHashMap<K, Option<F>>, place: K, function: F) {
     let known = only.entry(place).or_insert(Some(function));
     if *known != Some(function) {

@@ -1,6 +1,6 @@
-//! Values that no constraint determines. When all other values are known, the analysis assumes the results of unknown
-//! decorators. It also assumes the methods of objects whose class is unknown, if the names of the methods belong to an
-//! interface of the project.
+//! Assumptions about values that no constraint determines. They are made when all other values are known. An unknown
+//! decorator is assumed to return the function that it decorates. A method of an object of unknown class is assumed to
+//! be that of an interface of the project, if the method's name identifies one.
 
 use std::sync::Arc;
 
@@ -12,9 +12,10 @@ use super::solve::Solver;
 use super::values::{Use, class_id};
 use crate::hierarchy::ClassId;
 
-/// If more classes define a method, its name does not identify an interface.
+/// The maximum number of definitions of a method. The name of a method with more definitions does not identify an
+/// interface.
 const MAX_OVERRIDES: usize = 64;
-/// Names that arrays and containers also define. They do not identify an interface.
+/// Methods that arrays and containers also have. Their names do not identify an interface.
 const ARRAY_METHODS: [&str; 36] = [
     "all",
     "any",
@@ -54,8 +55,8 @@ const ARRAY_METHODS: [&str; 36] = [
     "var",
 ];
 impl Solver<'_> {
-    /// Resolves methods of objects about which nothing is known, if one hierarchy of classes has an abstract method of
-    /// the same name. Such a hierarchy is an interface of the project. Returns whether this adds anything.
+    /// Resolves methods of objects about which nothing is known. If the method's name belongs to an interface
+    /// ([`Self::interfaces`]), all methods of this name may be called. Returns whether this adds anything.
     pub(super) fn load_abstract(&mut self) -> bool {
         let interfaces = self.interfaces();
         let mut found = false;
@@ -83,8 +84,8 @@ impl Solver<'_> {
         found
     }
 
-    /// Returns the classes that define each abstract method, by the method's name. All of them must be derived from one
-    /// of them.
+    /// Returns the interfaces of the project. The keys are names of abstract methods, the values are the classes that
+    /// define a method of this name. A name is included only if one of these classes is a base of all others.
     pub(super) fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
         let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
         for (document, index) in self.modules.indices.iter_enumerated() {
@@ -112,7 +113,7 @@ impl Solver<'_> {
         interfaces
     }
 
-    /// Assumes that an unknown decorator returns the function that it decorates. Returns whether this adds anything.
+    /// Assumes that unknown decorators return the functions that they decorate. Returns whether this adds anything.
     pub(super) fn skip_decorators(&mut self) -> bool {
         let mut found = false;
         for document in self.flows.indices() {

@@ -9,16 +9,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::ClassId;
 
-/// The maximum number of values of a cell; further values are ignored. A cell with so many values is a registry, which
-/// does not show what a call reaches.
+/// The maximum number of values in a cell. Further values are ignored: a cell with so many values is a registry, and it
+/// is unknown which of them a call reaches.
 const MAX_VALUES: usize = 64;
 
-/// A variable or expression of the project, a field, or an element.
+/// The index of a cell. A cell holds the values of a variable or expression of the project, of a field, or of an
+/// element.
 pub(super) type Cell = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Value {
-    /// `bound` leading parameters are filled: `object.method`, `partial(f, 1)`.
+    /// A function whose first `bound` parameters are bound: 1 for `object.method` and `partial(f, 1)`.
     Function {
         document: DocumentIndex,
         function: FunctionIndex,
@@ -32,31 +33,32 @@ pub(super) enum Value {
     Class(ClassId),
     Instance(u32),
     Container(u32),
-    /// `container.append`
+    /// A method that adds its arguments to a container: `container.append`.
     Mutator(u32),
     Module(DocumentIndex),
-    /// A name outside the project, by its id: [`super::solve::Solver::name_id`].
+    /// A function, class or module outside the project, by the id of its dotted name
+    /// ([`super::solve::Solver::name_id`]).
     Library(u32),
 }
 
-/// A part of an object: an attribute, key or element.
+/// A part of an object: an attribute or an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Field {
-    /// An attribute or key, by the id of its name.
+    /// An attribute, or an element by its key; both by the id of the name.
     Name(u32),
     Position(u32),
-    /// Elements whose position or key is not known.
+    /// An element whose position or key is not known.
     Unknown,
-    /// All elements.
+    /// Every element.
     All,
 }
 
-/// An instance of a class, or a container. All instances of a class with its own `__init__` are one object.
+/// An instance of a class, or a container. If a class has its own `__init__`, one object represents all its instances.
 #[derive(Debug, Default)]
 pub(super) struct Object {
     pub(super) class: Option<ClassId>,
     pub(super) fields: FxHashMap<Field, Cell>,
-    /// The attributes that are assigned.
+    /// The ids of the attributes that some code assigns.
     pub(super) stored: FxHashSet<u32>,
 }
 
@@ -69,7 +71,7 @@ pub(super) struct Missing {
     pub(super) site: (DocumentIndex, SiteIndex),
 }
 
-/// The kinds of arguments that the result of a library function holds.
+/// The arguments of a library function that its result holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum HeldArguments {
     Nothing,
@@ -77,7 +79,7 @@ pub(super) enum HeldArguments {
     All,
 }
 
-/// An operation that depends on the values of a cell.
+/// What happens to each value of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Use {
     Load {
@@ -96,11 +98,12 @@ pub(super) enum Use {
         from: Cell,
         site: Option<(DocumentIndex, SiteIndex)>,
     },
-    /// A dispatching function, with which the functions of `from` are registered.
+    /// The value is a dispatching function, and the functions of `from` are registered with it.
     Register {
         from: Cell,
     },
-    /// An attribute of the class of `receiver`, when `receiver.attribute` is assigned: a property or a descriptor.
+    /// The class of `receiver` binds an attribute to the value, a property or descriptor, and `receiver.attribute` is
+    /// assigned.
     Set {
         receiver: Value,
         from: Cell,
@@ -115,12 +118,12 @@ pub(super) enum Use {
         field: Field,
         from: Cell,
     },
-    /// A field of a record. The record flows to `to` once a field has a value.
+    /// The value is in a field of a record, so the record is not empty and flows to `to`.
     Hold {
         object: u32,
         to: Cell,
     },
-    /// An element of a container. The container flows to `to` once it has an element.
+    /// The value is an element of a container, so the container is not empty and flows to `to`.
     Fill {
         container: u32,
         to: Cell,
@@ -130,7 +133,7 @@ pub(super) enum Use {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// The call with this index in the document.
+    /// The value is called: the call with this index in the document.
     Call {
         document: DocumentIndex,
         call: u32,
@@ -140,86 +143,88 @@ pub(super) enum Use {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// `functional_call(module, …)` calls the value. No arguments flow to its parameters.
+    /// `functional_call(module, …)` calls the value, a module or function. No arguments flow to its parameters.
     CallObject {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// An attribute of the class of `receiver`, when `receiver.attribute` is read.
+    /// The class of `receiver` binds an attribute to the value, and `receiver.attribute` is read.
     Bind {
         receiver: Value,
         to: Cell,
         site: Option<(DocumentIndex, SiteIndex)>,
     },
-    /// The metaclass of a class that is called, or on which Python calls methods.
+    /// The value is the metaclass of `class`. The class is called (`None`), or Python applies an operation to it.
     Meta {
         class: ClassId,
         operation: Option<Operation>,
         site: (DocumentIndex, SiteIndex),
     },
-    /// The class in `register_pytree_node(Class, flatten, unflatten)`, the call with this index.
+    /// The value is the class in `register_pytree_node(Class, flatten, unflatten)`, the call with this index.
     Registered {
         document: DocumentIndex,
         call: u32,
     },
-    /// The function of a property, which is read from `receiver`.
+    /// The value is the function of a property that is read from `receiver`.
     Get {
         receiver: Value,
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// `partial(f, …)`: the call with this index.
+    /// The value is the function in `partial(f, …)`, the call with this index.
     Partial {
         document: DocumentIndex,
         call: u32,
     },
-    /// An argument of a library function, which may call it. `holds` determines whether the result holds the argument.
+    /// The value is an argument of a library function, which may call it. `holds` determines which arguments the result
+    /// holds.
     Passed {
         document: DocumentIndex,
         call: u32,
         holds: HeldArguments,
         within: bool,
     },
-    /// A library function calls the value, and passes the values of `from` at this position.
+    /// A library function calls the value, and passes the values of `from` as the argument at this position.
     Applied {
         position: u8,
         from: Cell,
     },
-    /// A function that is passed to a call that stages it, such as `jax.jit(f)`.
+    /// The value is passed to a call that stages it, such as `jax.jit(f)`.
     Root {
         document: DocumentIndex,
         site: SiteIndex,
         staged_by: super::StagingFunction,
         is_first: bool,
     },
-    /// Test runners pass the values to the function.
+    /// A test runner passes the value to the function.
     TestArgument {
         document: DocumentIndex,
         function: FunctionIndex,
         depth: u8,
     },
-    /// The same, for containers in containers.
+    /// A test runner passes the value to the function. The value is in a container in a container.
     NestedTestArgument {
         document: DocumentIndex,
         function: FunctionIndex,
         depth: u8,
     },
-    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. A call of the object may use the
+    /// An object of a library holds the value: `Conv2D(8, kernel_initializer=f)`. A call of this object may use the
     /// value without calling it.
     Held,
-    /// Values other than containers flow to the cell.
+    /// The value flows to the cell, unless it is a container.
     Plain {
         to: Cell,
     },
 }
 
 impl Use {
-    /// Returns whether it may be a use of many cells: of the elements of all containers that are passed to a call.
+    /// Returns whether several cells may have the same use: all containers that are passed to one call share the use of
+    /// their elements.
     pub(super) fn is_of_many_cells(self) -> bool {
         matches!(self, Self::Passed { within: true, .. } | Self::Root { is_first: false, .. })
     }
 
-    /// Returns whether the use of the value has an effect. Most values that are passed to libraries have none.
+    /// Returns whether the use has an effect on this value. Most values that are passed to libraries have none.
     pub(super) fn has_effect_on(self, value: Value) -> bool {
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
@@ -245,7 +250,7 @@ impl Use {
 #[derive(Debug)]
 pub(super) struct OrderedSet<T> {
     list: Vec<T>,
-    /// The items of `list` as a set, if there are many.
+    /// The same items as `list`, for fast lookup; `None` while there are few.
     known: Option<Box<FxHashSet<T>>>,
 }
 
@@ -291,7 +296,7 @@ impl<T: Copy + Eq + Hash> OrderedSet<T> {
 #[derive(Debug, Default)]
 pub(super) struct Values {
     pub(super) list: OrderedSet<Value>,
-    /// The number of values that are propagated: the first ones of `list`.
+    /// The number of values that have been propagated. They are the first values of `list`.
     pub(super) done: usize,
 }
 
@@ -306,11 +311,11 @@ impl Values {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     Class(ClassId),
-    /// The attributes of a function.
+    /// A function, whose attributes the object holds.
     Function(DocumentIndex, FunctionIndex),
-    /// A record or container, by the call and the class that is called.
+    /// A call that creates a record or container: the document, the index of the call, and the class that is called.
     Call(DocumentIndex, u32, Option<ClassId>),
-    /// A display, by its cell.
+    /// A list, dictionary or set display; the cell is that of the expression.
     Display(Cell),
 }
 

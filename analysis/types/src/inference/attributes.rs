@@ -1,4 +1,4 @@
-//! The types of the attributes that a method sets, as other code reads them.
+//! The types of the attributes that a method sets, as other code infers them.
 
 use ruff_db::parsed::parsed_module;
 use ruff_python_ast::{Expr, Stmt};
@@ -11,7 +11,7 @@ use super::{Inference, locate};
 use crate::annotate;
 use crate::oracle::Workspace;
 
-/// Reads the types from the method that annotated source contains for this purpose; `None` if it is missing.
+/// Returns the types, inferred in the method that annotated source contains for this purpose; `None` if it is missing.
 pub(crate) fn attributes(db: &dyn Db, workspace: &Workspace, method: Scope) -> Option<Attributes> {
     let inference = Inference::new(db, workspace, method.document)?;
     let index = &inference.source.index;

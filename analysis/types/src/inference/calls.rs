@@ -77,7 +77,7 @@ impl Inference<'_> {
             return;
         }
         let mut targets = self.targets(&call.func);
-        // `module.apply(variables, x, method=Net.encode)`: the arguments after the first.
+        // `module.apply(variables, x, method=Net.encode)`: `encode` receives the arguments after the first one.
         let applies = !targets.is_empty()
             && call.func.as_attribute_expr().is_some_and(|method| {
                 resolve::is_application(&method.attr)
@@ -199,8 +199,8 @@ impl Inference<'_> {
     }
 
     /// Adds the calls of the modules in a sequence: `self.body(x)`, where
-    /// `self.body = nn.Sequential(Encoder(), Head())`. The first module receives the argument, and the others usually
-    /// receive a value of the same type.
+    /// `self.body = nn.Sequential(Encoder(), Head())`. The first module receives `x`. The others usually receive a
+    /// value of the same type.
     fn sequence(&self, call: &ast::ExprCall, expression: ExprId, calls: &mut Vec<CallSite>) {
         let Some(argument) = call.arguments.args.first().filter(|argument| !argument.is_starred_expr())
         else {
@@ -215,7 +215,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Returns the call of the module in `functional_call(module, parameters, (x, y))`.
+    /// Returns the call of `module` that `functional_call(module, parameters, (x, y))` makes.
     fn functional_call(
         &self,
         index: &FileIndex,
@@ -245,7 +245,7 @@ impl Inference<'_> {
         Some(CallSite { arguments: arguments.collect(), open, ..CallSite::of(targets, Some(expression)) })
     }
 
-    /// Returns the call that `f.defvjp(forward, backward)` implies: `forward` is called with the arguments of `f`.
+    /// Returns the call of `forward` that `f.defvjp(forward, backward)` implies. It has the arguments of `f`.
     fn derivative_rule(&self, call: &ast::ExprCall, expression: ExprId) -> Option<CallSite> {
         let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "defvjp")?;
         let forward = callbacks::argument(call, 0, "fwd")?;
@@ -274,8 +274,8 @@ impl Inference<'_> {
         self.type_of(receiver).is_some_and(|ty| self.fact(ty).tensor_kind() == Some(TensorKind::Dataset))
     }
 
-    /// Adds the parameter types of lambdas that a library calls; `inner` are the expressions of the scope in pre-order,
-    /// beginning with the call, and `position` is the id of the call.
+    /// Adds the parameter types of lambdas that a library calls. `inner` are the expressions of the scope in pre-order,
+    /// beginning with the call. `position` is the id of the call.
     pub(super) fn lambdas(
         &self,
         called: &Called,
@@ -460,8 +460,8 @@ fn numbers_to_tensors(part: &TypeExpression, tensor: &TypeExpression) -> TypeExp
     }
 }
 
-/// Returns the types of the leaves of a tree: `Array` for `list[tuple[Array, Array]]`. Other classes than arrays may be
-/// nodes.
+/// Returns the types of the leaves of a tree: `Array` for `list[tuple[Array, Array]]`. Instances of classes that are
+/// not arrays may be nodes of the tree, so the type of their leaves is unknown.
 fn leaves(tree: &AssumedType) -> AssumedType {
     fn add(part: &TypeExpression, found: &mut AssumedType) {
         match part {
@@ -495,8 +495,8 @@ fn leaves(tree: &AssumedType) -> AssumedType {
     found
 }
 
-/// Returns whether the last name of a callee is the function's own name. It differs if the function is called through
-/// another value.
+/// Returns whether the last part of the callee's name is the name of the function. It is not if the function is called
+/// through another value.
 fn is_named(callee: &Expr, target: &Target) -> bool {
     last_name(callee).is_some_and(|name| name == target.path.name())
 }

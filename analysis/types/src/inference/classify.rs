@@ -7,7 +7,7 @@ use super::{Inference, module_name};
 use ag_index::facts::{Alternative, Callee, CalleeKind, DType, Fact, Library, TensorKind};
 use ag_index::type_expression::Placeholder;
 
-/// Longer types are truncated for display.
+/// The maximum length of a type for display. Longer types are truncated.
 const MAX_SHOWN: usize = 120;
 
 impl<'db> Inference<'db> {
@@ -37,8 +37,8 @@ impl<'db> Inference<'db> {
                     self.add(*element, fact);
                 }
             }
-            // `Unknown & ~None` is unknown; `Unknown & Tensor` (an isinstance test) is a Tensor; `Tensor & Mapping` (a
-            // test of an argument that is assumed to be a Tensor) may be either.
+            // `Unknown & ~None` is unknown. `Unknown & Tensor` is a Tensor: the result of an `isinstance` test.
+            // `Tensor & Mapping` may be either: a test of an argument that is assumed to be a Tensor.
             Type::Intersection(intersection) => {
                 let positive: Vec<_> = intersection.iter_positive(self.db).collect();
                 let known: Vec<_> = positive.iter().filter(|ty| !matches!(ty, Type::Dynamic(_))).collect();
@@ -118,8 +118,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Returns whether a type is a host value. It is decisive in an intersection: a Tensor after `isinstance(x, list)`
-    /// is a list.
+    /// Returns whether a type is that of a host value. Such a type determines an intersection: a Tensor after
+    /// `isinstance(x, list)` is a list.
     fn is_host_value(&self, ty: Type<'db>) -> bool {
         const HOST: &[&str] = &[
             "list", "tuple", "dict", "set", "str", "int", "float", "bool", "ndarray",
@@ -204,7 +204,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// Returns the kind of Tensor by the name of its class.
+/// Returns the kind of Tensor-like object that a class has, by the name of the class; `None` for other classes.
 fn tensor_kind(class: &str) -> Option<TensorKind> {
     Some(match class {
         "Tensor" | "EagerTensor" | "SymbolicTensor" | "KerasTensor" | "Array" | "ArrayImpl" | "Tracer" => {

@@ -11,7 +11,7 @@ use ag_index::definitions::Definitions;
 use ag_syntax::functions::FunctionPath;
 use ty_python_semantic::Db;
 
-/// Returns the definitions of a file in ty's database: the definitions of the user's text, at other offsets.
+/// Returns the definitions in a file of ty's database. They are those of the user's text, at other offsets.
 #[salsa::tracked(returns(ref), no_eq)]
 pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     let program_file = db.program_file(file);
@@ -30,7 +30,7 @@ pub(super) fn function<'a>(
     function_named_at(module, entry.name_range)
 }
 
-/// Returns a method with a name that no other method of the file has.
+/// Returns the method with this name, which no other function of the file may have.
 pub(super) fn method<'a>(
     db: &dyn Db,
     file: File,
@@ -55,7 +55,7 @@ pub(super) fn class(module: &ParsedModuleRef, name: TextRange) -> Option<&ast::S
     finder.class
 }
 
-/// Descends only into statements that contain the name.
+/// Finds a definition. Descends only into statements that contain its name.
 struct Finder<'a> {
     name: TextRange,
     function: Option<&'a ast::StmtFunctionDef>,

@@ -48,8 +48,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Returns the type of a dictionary literal, from its items. For an argument, ty infers the declared type of the
-    /// parameter (`options: dict[str, Any]`), which may be less precise.
+    /// Returns the type of a dictionary literal, computed from its items. If the literal is an argument, ty infers the
+    /// declared type of the parameter (`options: dict[str, Any]`), which may be less precise.
     fn dict_of(&self, dict: &ast::ExprDict) -> Option<AssumedType> {
         let (mut keys, mut values) = (AssumedType::default(), AssumedType::default());
         for item in &dict.items {
@@ -91,7 +91,7 @@ impl<'db> Inference<'db> {
                 }
             }
             Type::Dynamic(_) | Type::Divergent(_) | Type::TypeVar(_) => assumed.unknown = true,
-            // The code is unreachable in this round, or the assumptions contradict each other: nothing is known.
+            // The code is unreachable in this round, or the assumptions contradict each other, so nothing is known.
             Type::Never => {}
             Type::TypeAlias(alias) => self.add_assumed(alias.value_type(self.db), assumed),
             Type::TypeIs(_) | Type::TypeGuard(_) => assumed.insert(TypeExpression::builtin("bool")),
@@ -156,11 +156,11 @@ impl<'db> Inference<'db> {
         Some(function.path.qualname.clone())
     }
 
-    /// Returns the type `Callable[..., T]` of a local function, which other code cannot name.
+    /// Returns `Callable[..., T]` for a local function with the result `T`: other code cannot name the function.
     fn callable_returning(&self, ty: Type<'db>) -> Option<TypeExpression> {
         let result = self.part_of_display(ty, |label| {
             let arrow = after_parameters(label)?;
-            // Padding keeps the offsets in the text unchanged.
+            // The padding keeps the offsets in the text unchanged.
             Some(format!("({:1$}{2})", "", arrow.saturating_sub(1), label.get(arrow..)?))
         })?;
         Some(TypeExpression::callable(result))
@@ -259,7 +259,7 @@ impl<'db> Inference<'db> {
     }
 }
 
-/// Returns the start of the result in `def step(x: int) -> bool` or `(x: int) -> bool`.
+/// Returns the offset of the result type in `def step(x: int) -> bool` or `(x: int) -> bool`.
 fn after_parameters(label: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (position, c) in label.char_indices() {
@@ -280,7 +280,7 @@ fn after_parameters(label: &str) -> Option<usize> {
     None
 }
 
-/// Returns the class of a literal type: `Literal[1, 2]` -> `int`, because other calls may pass other values.
+/// Returns the class of a literal type: `Literal[1, 2]` -> `int`. Other calls may pass other values.
 fn widened(slice: &Expr) -> Option<TypeExpression> {
     let first = match slice {
         Expr::Tuple(tuple) => tuple.elts.first()?,

@@ -30,7 +30,7 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// The functions that the type or the name of an expression refers to.
+    /// Adds the functions to which an expression refers by its type or its name.
     pub(super) fn add_known(&self, expression: &Expr, targets: &mut Vec<Target>) {
         let ty = self.type_of(expression);
         if let Some(ty) = ty {
@@ -45,8 +45,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Returns whether an expression that has no targets in the project refers to a function, method, class or module
-    /// of a library.
+    /// Returns whether an expression refers to a function, method, class or module of a library. The expression has no
+    /// targets in the project.
     fn is_of_library(&self, expression: &Expr) -> bool {
         matches!(expression, Expr::Name(_) | Expr::Attribute(_))
             && matches!(
@@ -61,7 +61,7 @@ impl<'db> Inference<'db> {
             )
     }
 
-    /// Adds the method `__call__` of a module for `module.apply` and `module.init`, through which Flax calls it.
+    /// For `module.apply` and `module.init`, adds the `__call__` method of the module, which Flax calls.
     fn add_applied(&self, expression: &Expr, targets: &mut Vec<Target>) {
         if let Expr::Attribute(attribute) = expression
             && is_application(&attribute.attr)
@@ -72,8 +72,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Returns the method `setup` that Flax calls before a method of a module: for `self.encoder(x)` and
-    /// `module.apply(…)`.
+    /// Returns the method `setup` of a module. Flax calls it before other methods of the module: for `self.encoder(x)`
+    /// and `module.apply(…)`.
     pub(super) fn setup_before(&self, callee: &Expr) -> Vec<Target> {
         let object = match callee {
             Expr::Attribute(attribute) if is_application(&attribute.attr) => &attribute.value,
@@ -116,8 +116,9 @@ impl<'db> Inference<'db> {
         false
     }
 
-    /// Returns the functions that a root stages. For a class, JAX stages the `__call__` method of its instances. For a
-    /// Lightning module, torch stages the steps as well.
+    /// Returns the functions that a root stages if it is applied to `expression`. For a class, JAX stages the
+    /// `__call__` method of its instances. For a Lightning module, torch also stages the methods for the training
+    /// steps.
     pub(super) fn staged_targets(&self, expression: &Expr, dialect: Dialect) -> Vec<Target> {
         let mut targets = Vec::new();
         match self.type_of(expression) {
@@ -147,7 +148,7 @@ impl<'db> Inference<'db> {
         entry.is_some_and(|entry| entry.bases.iter().any(|base| base.ends_with("LightningModule")))
     }
 
-    /// Returns the local function that `expression` refers to, if any.
+    /// Returns the local function to which `expression` refers; empty if there is none.
     pub(super) fn local_functions(&self, expression: &Expr) -> Vec<Target> {
         let mut targets = Vec::new();
         if let Some(ty @ Type::FunctionLiteral(_)) = self.type_of(expression)
@@ -158,7 +159,7 @@ impl<'db> Inference<'db> {
         targets
     }
 
-    /// Returns the method `name` of an object whose class is in the project.
+    /// Returns the method `name` of an object; empty if its class is not in the project.
     pub(super) fn methods(&self, object: &Expr, name: &str) -> Vec<Target> {
         let mut targets = Vec::new();
         if let Some(ty @ Type::NominalInstance(_)) = self.type_of(object)
@@ -273,7 +274,7 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Adds the first of `names` that the class, or one of its bases in the project, defines.
+    /// Adds the method with the first of `names` that the class, or one of its bases in the project, defines.
     fn add_method(&self, class: FileRange, names: &[&str], targets: &mut Vec<Target>) {
         let mut queue = vec![class];
         let mut seen = 0;
@@ -370,7 +371,7 @@ impl<'db> Inference<'db> {
         let (Some([element]), None) = (elements.next().map(Vec::as_slice), elements.next()) else {
             return Vec::new();
         };
-        // A tuple element is unpacked into the function's parameters.
+        // An element that is a tuple is unpacked into the function's parameters.
         let types = match element.arguments_of("tuple") {
             Some(parts) if !parts.contains(&TypeExpression::Ellipsis) => parts,
             _ => std::slice::from_ref(element),
@@ -396,7 +397,7 @@ impl<'db> Inference<'db> {
 }
 
 /// Returns the function that a builtin applies to the elements of its arguments, and these arguments: `map(f, xs, ys)`,
-/// `sorted(xs, key=f)`. In annotated source the builtin may have the name of AutoGraph's overload.
+/// `sorted(xs, key=f)`. In annotated source, the builtin may have been replaced by AutoGraph's overload.
 pub(super) fn applied_by_builtin(call: &ast::ExprCall) -> Option<(&Expr, &[Expr])> {
     let name = call.func.as_name_expr()?.id.as_str();
     let name = name.strip_prefix("ag_").and_then(|name| name.strip_suffix('_')).unwrap_or(name);
@@ -412,13 +413,13 @@ fn is_partial(imports: &Imports, call: &ast::ExprCall) -> bool {
     imports.resolve(&call.func).is_some_and(|name| name == "functools.partial")
 }
 
-/// Returns whether Flax or Haiku calls a module with its parameters through this method: `apply`.
+/// Returns whether this is the method by which Flax or Haiku calls a module with given parameters: `apply`.
 pub(super) fn is_application(method: &str) -> bool {
     matches!(method, "apply" | "init" | "init_with_output" | "lazy_init")
 }
 
-/// Returns the function that a wrapper call applies to its arguments, and the number of positional arguments of the
-/// call that precede those of the function:
+/// Returns the function that a call of a wrapper applies to its arguments. Also returns how many positional arguments
+/// of the call come before those that the function receives:
 ///
 /// ```python
 /// jax.jit(f)(x, y)        tf.function(f)(x)        # f, 0

@@ -1,5 +1,5 @@
-//! The functions that an expression may evaluate to if its type does not determine them: values of containers, fields
-//! of objects, results of functions that return functions. They are found from syntax.
+//! The functions to which an expression may evaluate if its type does not determine them: values of containers, fields
+//! of objects, results of functions that return functions. They are found from syntax:
 //!
 //! ```python
 //! STEPS = {"plain": step}
@@ -24,9 +24,10 @@ use super::{Inference, locate};
 use ag_index::answers::Target;
 use ag_index::roots;
 
-/// The maximum number of names, containers and calls that are followed.
+/// The maximum number of steps through names, containers and calls.
 const MAX_STEPS: u8 = 8;
-/// A container with more functions is a registry: it is not known which of them a call reaches.
+/// The maximum number of functions. A container with more functions is a registry: it is unknown which of them a call
+/// reaches.
 const MAX_FUNCTIONS: usize = 8;
 
 /// A part that is taken from a value.
@@ -42,11 +43,11 @@ enum Part {
     Any,
 }
 
-/// The values that a name is bound to, each with the part of it that the name gets.
+/// The values to which a name is bound. The name gets the whole value, or the given part of it.
 type Bound<'a> = Vec<(&'a Expr, Option<Part>)>;
 
 impl Inference<'_> {
-    /// Adds the functions that `expression` may evaluate to.
+    /// Adds the functions to which `expression` may evaluate.
     pub(super) fn add_values(&self, expression: &Expr, targets: &mut Vec<Target>) {
         let module = parsed_module(self.db, self.model.python_file()).load(self.db);
         let mut found = Vec::new();
@@ -60,9 +61,9 @@ impl Inference<'_> {
         }
     }
 
-    /// Returns how the arguments of a call of `callee` differ from those of the function that the call finally runs:
-    /// the number of arguments that were bound earlier (`partial(f, 3)`), and the number of leading arguments that are
-    /// not passed on (`net.apply(params, key, x)`).
+    /// Returns how the arguments of a call of `callee` differ from those of the function that finally runs. Returns the
+    /// number of arguments that were bound earlier (`partial(f, 3)`), and the number of leading arguments that are not
+    /// passed on (`net.apply(params, key, x)`).
     pub(super) fn argument_offsets(&self, callee: &Expr) -> (usize, usize) {
         let module = parsed_module(self.db, self.model.python_file()).load(self.db);
         let imports = &self.source.index.imports;
@@ -103,7 +104,7 @@ impl Inference<'_> {
         (bound, skipped)
     }
 
-    /// Adds the functions that remain after `parts` are taken from the value of `expression`, the last part first.
+    /// Takes `parts` from the value of `expression`, the last part first, and adds the functions that this gives.
     fn follow(
         &self,
         module: &[Stmt],
@@ -185,7 +186,7 @@ impl Inference<'_> {
         }
     }
 
-    /// The functions that a function of the project returns, by the names in its `return` statements.
+    /// Adds the functions that a function of the project returns, as its `return` statements name them.
     fn returned(&self, function: &Target, parts: &[Part], steps: u8, found: &mut Vec<Target>) {
         let Some(own) = self.workspace.document_of(self.file) else { return };
         let Some((document, source)) = self.workspace.find(function.document, own) else { return };
@@ -207,7 +208,7 @@ impl Inference<'_> {
     }
 }
 
-/// The functions in a `return` statement: nested functions, alone, in containers and in fields.
+/// Adds the nested functions in the value of a `return` statement: the value itself, elements of containers, fields.
 fn follow_plain(
     module: &[Stmt],
     value: &Expr,
@@ -271,8 +272,9 @@ fn elements<'a>(container: &'a Expr, part: &Part) -> Vec<&'a Expr> {
     }
 }
 
-/// Returns the argument that becomes a field of the object. It is found by keyword, by the order of the fields, or, if
-/// the class is unknown, by the argument's own name: `GradientTransformation(init_fn, update_fn)`.
+/// Returns the argument of a constructor call that becomes the field `part`. It is found by keyword or by the order of
+/// the fields. If the class is unknown, it is found by the name of the variable:
+/// `GradientTransformation(init_fn, update_fn)`.
 fn field<'a>(arguments: &'a ast::Arguments, fields: &[&Name], part: &Part) -> Option<&'a Expr> {
     match part {
         Part::Position(position) => arguments.args.get(*position),

@@ -10,13 +10,13 @@ use super::{Collector, Frame, part_of};
 use crate::value_flow::{Call, Constraint, LambdaFlow, Node, Operation, Owner, Part};
 
 impl<'a> Collector<'a> {
-    /// Collects the calls in a condition, including the implicit call of `__bool__`.
+    /// Collects the calls in a condition, and the implicit call of `__bool__`.
     pub(super) fn condition(&mut self, test: &'a Expr) {
         let value = self.value(test);
         self.operate(value, Operation::Truth, test.range());
     }
 
-    /// Collects the calls in an expression whose own value does not matter.
+    /// Collects the calls in an expression whose value is not used.
     pub(super) fn evaluate(&mut self, expression: &'a Expr) {
         let _ = self.value(expression);
     }

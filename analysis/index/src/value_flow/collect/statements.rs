@@ -13,7 +13,7 @@ use crate::index::last_name;
 use crate::value_flow::scopes::Bound;
 use crate::value_flow::{Call, Constraint, Node, Operation, Owner, Part};
 
-/// Decorators that Python's object model interprets; the name refers to the function itself.
+/// Decorators that Python itself interprets. The name still refers to the decorated function.
 const OBJECT_MODEL_DECORATORS: [&str; 9] = [
     "property",
     "cached_property",
@@ -165,7 +165,7 @@ impl<'a> Collector<'a> {
         self.owner = outer;
     }
 
-    /// Returns the value of a function after a decorator has been applied.
+    /// Applies a decorator to a function. Returns the resulting value.
     fn decorated(&mut self, decorator: &'a Expr, function: FunctionIndex, value: Node) -> Node {
         let named = match decorator {
             Expr::Call(call) => &*call.func,
