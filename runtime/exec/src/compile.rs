@@ -35,18 +35,35 @@ const RECURSION_LIMIT: usize = 100_000;
 
 impl Plan {
     pub fn compile(graph: &Graph) -> Result<Self, CompileError> {
+        Self::compile_for_strides(graph, &[])
+    }
+
+    /// Compiles a graph for inputs with these strides, in elements. Native programs expect that a tensor without known
+    /// strides is contiguous; libtorch runs their nodes for other tensors.
+    pub fn compile_for_strides(graph: &Graph, strides: &[Option<Vec<usize>>]) -> Result<Self, CompileError> {
         // Native segments are compiled even if the setting is `Tier::Torch`, because it may change before a run.
-        Self::compile_for(graph, if tier() == Tier::Always { Tier::Always } else { Tier::Native })
+        let tier = if tier() == Tier::Always { Tier::Always } else { Tier::Native };
+        Self::compiled(graph, tier, strides)
     }
 
     /// Compiles a graph with the native segments of this tier. A plan for `Tier::Torch` has none.
     pub fn compile_for(graph: &Graph, tier: Tier) -> Result<Self, CompileError> {
+        Self::compiled(graph, tier, &[])
+    }
+
+    fn compiled(graph: &Graph, tier: Tier, strides: &[Option<Vec<usize>>]) -> Result<Self, CompileError> {
         memory::keep();
         verify::verify(graph)
             .map_err(|fault| CompileError { message: fault.to_string(), span: fault.span })?;
         let mut functions = Vec::with_capacity(graph.functions.len());
-        for function in &graph.functions {
-            functions.push(Compiler::new(graph, function, tier).function()?);
+        for (index, function) in graph.functions.iter().enumerate() {
+            let mut compiler = Compiler::new(graph, function, tier);
+            if index == 0 {
+                let known = function.params().iter().zip(strides);
+                compiler.layouts =
+                    known.filter_map(|(param, strides)| Some((*param, strides.clone()?))).collect();
+            }
+            functions.push(compiler.function()?);
         }
         let params = graph.entry().map_or_else(Vec::new, |entry| {
             let named = |value: &ir::Value| {

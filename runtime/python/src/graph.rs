@@ -242,17 +242,19 @@ impl PyGraph {
     }
 
     /// Compiles the graph. `callbacks` are the functions that `python` nodes call by index, `exceptions` the
-    /// user's exception classes by the names in `raise` nodes, `passes` the passes for `optimized`.
-    #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None))]
+    /// user's exception classes by the names in `raise` nodes, `passes` the passes for `optimized`. `strides` contains the
+    /// strides of the inputs, or `None` for contiguous tensors and other inputs.
+    #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None, strides = Vec::new()))]
     fn compile(
         &self,
         py: Python<'_>,
         callbacks: Vec<PyObject>,
         exceptions: Option<Bound<'_, PyDict>>,
         passes: Option<Vec<String>>,
+        strides: Vec<Option<Vec<usize>>>,
     ) -> PyResult<PyPlan> {
         let exceptions = exceptions.unwrap_or_else(|| PyDict::new(py)).unbind();
-        PyPlan::new(&self.rewritten(passes)?, callbacks, exceptions)
+        PyPlan::new(&self.rewritten(passes)?, &strides, callbacks, exceptions)
     }
 
     /// Returns the graph after these optimizer passes, by default those that are enabled.

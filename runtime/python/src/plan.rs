@@ -20,8 +20,14 @@ pub(super) struct PyPlan {
 }
 
 impl PyPlan {
-    pub(super) fn new(graph: &Graph, callbacks: Vec<PyObject>, exceptions: Py<PyDict>) -> PyResult<Self> {
-        let plan = Plan::compile(graph).map_err(|error| PyValueError::new_err(error.message))?;
+    pub(super) fn new(
+        graph: &Graph,
+        strides: &[Option<Vec<usize>>],
+        callbacks: Vec<PyObject>,
+        exceptions: Py<PyDict>,
+    ) -> PyResult<Self> {
+        let plan = Plan::compile_for_strides(graph, strides)
+            .map_err(|error| PyValueError::new_err(error.message))?;
         Ok(Self { plan, callbacks, exceptions })
     }
 }

@@ -1,5 +1,7 @@
 """How the graphs of a trace become plans. `compile=` of `@ag.function` selects a compiler by its name."""
 
+import torch
+
 #: Name of a compiler -> its class. `export` registers its compilers here.
 COMPILERS = {}
 
@@ -9,13 +11,19 @@ class Libtorch:
 
     regions = ()
 
-    def plan(self, graph, callbacks, exceptions):
+    def plan(self, graph, callbacks, exceptions, strides):
         """Returns the plan of a graph. `callbacks` are the Python functions that it calls, `exceptions` the classes
-        that it raises."""
-        return graph.compile(callbacks, exceptions)
+        that it raises, and `strides` those of the inputs (`strides_of`)."""
+        return graph.compile(callbacks, exceptions, strides=strides)
 
 
 LIBTORCH = Libtorch()
+
+
+def strides_of(value):
+    """Returns the strides of a tensor that is not contiguous. Returns None for other values."""
+    is_strided = isinstance(value, torch.Tensor) and value.layout is torch.strided
+    return list(value.stride()) if is_strided and not value.is_contiguous() else None
 
 
 def checked(name):

@@ -370,8 +370,9 @@ class Partitioned(_Gradient):
 
     def __init__(self, trace, needed):
         super().__init__(trace, needed, omits_prints=False)
-        *graphs, self.kept = self.graph.partitioned(len(trace.operands), len(self.outputs))
-        self.forward, self.backward = (trace.planned(graph, self.exceptions) for graph in graphs)
+        forward, backward, self.kept = self.graph.partitioned(len(trace.operands), len(self.outputs))
+        self.forward = trace.planned(forward, self.exceptions)
+        self.backward = trace.planned(backward, self.exceptions, has_inputs=False)
 
 
 def differentiable_outputs(trace, needed):

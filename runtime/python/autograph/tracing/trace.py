@@ -40,7 +40,7 @@ from ..record.queries import checked_late, has_effects, has_random, overwrites
 from . import ambient, applied, differentiable, graphs, overlap, probes
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
-from .compilation import LIBTORCH
+from .compilation import LIBTORCH, strides_of
 from .containers import Container, containers_in, copies
 from .generators import Generators
 from .guards import Guards
@@ -279,6 +279,8 @@ class Trace:
         self.graph, exceptions, computed = graphs.graph(staging, operands, written)
         #: The outputs that have a history although no input requires a gradient.
         self.histories = [index for index in computed if operands[index] not in self.result.leaves]
+        #: The strides of the inputs of the call that was traced. Most later calls have the same.
+        self.strides = [strides_of(capture.tensor) for capture in captures]
         self.plan = self.planned(self.graph, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
@@ -333,9 +335,9 @@ class Trace:
         for _, capture in self.arguments:
             capture.tensor = None
 
-    def planned(self, graph, exceptions):
-        """Returns the plan of a graph of this trace."""
-        return self._compiler.plan(graph, self.staging.callbacks, exceptions)
+    def planned(self, graph, exceptions, has_inputs=True):
+        """Returns the plan of a graph of this trace. With `has_inputs`, its first inputs are those of the trace."""
+        return self._compiler.plan(graph, self.staging.callbacks, exceptions, self.strides if has_inputs else [])
 
     def gradient(self, kind, needed):
         """Returns the cached result of `kind(self, needed)`, which builds gradient graphs. `needed` contains a boolean for

@@ -19,16 +19,16 @@ class Inductor:
         self.name = name
         self.regions = []
 
-    def plan(self, graph, callbacks, exceptions):
+    def plan(self, graph, callbacks, exceptions, strides):
         """Returns the plan of a graph in which compiled code replaces the regions. A region is compiled when it first runs."""
         optimized = graph.optimized()
         text, found = rewritten(optimized.sexpr(), len(callbacks))
         if not found:
-            return graph.compile(callbacks, exceptions)
+            return graph.compile(callbacks, exceptions, strides=strides)
         _check_compiler()
         regions = [CompiledRegion(self.name, region) for region in found]
         self.regions += regions
-        return Graph.from_sexpr(text).compile([*callbacks, *regions], exceptions, [])
+        return Graph.from_sexpr(text).compile([*callbacks, *regions], exceptions, [], strides)
 
 
 def _check_compiler():
