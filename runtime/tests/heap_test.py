@@ -50,7 +50,7 @@ def count_globally():
 
 
 def case(make):
-    """Registers a case. `make` returns the program, which is a new function."""
+    """Registers a case. `make` returns a new function, and optionally a function that reads the state."""
     CASES.append(make)
     return make
 

@@ -246,7 +246,7 @@ LOG = []
 
 
 def test_list_of_another_scope():
-    """Runs change lists of a closure, a module and an enclosing function in place."""
+    """A run changes lists of a closure, a module and an enclosing function in place."""
     log = []
 
     @ag.function

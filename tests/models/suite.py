@@ -219,7 +219,7 @@ def sample(cases, options):
 
 
 def table(name, found):
-    """Returns one row for each column of `found`, in Markdown."""
+    """Returns a Markdown table with one row for each compiler in `found`."""
     rows = ["| suite | with | cases | agree | different | refused | error |", "|---|---|---|---|---|---|---|"]
     for column, results in found.items():
         kinds = collections.Counter(o.kind for o in results.values() if o.kind != SKIPPED)

@@ -72,8 +72,8 @@ pub fn keras_methods(
     })
 }
 
-/// Returns whether Keras 2 calls the layers of a class without tracing them: `def __init__(self, dynamic=True)`. Keras
-/// 3 has no such layers.
+/// Returns whether a Keras 2 layer class runs eagerly, so its `call` is not traced: `def __init__(self, dynamic=True)`.
+/// Keras 3 has no such layers.
 fn runs_eagerly(index: &FileIndex, class: ClassIndex) -> bool {
     let methods = index.definitions.classes.get(class).into_iter().flat_map(|class| &class.methods);
     methods

@@ -1,8 +1,8 @@
-//! Why-chains: why an expression has its binding time, as the path of its value in at most five steps. Findings and
-//! hover append the root: [`crate::reached_from`].
+//! Why-chains. A why-chain explains the binding time of an expression: it follows the value in at most five steps.
+//! Findings and hover append the root: [`crate::reached_from`].
 //!
-//! Reaching definitions determine the path, facts describe each step, and the last step is the reason for the
-//! assumed type of a parameter:
+//! Reaching definitions determine the path, and facts describe each step. If the path ends at a parameter, the last
+//! steps are the reason for its assumed type. An example:
 //!
 //! ```text
 //! `done` is a Tensor                        line 14   while not done:

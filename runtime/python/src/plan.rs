@@ -40,7 +40,7 @@ impl PyPlan {
         tuple(py, self.values(py, Vec::new(), inputs)?)
     }
 
-    /// Runs a forward graph: returns the first `results` results and the saved values.
+    /// Runs a forward graph. Returns its first `results` outputs; the remaining outputs are the saved values.
     fn run_saving<'py>(
         &self,
         py: Python<'py>,
@@ -85,7 +85,7 @@ fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
 }
 
 impl PyPlan {
-    /// Returns the results of a run. The types of the `saved` inputs, which come first, are known to be right.
+    /// Runs the plan on `saved` followed by `inputs`, and returns the results. Only the types of `inputs` are checked.
     pub(super) fn values(
         &self,
         py: Python<'_>,
@@ -97,8 +97,8 @@ impl PyPlan {
         results.map_err(|error| self.raised(py, error))
     }
 
-    /// Returns the Python exception for an error. Its `locations` are in the source, the innermost first: (function,
-    /// file, line, column, end line, end column).
+    /// Returns the Python exception for an error. Its attribute `locations` lists source locations, innermost first:
+    /// (function, file, line, column, end line, end column).
     fn raised(&self, py: Python<'_>, error: Error) -> PyErr {
         let class = error.fault.class().to_owned();
         let message = error.fault.to_string();

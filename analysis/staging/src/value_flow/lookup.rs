@@ -103,7 +103,7 @@ impl Solver<'_> {
         Arc::clone(order)
     }
 
-    /// Returns the name in the body of a class or of one of its bases.
+    /// Returns the cell of a name that is bound in the body of a class or of one of its bases.
     pub(super) fn class_attribute(&mut self, class: ClassId, name: u32) -> Option<Cell> {
         if let Some(known) = self.attributes.get(&(class, name)) {
             return *known;

@@ -269,7 +269,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Returns a list or a tuple, in a register.
+    /// Returns the register that contains a list or tuple operand. A constant is moved to a register first.
     fn object_operand(&mut self, operand: &Operand) -> Compiled<ObjectReg> {
         if let Operand::Value(value) = operand {
             return match self.register_of(*value)? {

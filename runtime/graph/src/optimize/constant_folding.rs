@@ -58,7 +58,7 @@ fn size(operands: &[Operand], values: &[ValueInfo]) -> Option<Operand> {
     }
 }
 
-/// Returns the result of an operation on literals. `None` if the operation would raise or overflow; the run does so.
+/// Returns the result of an operation on known scalars. `None` if it would raise or overflow, which happens at run time.
 fn folded(scalar: Scalar, node: &Node, values: &[ValueInfo]) -> Option<Operand> {
     let is_int = |operand: &Operand| match operand {
         Operand::Value(value) => values.get(value.index()).is_some_and(|info| info.ty == Type::Int),

@@ -1,6 +1,6 @@
 """Fake tensors: tensors with a type and sizes, but no data.
 
-The mode and the class are torch's. This module replaces two slow parts of torch: torch imports `torch._dynamo` when it
+`Mode` extends torch's mode for `FakeTensor`s and avoids two slow parts of torch: torch imports `torch._dynamo` when it
 creates a mode and when it first calls one, and it sets about 30 attributes of each tensor one by one.
 """
 
@@ -48,8 +48,8 @@ def called_without_dynamo(method):
 
 @contextmanager
 def _without_log():
-    """Disables torch's log of errors in shape functions in a block: a trace handles these errors, or raises them at the user's
-    line."""
+    """Within a block, disables torch's log of errors in shape functions: a trace handles these errors, or raises them at the
+    user's line."""
     before, _LOG.disabled = _LOG.disabled, True
     try:
         yield

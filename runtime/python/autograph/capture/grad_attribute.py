@@ -26,7 +26,7 @@ class Gradient:
 
 
 class Outside:
-    """The place of the `.grad` that a tensor from outside has before a run. Each run reads the gradient from it."""
+    """The place of an input of the graph: the `.grad` of a tensor from outside. A run reads its value from before the run."""
 
     __slots__ = ("tensor",)
 
@@ -63,9 +63,9 @@ class Gradients:
         return found
 
     def read(self, base):
-        """Returns the gradient as a Python value. If the gradient exists on some paths only, its existence is decided for the
-        arguments of the call. Below a staged condition and in a loop of the graph, where that is impossible, it is assumed
-        to exist."""
+        """Returns the gradient as a Python value. If the gradient exists on some paths only, the trace assumes what holds for
+        the arguments of this call, and each run checks it. Below a staged condition and in a loop of the graph, this is
+        unknown, so the trace assumes that the gradient exists."""
         found = self.of(base)
         if not _is_maybe(found):
             return found
@@ -96,8 +96,8 @@ class Gradients:
         return dict(self.values)
 
     def changed(self, before, depth):
-        """Returns the gradients that a region of this depth assigned to tensors that existed before it, with their previous
-        states."""
+        """Returns the gradients that a region of this depth has assigned to tensors that existed before the region, as a map
+        from their cells to the states before it. Forgets the gradients of tensors that the region has created."""
         found = {}
         for base, value in list(self.values.items()):
             if base in before and before[base] is value:

@@ -15,7 +15,7 @@ def grad(
     staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False, backward=None
 ):  # fmt: skip
     """Returns the gradients of the outputs with respect to the inputs; None for an input on which no output depends.
-    `backward` is the number of the `backward` that computes them; None for `torch.autograd.grad`."""
+    `backward` is the number of the `Tensor.backward` call that computes them; None for `torch.autograd.grad`."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
         help = "call `ag.run_functions_eagerly()` to look for the anomaly"
@@ -129,7 +129,7 @@ def backward(staging, tensor, gradient=None, inputs=None):
 
 
 def _id_outside(staging, tensor):
-    """Returns the id of the tensor from outside that a tensor stands for; None for a tensor that the function computes."""
+    """Returns the id of the outside tensor that a tensor represents; None for a tensor that the function computes."""
     outside = staging.source_of(tensor)
     return None if outside is None else id(outside)
 

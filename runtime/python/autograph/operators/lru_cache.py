@@ -20,8 +20,8 @@ from . import python_calls
 
 
 def call(staging, f, args, keywords):
-    """Calls the function in Python, which uses its cache. Returns the result in a tuple. Returns None if the cache has no
-    result, because the function would use a value of the trace or has raised an exception."""
+    """Calls the function in Python, which uses its cache. Returns the result in a tuple. Returns None if Python cannot call it
+    while tracing: the function would use a value of the trace, or it has raised an exception."""
     if not _can_be_used(staging, f, args, keywords):
         return None
     with permanent.allowed(), Paused(f"`{f.__name__}`, which has a cache,"):

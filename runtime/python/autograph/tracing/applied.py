@@ -10,8 +10,8 @@ from . import differentiable
 
 
 def apply(trace, outputs, outside):
-    """Applies the changes of a run with these outputs. `outside` maps ids to the objects from outside. Returns the result of the
-    call."""
+    """Applies the changes of a run with these outputs. `outside` maps the id of an object that the trace has seen outside the
+    graph to the object that has its place in this call. Returns the result of the call."""
     if trace.histories:
         outputs = differentiable.with_history(outputs, trace.histories)
     count = len(trace.result.operands)

@@ -5,8 +5,8 @@
         value: torch.Tensor
         left: "Node | None" = None
 
-A class refers to itself if an annotation of it or of its `__init__` names it, directly or through other classes, or if one
-of its objects has been seen to hold another one."""
+A class refers to itself if its annotations, or those of its `__init__`, name the class, directly or through other classes,
+or if one of its objects has been seen to hold another one."""
 
 import enum
 import functools
@@ -37,7 +37,7 @@ _OBSERVED = set()  # classes of which an object has been seen to hold another on
 
 @functools.lru_cache(maxsize=4096)
 def is_plain(kind):
-    """Returns whether the objects of a class only hold attributes, so that rows of columns can represent them."""
+    """Returns whether the objects of a class only hold attributes, so that they can be rows of a table of attributes."""
     if issubclass(kind, _OTHERS) or hasattr(kind, "__ag_inline__"):
         return False
     root = kind.__module__.partition(".")[0]
@@ -101,7 +101,7 @@ def _names_itself(kind):
 
 
 def named_classes(kind):
-    """Returns the plain classes that the annotations of a class, its bases and its `__init__` name."""
+    """Returns the plain classes named in the annotations of a class, of its bases, and of their `__init__`."""
     found = set()
     for base in kind.__mro__:
         for hint in _hints(base).values():

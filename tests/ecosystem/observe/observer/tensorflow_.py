@@ -24,8 +24,8 @@ def tracing():
 
 
 def verdict(kind, value):
-    """Returns the verdict for code that is not converted. In such code, TensorFlow raises if a condition is a symbolic
-    Tensor."""
+    """Returns the verdict for code that AutoGraph does not convert: "staged" for a symbolic Tensor, for which TensorFlow
+    raises an exception if it is a condition."""
     symbolic = tensor_util.is_tf_type(value) and not isinstance(value, (ops.EagerTensor, tf.RaggedTensor))
     return "staged" if symbolic and getattr(value, "dtype", None) != tf.resource else "python"
 
