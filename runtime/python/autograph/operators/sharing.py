@@ -21,6 +21,7 @@ import torch
 
 from ..capture.aliases import Base, cell_state
 from ..capture.places import MAPPINGS, SEQUENCES, Attribute, Items, items_of, same_items
+from ..capture.rows import StandIn
 from ..capture.staging import current
 from ..capture.unbound import Maybe
 from ..conversion import spans
@@ -60,7 +61,10 @@ class Group(NamedTuple):
 
 
 def containers_in(value, path=()):
-    """Yields the lists and dictionaries in a value, each with its path."""
+    """Yields the lists and dictionaries in a value, each with its path. The node of a tree is a row of the graph, also if its
+    class is a named tuple."""
+    if isinstance(value, StandIn):
+        return
     if isinstance(value, (*SEQUENCES, *MAPPINGS)):
         yield path, value
         if isinstance(value, List) and value.value is not None:
