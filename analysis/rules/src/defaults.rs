@@ -7,6 +7,7 @@
 //!         check(slices)                         # not called by default
 //! ```
 
+use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
@@ -200,26 +201,8 @@ fn is_constant(expression: &Expr) -> bool {
 
 /// Returns whether two constants are equal; `None` if they cannot be compared here.
 fn same(left: &Expr, right: &Expr) -> Option<bool> {
-    match (left, right) {
-        (Expr::NoneLiteral(_), _) | (_, Expr::NoneLiteral(_)) => {
-            Some(left.is_none_literal_expr() && right.is_none_literal_expr())
-        }
-        (Expr::BooleanLiteral(left), Expr::BooleanLiteral(right)) => Some(left.value == right.value),
-        (Expr::StringLiteral(left), Expr::StringLiteral(right)) => {
-            Some(left.value.to_str() == right.value.to_str())
-        }
-        (Expr::NumberLiteral(left), Expr::NumberLiteral(right)) => Some(left.value == right.value),
-        (Expr::UnaryOp(left), Expr::UnaryOp(right)) => same(&left.operand, &right.operand),
-        (Expr::Tuple(left), Expr::Tuple(right)) => {
-            if left.elts.len() != right.elts.len() {
-                return Some(false);
-            }
-            let mut equal = true;
-            for (left, right) in left.elts.iter().zip(&right.elts) {
-                equal &= same(left, right)?;
-            }
-            Some(equal)
-        }
-        _ => None,
-    }
+    let is_comparable = std::mem::discriminant(left) == std::mem::discriminant(right)
+        || left.is_none_literal_expr()
+        || right.is_none_literal_expr();
+    is_comparable.then(|| ComparableExpr::from(left) == ComparableExpr::from(right))
 }

@@ -12,7 +12,7 @@
 //! ```
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{self as ast, Expr, NodeIndex, Stmt};
+use ruff_python_ast::{self as ast, Expr, NodeIndex, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 /// The function that annotated source calls with the operands of operators: `ag_operand_(x) * 2`.
@@ -36,6 +36,20 @@ pub struct ExprId(pub u32);
 /// Returns all expressions of `def` in pre-order. The sequence does not depend on annotations.
 pub fn of_function(def: &ast::StmtFunctionDef) -> Vec<&Expr> {
     of_body(&def.body)
+}
+
+/// Returns whether an operator computes a number from two numbers: `+`, `-`, `*`, `/`, `//`, `%`, `**`.
+pub fn is_arithmetic(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Add
+            | Operator::Sub
+            | Operator::Mult
+            | Operator::Div
+            | Operator::FloorDiv
+            | Operator::Mod
+            | Operator::Pow
+    )
 }
 
 /// Returns whether an expression is a literal without parts: `3`, `-1.5`, `True`, `"text"`.

@@ -47,11 +47,11 @@ def variants(workload):
         "base": ag.function(workload.program, input_signature=types),
         "+unroll": ag.function(workload.program, input_signature=types, speculate=True),
         "+specialize": ag.function(workload.program, speculate=True),
-        "+parallel": on_threads(2, ag.function(workload.program, speculate=True)),
+        "+parallel": OnThreads(2, ag.function(workload.program, speculate=True)),
     }
 
 
-class on_threads:
+class OnThreads:
     """A staged function whose calls may use this number of threads."""
 
     def __init__(self, count, function):

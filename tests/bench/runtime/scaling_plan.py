@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 import torch
-from autograph.operators.average_gradients import _buckets
+from autograph.operators.average_gradients import buckets_of
 from torch import nn
 from torch._inductor import config
 from torch._inductor.comm_analysis import NCCL_COLL, estimate_nccl_collective_runtime_impl
@@ -65,7 +65,7 @@ def scale_factor(processes, total, shares, overlaps):
     """Returns the time of a step in one process, divided by the time of a step in `processes` processes."""
     forward, backward = total / SPEED * 1e3, 2 * total / SPEED * 1e3
     computed = communicated = forward
-    for bucket in reversed(_buckets(shares, BUCKET)):
+    for bucket in reversed(buckets_of(shares, BUCKET)):
         computed += backward * sum(shares[parameter] for parameter in bucket) / sum(shares.values())
         bytes = sum(parameter.numel() * parameter.element_size() for parameter in bucket)
         ready = computed if overlaps else forward + backward

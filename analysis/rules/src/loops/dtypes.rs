@@ -204,18 +204,8 @@ impl<'s, 'c, 'a> Evaluation<'s, 'c, 'a> {
 
     fn arithmetic(&mut self, left: Value, operator: Operator, right: Value, range: TextRange) -> Value {
         let numeric = |dtype: DType| dtype.is_integer() || dtype.is_float();
-        let plain = matches!(
-            operator,
-            Operator::Add
-                | Operator::Sub
-                | Operator::Mult
-                | Operator::Div
-                | Operator::FloorDiv
-                | Operator::Mod
-                | Operator::Pow
-        );
         let (Some(a), Some(b)) = (left.dtype(), right.dtype()) else { return Value::Unknown };
-        if !plain || !numeric(a) || !numeric(b) {
+        if !expressions::is_arithmetic(operator) || !numeric(a) || !numeric(b) {
             return Value::Unknown;
         }
         let result = |dtype: DType| match operator {

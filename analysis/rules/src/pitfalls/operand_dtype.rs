@@ -10,7 +10,7 @@ use crate::tracing::snippet;
 use ag_db::text;
 use ag_flow::DefKind;
 use ag_index::facts::{Alternative, DType, Library, TensorKind};
-use ag_syntax::expressions::sequence;
+use ag_syntax::expressions::{is_arithmetic, sequence};
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -148,17 +148,7 @@ fn check(ctx: &FunctionContext) {
 }
 
 fn requires_same(operator: Operator) -> bool {
-    matches!(
-        operator,
-        Operator::Add
-            | Operator::Sub
-            | Operator::Mult
-            | Operator::Div
-            | Operator::FloorDiv
-            | Operator::Mod
-            | Operator::Pow
-            | Operator::MatMult
-    )
+    is_arithmetic(operator) || operator == Operator::MatMult
 }
 
 /// Returns whether the file changes how TensorFlow converts operands: `tf.experimental.numpy.experimental_enable_numpy_behavior()`.

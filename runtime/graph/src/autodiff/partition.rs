@@ -122,8 +122,7 @@ fn needed(nodes: &[Node], results: &[Operand], stays: impl Fn(&Node) -> bool) ->
 
 fn used(node: &Node) -> Vec<Value> {
     let mut values = Vec::new();
-    node.used(&mut |value| values.push(*value));
-    node.regions.iter().for_each(|region| region.used(&mut |value| values.push(*value)));
+    node.used_at_any_depth(&mut |value| values.push(*value));
     values
 }
 

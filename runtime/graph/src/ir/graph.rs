@@ -147,6 +147,12 @@ impl Node {
         self.operands.iter().for_each(|operand| operand.values(visit));
     }
 
+    /// Visits the values that the node takes as operands, and those that its regions use at any depth.
+    pub fn used_at_any_depth<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
+        self.used(visit);
+        self.regions.iter().for_each(|region| region.used(visit));
+    }
+
     /// Returns whether the node, or any node in its regions, has an effect.
     pub fn has_effect(&self) -> bool {
         self.op.has_effect() || self.regions.iter().any(|region| region.nodes.iter().any(Self::has_effect))

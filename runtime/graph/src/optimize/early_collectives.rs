@@ -56,20 +56,11 @@ fn started_early(nodes: Vec<Node>) -> Vec<Node> {
 /// Returns the nodes that compute operands of the start, and the others, both in their order.
 fn split(nodes: Vec<Node>, start: &Node) -> (Vec<Node>, Vec<Node>) {
     let mut used: HashSet<Value> = HashSet::new();
-    start.used(&mut |value| {
-        used.insert(*value);
-    });
+    start.used(&mut |value| _ = used.insert(*value));
     let (mut needed, mut other) = (Vec::new(), Vec::new());
     for node in nodes.into_iter().rev() {
         if node.outputs.iter().any(|output| used.contains(output)) {
-            node.used(&mut |value| {
-                used.insert(*value);
-            });
-            for region in &node.regions {
-                region.used(&mut |value| {
-                    used.insert(*value);
-                });
-            }
+            node.used_at_any_depth(&mut |value| _ = used.insert(*value));
             needed.push(node);
         } else {
             other.push(node);

@@ -30,10 +30,7 @@ fn hoist(region: &mut Region, escaping: &HashSet<Value>, before: &mut Vec<Node>)
     let mut stay = Vec::with_capacity(region.nodes.len());
     for node in region.nodes.drain(..) {
         let mut varies = !can_hoist(&node) || node.outputs.iter().any(|output| escaping.contains(output));
-        node.used(&mut |value| varies |= inside.contains(value));
-        for region in &node.regions {
-            region.used(&mut |value| varies |= inside.contains(value));
-        }
+        node.used_at_any_depth(&mut |value| varies |= inside.contains(value));
         if varies {
             inside.extend(node.outputs.iter().copied());
             stay.push(node);

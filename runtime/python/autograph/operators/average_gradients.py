@@ -50,7 +50,7 @@ def average_gradients(parameters, group=None, *, missing="error", bucket_cap_mb=
             return
         processes.register()
         with processes.named():
-            buckets = _buckets(gradients, bucket_cap_mb * 2**20)
+            buckets = buckets_of(gradients, bucket_cap_mb * 2**20)
             started = [_start(bucket, size, group) for bucket in reversed(buckets)]
         for bucket, flat, work in started:
             with processes.named():
@@ -79,7 +79,7 @@ def _gradients(parameters, missing):
     return [parameter.grad for parameter, _ in found]
 
 
-def _buckets(gradients, cap):
+def buckets_of(gradients, cap):
     """Returns the buckets: lists of gradients with the same dtype and device. The lists are the same in all
     processes."""
     open_buckets, full = {}, []

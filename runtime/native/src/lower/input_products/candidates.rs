@@ -107,8 +107,7 @@ fn is_used_by_products_only(body: &Region, value: Value) -> bool {
     let mut visit = |used: &Value| found |= *used == value;
     body.results.iter().for_each(|result| result.values(&mut visit));
     for node in body.nodes.iter().filter(|node| !aten(node).is_some_and(is_product)) {
-        node.used(&mut visit);
-        node.regions.iter().for_each(|region| region.used(&mut visit));
+        node.used_at_any_depth(&mut visit);
     }
     !found
 }
@@ -170,10 +169,7 @@ pub(super) fn unneeded(body: &Region, candidates: &[Candidate], slices: &[&Node]
             found.push(node.outputs[0]);
             continue;
         }
-        node.used(&mut |value| _ = needed.insert(*value));
-        for region in &node.regions {
-            region.used(&mut |value| _ = needed.insert(*value));
-        }
+        node.used_at_any_depth(&mut |value| _ = needed.insert(*value));
     }
     found
 }
