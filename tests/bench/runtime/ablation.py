@@ -23,13 +23,11 @@ from pathlib import Path
 
 import autograph as ag
 import torch
-from harness import difference
+from harness import MAX_DIFFERENCE, difference
 from torch.utils import _pytree as pytree
 
 VARIANTS = ("base", "+unroll", "+specialize", "+parallel")
 SECONDS, MIN_PAIRS = 10, 5
-#: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
-MAX_DIFFERENCE = 1e-2
 #: The abbreviations of dtypes in a signature.
 NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.bool: "bool"}
 

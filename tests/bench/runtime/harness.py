@@ -15,6 +15,9 @@ import autograph as ag
 import torch
 from torch.utils import _pytree as pytree
 
+#: The maximum difference of results. Gradient descent amplifies rounding errors, most in W6 with its line search.
+MAX_DIFFERENCE = 1e-2
+
 
 @dataclass
 class Workload:

@@ -14,10 +14,7 @@ from pathlib import Path
 
 import autograph as ag
 import torch
-from harness import alternate
-
-#: The maximum difference of results. Gradient descent amplifies rounding errors, most in W6 with its line search.
-MAX_DIFFERENCE = 1e-2
+from harness import MAX_DIFFERENCE, alternate
 
 
 def measure(name):

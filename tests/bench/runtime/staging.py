@@ -19,8 +19,6 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-#: Gradient descent amplifies rounding errors, most of all in W6 with its line search.
-MAX_DIFFERENCE = 1e-2
 
 
 def figures(stem):
@@ -32,7 +30,7 @@ def figures(stem):
     import autograph as ag
 
     imported = time.process_time()
-    from harness import difference
+    from harness import MAX_DIFFERENCE, difference
 
     module = importlib.import_module(stem)
     workload = module.workload(**module.CONFIGURATIONS[0])
