@@ -355,10 +355,7 @@ impl Inference<'_> {
             match argument {
                 PassedArgument::Argument(position, keyword) => {
                     let argument = callbacks::argument(call, *position, keyword);
-                    types.push(argument.map_or_else(AssumedType::unknown, |argument| match caller.tracing {
-                        Tracing::Never => self.assumed(argument),
-                        Tracing::Always | Tracing::InStagedCode => self.staged_operand(caller, argument),
-                    }));
+                    types.push(argument.map_or_else(AssumedType::unknown, |it| self.passed(caller, it)));
                 }
                 PassedArgument::Spread(position, keyword) => {
                     match callbacks::argument(call, *position, keyword) {
@@ -383,7 +380,7 @@ impl Inference<'_> {
                 PassedArgument::Leaf(position, keyword) => {
                     if let Some(argument) = callbacks::argument(call, *position, keyword) {
                         let is_whole = call.arguments.find_keyword("is_leaf").is_some();
-                        let tree = self.staged_operand(caller, argument);
+                        let tree = self.passed(caller, argument);
                         types.push(if is_whole { AssumedType::unknown() } else { leaves(&tree) });
                     }
                 }
@@ -395,6 +392,15 @@ impl Inference<'_> {
             .enumerate()
             .map(|(position, assumed)| (ArgumentSlot::Position(position as u32), assumed))
             .collect()
+    }
+
+    /// Returns the type of an argument that the function passes on. If the function traces nothing, as `jax.tree.map`,
+    /// numbers stay numbers.
+    fn passed(&self, caller: &HigherOrderFunction, argument: &Expr) -> AssumedType {
+        match caller.tracing {
+            Tracing::Never => self.assumed(argument),
+            Tracing::Always | Tracing::InStagedCode => self.staged_operand(caller, argument),
+        }
     }
 
     /// Returns the type of an operand of staged control flow, where numbers become Tensors.
