@@ -1,4 +1,5 @@
-//! Frameworks that a file imports from a module of the project: `from package.common import jax, jnp`.
+//! Frameworks that a file imports from a module of the project: `from package.common import jax, jnp`, or
+//! `from package.common import *`.
 //!
 //! The index of a file depends on the imports of such a module, and on nothing else of other files.
 
@@ -56,6 +57,26 @@ pub(crate) fn resolve(db: &dyn Db, document: Document, imports: &mut Imports) {
     for (local, dotted) in candidates {
         if let Some(framework) = imported(db, document, &dotted) {
             imports.replace(local, framework);
+        }
+    }
+    add_starred(db, document, imports);
+}
+
+/// Adds the frameworks that a file gets by `from .common import *`.
+fn add_starred(db: &dyn Db, document: Document, imports: &mut Imports) {
+    let mut modules: Vec<(Document, Name)> =
+        imports.stars().iter().map(|module| (document, module.clone())).collect();
+    let mut seen = vec![document];
+    while let Some((importer, module)) = modules.pop() {
+        let found = absolute(db, importer, &module).and_then(|module| find(db, &module));
+        let Some(other) = found.filter(|other| !seen.contains(other)) else { continue };
+        seen.push(other);
+        let written = written_imports(db, other);
+        modules.extend(written.stars().iter().map(|module| (other, module.clone())));
+        for (local, dotted) in written.names() {
+            if is_framework(dotted) && !local.starts_with('_') {
+                imports.add_starred(local.clone(), canonical(dotted));
+            }
         }
     }
 }

@@ -153,6 +153,16 @@ pub enum Constraint {
     },
 }
 
+/// The type that code declares for a variable: `def merge(context: Context | None)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    pub to: Node,
+    /// The dotted names of the classes, as the code spells them.
+    pub classes: Vec<Name>,
+    /// Whether the variable holds nothing but objects of these classes and `None`.
+    pub is_complete: bool,
+}
+
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -187,6 +197,7 @@ pub struct LambdaFlow {
 pub struct FlowCode {
     pub nodes: u32,
     pub constraints: Vec<Constraint>,
+    pub declarations: Vec<Declaration>,
     pub calls: Vec<Arc<Call>>,
     /// The calls that apply decorators, as indices into `calls`.
     pub decorators: Vec<u32>,

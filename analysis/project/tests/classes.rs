@@ -1,4 +1,4 @@
-//! Class hierarchies across files: Keras base classes of both Keras versions, and overriding methods. Calls into the
+//! Class hierarchies across files: Keras base classes of both Keras versions, imports, and overriding methods. Calls into the
 //! framework itself are not followed.
 
 use ag_index::assumptions::Source;
@@ -50,6 +50,32 @@ class Plain:
 ";
     let files = [("layers/base.py", base), ("layers/__init__.py", package), ("net.py", net)];
     assert_eq!(staged(&files), [("Block.call".to_owned(), Some(RootKind::KerasMethod))]);
+}
+
+/// `from module import *` imports classes, functions and frameworks, also through other modules.
+#[test]
+fn names_are_imported_by_star() {
+    let common = "import jax\nimport tf_keras\n";
+    let base = "from .common import *\n\nclass Base(tf_keras.layers.Layer):\n    pass\n\ndef double(x):\n    return 2 * x\n";
+    let net = "\
+from lib import *
+
+class Block(Base):
+    def call(self, x):
+        return x
+
+FUNCTIONS = {'double': double}
+
+@jax.jit
+def run(x):
+    return FUNCTIONS['double'](x)
+";
+    let package = "from .base import *\n";
+    let files =
+        [("lib/common.py", common), ("lib/base.py", base), ("lib/__init__.py", package), ("net.py", net)];
+    let mut names: Vec<_> = staged(&files).into_iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["Block.call", "double", "run"]);
 }
 
 /// Test modules import modules of their own folder without a package (`from helpers import Base`), even if `setup.py`

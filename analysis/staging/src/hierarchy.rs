@@ -71,6 +71,9 @@ impl Hierarchy {
                             hierarchy.derived.entry(base).or_default().push(class);
                         }
                         hierarchy.libraries.entry(class).or_default().push(name);
+                    } else if let Some(base) = modules.starred_class(document, base, 0) {
+                        hierarchy.bases.entry(class).or_default().push(base);
+                        hierarchy.derived.entry(base).or_default().push(class);
                     }
                 }
             }
@@ -116,6 +119,12 @@ impl Hierarchy {
             }
         }
         order
+    }
+
+    /// Returns whether the class is a protocol, so that its objects need not derive from it.
+    pub(crate) fn is_protocol(&self, class: ClassId) -> bool {
+        let libraries = self.libraries.get(&class).into_iter().flatten();
+        libraries.into_iter().any(|base| base.rsplit('.').next() == Some("Protocol"))
     }
 
     /// Returns whether the class has a base outside the project.
@@ -199,8 +208,20 @@ impl<'db> Modules<'db> {
         Some(ClassId { document: class.document, class: found })
     }
 
-    /// Returns the dotted name of a base class that the file imports.
-    fn imported(&self, document: DocumentIndex, base: &str) -> Option<Name> {
+    /// Returns the class of the project that a name refers to at the end of a file: `Net`, `layers.Base`.
+    pub(crate) fn class_named(&self, document: DocumentIndex, name: &str) -> Option<ClassId> {
+        let classes = &self.indices.get(document)?.definitions.classes;
+        match classes.iter_enumerated().rev().find(|(_, class)| class.qualname == name) {
+            Some((class, _)) => Some(ClassId { document, class }),
+            None => match self.imported(document, name) {
+                Some(name) => self.find(&name, 0),
+                None => self.starred_class(document, name, 0),
+            },
+        }
+    }
+
+    /// Returns the dotted name of a class that the file imports.
+    pub(crate) fn imported(&self, document: DocumentIndex, base: &str) -> Option<Name> {
         let (head, tail) = base.split_once('.').map_or((base, None), |(head, tail)| (head, Some(tail)));
         let imports = &self.indices.get(document)?.imports;
         let name = imports.get(head)?;
@@ -234,8 +255,38 @@ impl<'db> Modules<'db> {
             let classes = &self.indices.get(document)?.definitions.classes;
             match classes.iter_enumerated().find(|(_, class)| class.qualname == qualname) {
                 Some((class, _)) => Some(ClassId { document, class }),
-                None => self.find(&self.imported(document, qualname)?, steps + 1),
+                None => match self.imported(document, qualname) {
+                    Some(name) => self.find(&name, steps + 1),
+                    None => self.starred_class(document, qualname, steps + 1),
+                },
             }
         })
+    }
+
+    /// Returns the class that a file imports by `from .layers import *`.
+    fn starred_class(&self, document: DocumentIndex, name: &str, steps: usize) -> Option<ClassId> {
+        self.starred(document).into_iter().find_map(|other| {
+            let classes = &self.indices[other].definitions.classes;
+            match classes.iter_enumerated().find(|(_, class)| class.qualname == name) {
+                Some((class, _)) => Some(ClassId { document: other, class }),
+                None => self.find(&self.imported(other, name)?, steps + 1),
+            }
+        })
+    }
+
+    /// Returns the documents all of whose names a file imports by `from module import *`, directly or through others.
+    pub(crate) fn starred(&self, document: DocumentIndex) -> Vec<DocumentIndex> {
+        let mut found = vec![document];
+        let mut at = 0;
+        while let Some(next) = found.get(at).copied() {
+            at += 1;
+            for module in self.indices[next].imports.stars() {
+                let absolute = self.absolute(next, module).map(|name| imports::canonical(&name));
+                let other = absolute.and_then(|name| self.positions.get(&name).copied());
+                found.extend(other.filter(|other| !found.contains(other)));
+            }
+        }
+        found.remove(0);
+        found
     }
 }

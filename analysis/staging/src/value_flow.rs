@@ -20,6 +20,7 @@
 mod calls;
 mod carried;
 mod constraints;
+mod declared;
 mod libraries;
 mod loads;
 mod lookup;

@@ -35,6 +35,8 @@ pub struct Imports {
     names: FxHashMap<Name, Name>,
     /// The modules that are imported in any form: see [`Imports::uses`].
     modules: Vec<Name>,
+    /// The modules of `from module import *`, as written.
+    stars: Vec<Name>,
     /// Whether `tf.keras` is Keras 2, because the file sets `TF_USE_LEGACY_KERAS`.
     legacy_keras: bool,
 }
@@ -83,6 +85,19 @@ impl Imports {
     /// Returns the dotted name from which `local` is imported.
     pub fn get(&self, local: &str) -> Option<&Name> {
         self.names.get(local)
+    }
+
+    /// Returns the modules of which the file imports all names: `from .layers import *`. Relative names keep their dots.
+    pub fn stars(&self) -> &[Name] {
+        &self.stars
+    }
+
+    /// Binds a name of a module whose names are all imported, unless the file binds it itself.
+    pub fn add_starred(&mut self, local: Name, dotted: Name) {
+        if !self.names.contains_key(&local) {
+            self.modules.push(dotted.clone());
+            self.names.insert(local, dotted);
+        }
     }
 
     /// Returns the local names, each with the dotted name to which it is bound.
@@ -140,6 +155,7 @@ impl Collector {
         self.tried.extend(body.imports.names.keys().cloned());
         self.imports.names.extend(body.imports.names);
         self.imports.modules.extend(body.imports.modules);
+        self.imports.stars.extend(body.imports.stars);
         for ast::ExceptHandler::ExceptHandler(handler) in &node.handlers {
             self.visit_body(&handler.body);
         }
@@ -172,6 +188,7 @@ impl StatementVisitor<'_> for Collector {
                 let base = format!("{dots}{module}");
                 for alias in &import.names {
                     if alias.name.as_str() == "*" {
+                        self.imports.stars.push(Name::new(&base));
                         continue;
                     }
                     let local = alias.asname.as_ref().unwrap_or(&alias.name).id.clone();

@@ -1,5 +1,6 @@
 //! The walk over a file's tree that collects its constraints. It resolves names to variables of scopes.
 
+mod declarations;
 mod expressions;
 mod statements;
 

@@ -10,6 +10,8 @@ use super::solve::Solver;
 use super::values::{Cell, Use, Value};
 use crate::hierarchy::ClassId;
 
+/// The maximum number of modules from which `from module import *` imports one name.
+const MAX_STARS: usize = 8;
 /// Longer chains of re-exports are not followed.
 pub(super) const MAX_REEXPORTS: u8 = 8;
 
@@ -71,18 +73,15 @@ impl Solver<'_> {
         if let Some(dotted) = index.imports.get(name) {
             return self.import(module, dotted, to, steps);
         }
-        // `from .layers import *`
+        // `from .layers import *`. Several modules may have the name, if branches import them.
         let Some(steps) = steps.checked_sub(1) else { return };
-        let mut others: Vec<DocumentIndex> = Vec::new();
-        for other in index.imports.dotted_names() {
-            let absolute = self.modules.absolute(module, other).map(|name| imports::canonical(&name));
-            let found = absolute.and_then(|name| self.modules.positions.get(&name).copied());
-            others.extend(found.filter(|found| *found != module));
-        }
-        others.sort_unstable();
-        others.dedup();
-        let defines = |other: &DocumentIndex| self.flows[*other].code.globals.contains_key(name);
-        if let Some(other) = others.into_iter().find(defines) {
+        let others = self.modules.starred(module);
+        let has_name = |other: &DocumentIndex| {
+            self.flows[*other].code.globals.contains_key(name)
+                || self.modules.indices[*other].imports.get(name).is_some()
+        };
+        let found: Vec<_> = others.into_iter().filter(has_name).take(MAX_STARS).collect();
+        for other in found {
             self.export(other, name, to, steps);
         }
     }

@@ -48,6 +48,8 @@ pub(super) struct Solver<'a> {
     pub(super) dispatchers: FxHashMap<(DocumentIndex, FunctionIndex), Cell>,
     passed_on: FxHashMap<u32, bool>,
     pub(super) missing: Vec<Missing>,
+    /// The cells for which the code declares classes of the project.
+    pub(super) declared: Vec<(Cell, Vec<ClassId>)>,
     /// For each class that is registered as a pytree, the functions that flatten and restore its objects.
     pub(super) pytrees: FxHashMap<ClassId, Cell>,
     calls: FxHashMap<(Callable, Callable), SiteIndex>,
@@ -99,6 +101,7 @@ pub(super) fn solve(
         dispatchers: FxHashMap::default(),
         passed_on: FxHashMap::default(),
         missing: Vec::new(),
+        declared: Vec::new(),
         pytrees: FxHashMap::default(),
         calls: FxHashMap::default(),
         roots: FxHashMap::default(),
@@ -109,10 +112,16 @@ pub(super) fn solve(
     };
     solver.grow(cells as usize);
     for document in solver.flows.indices() {
+        solver.add_declarations(document);
+    }
+    for document in solver.flows.indices() {
         solver.add_file(document);
     }
     solver.run();
-    while solver.load_missing() | solver.skip_decorators() | solver.load_abstract() {
+    while solver.load_missing() | solver.skip_decorators()
+        || solver.assume_declared()
+        || solver.load_abstract()
+    {
         solver.run();
     }
     solver.note_pytrees();
@@ -182,7 +191,7 @@ impl<'a> Solver<'a> {
     }
 
     pub(super) fn add(&mut self, cell: Cell, value: Value) {
-        if self.values[cell as usize].insert(value) {
+        if self.is_accepted(cell, value) && self.values[cell as usize].insert(value) {
             self.queue.push_back(cell);
         }
     }

@@ -298,9 +298,17 @@ pub(super) struct Values {
     pub(super) list: OrderedSet<Value>,
     /// The number of values that have been propagated. They are the first values of `list`.
     pub(super) done: usize,
+    /// If the type of the variable is declared, the classes of whose objects it holds nothing but.
+    pub(super) declared: Option<Box<[ClassId]>>,
 }
 
 impl Values {
+    /// Restricts the cell to objects of these classes, in addition to those of earlier declarations.
+    pub(super) fn restrict(&mut self, classes: &[ClassId]) {
+        let known = self.declared.iter().flatten();
+        self.declared = Some(known.chain(classes).copied().collect());
+    }
+
     /// Adds a value, unless the cell is full. Returns whether the value was added.
     pub(super) fn insert(&mut self, value: Value) -> bool {
         self.list.len() < MAX_VALUES && self.list.insert(value)

@@ -268,6 +268,7 @@ impl<'a> Collector<'a> {
     }
 
     fn call(&mut self, call: &'a ast::ExprCall) -> Option<Node> {
+        self.declare_tested(call);
         let callee = self.value(&call.func);
         let mut positional = Vec::new();
         let mut starred = None;

@@ -49,6 +49,12 @@ impl<'a> Collector<'a> {
             Stmt::AnnAssign(node) => {
                 let value = node.value.as_deref().and_then(|value| self.value(value));
                 self.bind(&node.target, value);
+                if let Expr::Name(name) = &*node.target
+                    && self.function().is_some()
+                {
+                    let to = self.lookup(&name.id);
+                    self.declare(&node.annotation, to);
+                }
             }
             Stmt::AugAssign(node) => {
                 let value = self.value(&node.value);
@@ -131,6 +137,7 @@ impl<'a> Collector<'a> {
             frame.names.insert(parameter.name().id.as_str(), Some(node));
             let default = parameter.default().and_then(|default| self.value(default));
             self.copy(default, node);
+            parameter.annotation().into_iter().for_each(|annotation| self.declare(annotation, node));
         }
         // `*args` and `**kwargs` are containers.
         for variadic in def.parameters.vararg.iter().chain(&def.parameters.kwarg) {
