@@ -183,6 +183,12 @@ pub(crate) static ROOT_DECORATORS: &[RootDecorator] = &[
     jax("equinox.filter_checkpoint", RootKind::JaxJit),
     jax("equinox.filter_make_jaxpr", RootKind::JaxJit),
     jax("equinox.filter_eval_shape", RootKind::JaxJit),
+    // The rules of a primitive.
+    jax("equinox.internal.filter_primitive_def", RootKind::JaxJit),
+    jax("equinox.internal.filter_primitive_jvp", RootKind::JaxJit),
+    jax("equinox.internal.filter_primitive_transpose", RootKind::JaxJit),
+    jax("equinox.internal.filter_primitive_batching", RootKind::JaxJit),
+    jax("jax.interpreters.mlir.lower_fun", RootKind::JaxJit),
     jax("flax.nnx.jit", RootKind::JaxJit),
     jax("flax.nnx.jit_partial", RootKind::JaxJit),
     jax("flax.nnx.pmap", RootKind::JaxJit),
@@ -286,6 +292,7 @@ pub(crate) static TRANSPARENT: &[&str] = &[
 pub(crate) fn traces_some_arguments(name: &str) -> bool {
     [
         "equinox.filter_",
+        "equinox.internal.filter_primitive_",
         "numpyro.infer.",
         "jax.experimental.pallas.",
         "jax.experimental.checkify.",
