@@ -244,6 +244,35 @@ step = jax.jit(step)
     assert_ne!(names.expect("it is a parameter").source, Source::Assumption);
 }
 
+/// With many derived classes, a call on `self` is little evidence for each of them, but it may still call their methods.
+#[test]
+fn a_call_on_self_may_call_methods_of_many_derived_classes() {
+    let mut text = "\
+import jax
+
+class Distribution:
+    def mean(self, x):
+        return self._mean(x)
+
+    def _mean(self, x):
+        raise NotImplementedError
+
+class Normal(Distribution):
+    def _mean(self, x):
+        return x
+
+@jax.jit
+def run(x):
+    return Distribution().mean(x)
+"
+    .to_owned();
+    for class in 0..80 {
+        text.push_str(&format!("\nclass Other{class}(Distribution):\n    pass\n"));
+    }
+    let names: Vec<_> = staged(&[("net.py", &text)]).into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"Normal._mean".to_owned()), "{names:?}");
+}
+
 /// `fit` and calls in staged code trace a model. A call in eager code does not.
 #[test]
 fn a_model_that_only_eager_code_calls_may_not_be_traced() {

@@ -26,8 +26,6 @@ use ag_syntax::imports;
 
 /// Longer chains of bases or re-exports are not followed.
 const MAX_STEPS: usize = 8;
-/// The maximum number of descendants. A call on an interface with more of them is little evidence for each.
-const MAX_DERIVED: usize = 64;
 
 /// A class of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,10 +99,10 @@ impl Hierarchy {
         })
     }
 
-    /// Returns the classes that derive from a class; none if they are more than `MAX_DERIVED`.
-    pub fn derived(&self, class: ClassId) -> Vec<ClassId> {
-        let derived: Vec<_> = Self::reached(class, &self.derived).take(MAX_DERIVED + 1).collect();
-        if derived.len() > MAX_DERIVED { Vec::new() } else { derived }
+    /// Returns the classes that derive from a class; none if they are more than `most`.
+    pub fn derived(&self, class: ClassId, most: usize) -> Vec<ClassId> {
+        let derived: Vec<_> = Self::reached(class, &self.derived).take(most + 1).collect();
+        if derived.len() > most { Vec::new() } else { derived }
     }
 
     /// Returns the class and its bases in the project, in the order in which attributes are looked up. If a class has

@@ -26,6 +26,9 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
         .is_some_and(|ast| !unsupported::find(function.path(db), ast, imports, &[]).is_empty())
 }
 
+/// The maximum number of derived classes. A call on an interface with more of them is little evidence for each.
+const MAX_DERIVED: usize = 64;
+
 impl Staged {
     /// Returns how a root site stages a function. `bound` is the number of leading parameters that are bound before.
     pub(super) fn at(site: &RootSite, signature: Option<&Signature>, bound: usize, cause: Cause) -> Self {
@@ -217,7 +220,7 @@ impl Fixpoint {
     /// Returns the methods that `self.method()` in `scope` may call because they override `method` in derived classes.
     pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
         let Some(class) = self.index(db, scope).class_around(scope.code) else { return Vec::new() };
-        let derived = self.hierarchy.derived(ClassId { document: scope.document, class });
+        let derived = self.hierarchy.derived(ClassId { document: scope.document, class }, MAX_DERIVED);
         let methods = derived.into_iter().filter_map(|derived| {
             let index = file_index(db, *self.documents.get(derived.document)?);
             let methods = &index.definitions.classes.get(derived.class)?.methods;

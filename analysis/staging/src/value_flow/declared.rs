@@ -8,7 +8,7 @@ use ag_index::ids::DocumentIndex;
 use ag_index::value_flow::Declaration;
 
 use super::solve::Solver;
-use super::values::{Cell, Value};
+use super::values::{Cell, MAX_DERIVED, Value};
 use crate::hierarchy::ClassId;
 
 /// Types outside the project whose values are neither functions nor objects of the project.
@@ -104,7 +104,7 @@ impl Solver<'_> {
                 continue;
             }
             for class in classes {
-                for class in self.hierarchy.derived(class).into_iter().chain([class]) {
+                for class in self.hierarchy.derived(class, MAX_DERIVED).into_iter().chain([class]) {
                     let instance = self.instance_of(class);
                     self.add(cell, instance);
                     found = true;

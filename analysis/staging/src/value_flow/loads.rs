@@ -9,7 +9,7 @@ use ruff_python_ast::name::Name;
 
 use super::Callable;
 use super::solve::Solver;
-use super::values::{Cell, Field, Missing, Origin, Use, Value};
+use super::values::{Cell, Field, MAX_DERIVED, Missing, Origin, Use, Value};
 use crate::hierarchy::ClassId;
 
 /// Methods of lists, dictionaries and sets that add their arguments to the container.
@@ -72,6 +72,7 @@ impl Solver<'_> {
                 if let Some(site) = site {
                     self.operate(value, Operation::Attribute, to, site);
                 }
+                self.load_overrides(object, class, name, to, site);
                 let attribute = self.class_attribute(class, name);
                 if let Some(attribute) = attribute {
                     self.add_use(attribute, Use::Bind { receiver: value, to, site });
@@ -122,6 +123,27 @@ impl Solver<'_> {
                 }
             }
             Value::Mutator(_) => {}
+        }
+    }
+
+    /// Loads the attributes by which derived classes override that of a class. `self` in the methods of a base class may
+    /// be an object of a derived class:
+    ///
+    /// ```python
+    /// class Distribution:
+    ///     def mean(self):
+    ///         return self._mean()      # `Normal._mean`
+    /// ```
+    fn load_overrides(&mut self, object: u32, class: ClassId, name: u32, to: Cell, site: Option<Site>) {
+        if self.instance_of(class) != Value::Instance(object) {
+            return;
+        }
+        let text = self.names[name as usize].clone();
+        for derived in self.hierarchy.derived(class, MAX_DERIVED) {
+            if let Some(attribute) = self.own_attribute(derived, &text) {
+                let receiver = self.instance_of(derived);
+                self.add_use(attribute, Use::Bind { receiver, to, site });
+            }
         }
     }
 

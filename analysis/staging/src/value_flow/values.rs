@@ -13,6 +13,9 @@ use crate::hierarchy::ClassId;
 /// is unknown which of them a call reaches.
 const MAX_VALUES: usize = 64;
 
+/// The maximum number of derived classes whose objects a variable may hold.
+pub(super) const MAX_DERIVED: usize = 512;
+
 /// The index of a cell. A cell holds the values of a variable or expression of the project, of a field, or of an
 /// element.
 pub(super) type Cell = u32;
