@@ -137,7 +137,10 @@ impl<'a> Collector<'a> {
             frame.names.insert(parameter.name().id.as_str(), Some(node));
             let default = parameter.default().and_then(|default| self.value(default));
             self.copy(default, node);
-            parameter.annotation().into_iter().for_each(|annotation| self.declare(annotation, node));
+            // The annotation of `*args` is that of its elements.
+            if let Some(annotation) = parameter.annotation().filter(|_| !parameter.is_variadic()) {
+                self.declare(annotation, node);
+            }
         }
         // `*args` and `**kwargs` are containers.
         for variadic in def.parameters.vararg.iter().chain(&def.parameters.kwarg) {
