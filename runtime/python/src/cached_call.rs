@@ -10,6 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyT
 use pyo3_tch::tch::Tensor;
 
 use super::plan::PyPlan;
+use super::recorded::PyRecorded;
 use super::value::{from_python, to_python};
 
 /// The maximum number of leaves in the arguments of a cached call. Each leaf is compared with all leaves before it.
@@ -194,12 +195,11 @@ impl FromPyObject<'_> for Built {
 }
 
 impl Built {
-    fn object(&self, py: Python<'_>, results: &[Value]) -> PyResult<PyObject> {
+    fn object(&self, py: Python<'_>, results: &[PyObject]) -> PyResult<PyObject> {
         match self {
             Self::Result(index) => {
-                let result =
-                    results.get(*index).ok_or_else(|| PyTypeError::new_err("a result is missing"))?;
-                to_python(py, result.clone())
+                let result = results.get(*index);
+                Ok(result.ok_or_else(|| PyTypeError::new_err("a result is missing"))?.clone_ref(py))
             }
             Self::Tuple(items) => {
                 let items =
@@ -213,6 +213,8 @@ impl Built {
 /// Runs the plan without Python.
 struct Direct {
     plan: Py<PyPlan>,
+    /// Runs the plan as a node of autograd, if a gradient is wanted.
+    recorded: Option<Py<PyRecorded>>,
     sources: Vec<Source>,
     built: Built,
 }
@@ -241,8 +243,10 @@ impl PyCachedCall {
     /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
     ///   consists of results of the plan (the index of a result, or a tuple of such forms). None if a run has effects on
     ///   Python state, or needs Python for its gradients.
+    /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
     #[staticmethod]
-    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct))]
+    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct, recorded))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
     fn of<'py>(
         trace: PyObject,
         call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
@@ -251,6 +255,7 @@ impl PyCachedCall {
         broken: Option<PyObject>,
         run: PyObject,
         direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
+        recorded: Option<Py<PyRecorded>>,
     ) -> Option<Self> {
         let (arguments, keywords, leaves) = call;
         let mut found = Leaves::default();
@@ -266,7 +271,7 @@ impl PyCachedCall {
                 Ok(index) => Source::Leaf(index),
                 Err(_) => Source::Outside(source.unbind()),
             });
-            Direct { plan, sources: sources.collect(), built }
+            Direct { plan, recorded, sources: sources.collect(), built }
         });
         Some(Self { trace, settings, arguments, keywords, may_run, broken, run, direct })
     }
@@ -280,6 +285,9 @@ impl PyCachedCall {
             visit.call(object)?;
         }
         visit.call(&self.broken)?;
+        if let Some(recorded) = self.direct.as_ref().and_then(|direct| direct.recorded.as_ref()) {
+            visit.call(recorded)?;
+        }
         for source in self.direct.iter().flat_map(|direct| &direct.sources) {
             if let Source::Outside(value) = source {
                 visit.call(value)?;
@@ -326,13 +334,28 @@ impl PyCachedCall {
                 let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);
                 self.run.bind(py).call1((&self.trace, leaves.objects, arguments, keywords)).map(Some)
             }
-            Some(direct) => direct.call(py, leaves.values),
+            Some(direct) => direct.call(py, leaves),
         }
     }
 }
 
 impl Direct {
-    fn call<'py>(&self, py: Python<'py>, mut leaves: Vec<Value>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn call<'py>(&self, py: Python<'py>, leaves: Leaves<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = match &self.recorded {
+            None => self.results(py, leaves.values),
+            Some(recorded) => self.recorded_results(recorded.bind(py), leaves),
+        };
+        match found {
+            Ok(Some(results)) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
+            Ok(None) => Ok(None),
+            // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
+            Err(raised) if raised.is_instance_of::<PyException>(py) => Ok(None),
+            Err(raised) => Err(raised),
+        }
+    }
+
+    /// Runs the plan. Returns `None` if an input requires a gradient.
+    fn results(&self, py: Python<'_>, mut leaves: Vec<Value>) -> PyResult<Option<Vec<PyObject>>> {
         // The types of the arguments have been compared. The plan checks other inputs.
         let is_checked = self.sources.iter().all(|source| matches!(source, Source::Leaf(_)));
         let mut inputs = Vec::with_capacity(self.sources.len());
@@ -349,11 +372,30 @@ impl Direct {
             });
         }
         let (checked, inputs) = if is_checked { (inputs, Vec::new()) } else { (Vec::new(), inputs) };
-        match self.plan.get().values(py, checked, inputs) {
-            Ok(results) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
-            // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
-            Err(raised) if raised.is_instance_of::<PyException>(py) => Ok(None),
-            Err(raised) => Err(raised),
+        let results = self.plan.get().values(py, checked, inputs)?;
+        results.into_iter().map(|result| to_python(py, result)).collect::<PyResult<_>>().map(Some)
+    }
+
+    /// Runs the plan as a node of autograd. Returns `None` if other inputs require a gradient than in the recording.
+    fn recorded_results<'py>(
+        &self,
+        recorded: &Bound<'py, PyRecorded>,
+        leaves: Leaves<'py>,
+    ) -> PyResult<Option<Vec<PyObject>>> {
+        let mut objects = Vec::with_capacity(self.sources.len());
+        for source in &self.sources {
+            objects.push(match source {
+                Source::Leaf(index) => match leaves.objects.get(*index) {
+                    Some(object) => object.clone(),
+                    None => return Ok(None),
+                },
+                Source::Outside(value) => value.bind(recorded.py()).call0()?,
+            });
         }
+        if !recorded.get().needs(&objects)? {
+            return Ok(None);
+        }
+        let outputs = PyRecorded::call(recorded, objects)?;
+        Ok(Some(outputs.iter().map(Bound::unbind).collect()))
     }
 }
