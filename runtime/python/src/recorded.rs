@@ -2,10 +2,10 @@
 //! autograd, an object of a class derived from `torch.autograd.Function`:
 //!
 //! ```python
-//! class Node(torch.autograd.Function):
+//! class StagedCall(torch.autograd.Function):
 //!     forward, backward = staticmethod(run_recorded), staticmethod(run_backward)
 //!
-//! outputs = Node.apply(recorded, *inputs)
+//! outputs = StagedCall.apply(recorded, *inputs)
 //! ```
 //!
 //! Neither of these functions enters Python, except for derivatives of higher order and for outputs that have no gradient.

@@ -36,7 +36,7 @@ def run(trace, tensors, needed):
         with torch.no_grad():
             return trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
     if recording.recorded is not None:
-        return Node.apply(recording.recorded, *tensors)
+        return StagedCall.apply(recording.recorded, *tensors)
     if recording.unreachable and any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
         # A backward pass must not enter the history of such an input. It may be a result of an earlier call that is in a
         # list outside of the function.
@@ -97,22 +97,22 @@ class _Recording:
         )
 
     def gradients(self, node, seeds):
-        """Returns the gradients of the arguments of a `Node`, for seeds from which its backward graph cannot compute them."""
+        """Returns the gradients of the arguments of a `StagedCall`, for seeds from which its backward graph cannot compute them."""
         return None, *_gradients(_AsContext(node), seeds)
 
 
-class Node(torch.autograd.Function):
+class StagedCall(torch.autograd.Function):
     """Runs a graph as one node of autograd, almost without Python."""
 
     forward, backward = staticmethod(run_recorded), staticmethod(run_backward)
 
 
-#: `Node.apply` without the support of functorch.
-_APPLY = super(torch.autograd.Function, Node).apply
+#: `StagedCall.apply` without the support of functorch.
+_APPLY = super(torch.autograd.Function, StagedCall).apply
 
 
 class _AsContext:
-    """A `Node` with the attributes of a `Differentiable`."""
+    """A `StagedCall` with the attributes of a `Differentiable`."""
 
     unused, structure = [], None
 
