@@ -179,33 +179,63 @@ enum Source {
     Outside(PyObject),
 }
 
-/// How a result of the function consists of results of the graph.
+/// How a result of the function consists of results of the graph. Each call creates new containers.
 enum Built {
     Result(usize),
+    /// The same object in each call.
+    Constant(PyObject),
     Tuple(Vec<Self>),
+    List(Vec<Self>),
+    Dict(Vec<(PyObject, Self)>),
 }
 
 impl FromPyObject<'_> for Built {
     fn extract_bound(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        match object.downcast::<PyTuple>() {
-            Ok(items) => Ok(Self::Tuple(items.extract()?)),
-            Err(_) => Ok(Self::Result(object.extract()?)),
+        if let Ok(items) = object.downcast::<PyTuple>() {
+            return Ok(Self::Tuple(items.extract()?));
         }
+        if let Ok(items) = object.downcast::<PyList>() {
+            return Ok(Self::List(items.extract()?));
+        }
+        if let Ok(items) = object.downcast::<PyDict>() {
+            let items = items.iter().map(|(key, item)| Ok((key.unbind(), item.extract()?)));
+            return Ok(Self::Dict(items.collect::<PyResult<_>>()?));
+        }
+        if object.is_exact_instance_of::<PyInt>() {
+            return Ok(Self::Result(object.extract()?));
+        }
+        Ok(Self::Constant(object.getattr("value")?.unbind()))
     }
 }
 
 impl Built {
     fn object(&self, py: Python<'_>, results: &[PyObject]) -> PyResult<PyObject> {
-        match self {
+        let objects =
+            |items: &[Self]| items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>();
+        Ok(match self {
             Self::Result(index) => {
                 let result = results.get(*index);
-                Ok(result.ok_or_else(|| PyTypeError::new_err("a result is missing"))?.clone_ref(py))
+                result.ok_or_else(|| PyTypeError::new_err("a result is missing"))?.clone_ref(py)
             }
-            Self::Tuple(items) => {
-                let items =
-                    items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>()?;
-                Ok(PyTuple::new(py, items)?.into_any().unbind())
+            Self::Constant(object) => object.clone_ref(py),
+            Self::Tuple(items) => PyTuple::new(py, objects(items)?)?.into_any().unbind(),
+            Self::List(items) => PyList::new(py, objects(items)?)?.into_any().unbind(),
+            Self::Dict(items) => {
+                let dict = PyDict::new(py);
+                for (key, item) in items {
+                    dict.set_item(key, item.object(py, results)?)?;
+                }
+                dict.into_any().unbind()
             }
+        })
+    }
+
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Self::Result(_) => Ok(()),
+            Self::Constant(object) => visit.call(object),
+            Self::Tuple(items) | Self::List(items) => items.iter().try_for_each(|item| item.traverse(visit)),
+            Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
         }
     }
 }
@@ -241,7 +271,7 @@ impl PyCachedCall {
     /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
     /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
-    ///   consists of results of the plan (the index of a result, or a tuple of such forms). None if a run has effects on
+    ///   consists of results of the plan (`Result.form` in `tracing/result.py`). None if a run has effects on
     ///   Python state, or needs Python for its gradients.
     /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
     #[staticmethod]
@@ -285,13 +315,8 @@ impl PyCachedCall {
             visit.call(object)?;
         }
         visit.call(&self.broken)?;
-        if let Some(recorded) = self.direct.as_ref().and_then(|direct| direct.recorded.as_ref()) {
-            visit.call(recorded)?;
-        }
-        for source in self.direct.iter().flat_map(|direct| &direct.sources) {
-            if let Source::Outside(value) = source {
-                visit.call(value)?;
-            }
+        if let Some(direct) = &self.direct {
+            direct.traverse(&visit)?;
         }
         Ok(())
     }
@@ -340,6 +365,16 @@ impl PyCachedCall {
 }
 
 impl Direct {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.recorded)?;
+        for source in &self.sources {
+            if let Source::Outside(value) = source {
+                visit.call(value)?;
+            }
+        }
+        self.built.traverse(visit)
+    }
+
     fn call<'py>(&self, py: Python<'py>, leaves: Leaves<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = match &self.recorded {
             None => self.results(py, leaves.values),
