@@ -418,17 +418,22 @@ impl Direct {
         leaves: Leaves<'py>,
     ) -> PyResult<Option<Vec<PyObject>>> {
         let mut objects = Vec::with_capacity(self.sources.len());
-        for source in &self.sources {
+        for (index, source) in self.sources.iter().enumerate() {
             objects.push(match source {
-                Source::Leaf(index) => match leaves.objects.get(*index) {
+                // The form of an argument contains whether it requires a gradient.
+                Source::Leaf(leaf) => match leaves.objects.get(*leaf) {
                     Some(object) => object.clone(),
                     None => return Ok(None),
                 },
-                Source::Outside(value) => value.bind(recorded.py()).call0()?,
+                Source::Outside(value) => {
+                    let object = value.bind(recorded.py()).call0()?;
+                    let needs = from_python(&object)?.tensor().is_some_and(Tensor::requires_grad);
+                    if needs != recorded.get().needs(index) {
+                        return Ok(None);
+                    }
+                    object
+                }
             });
-        }
-        if !recorded.get().needs(&objects)? {
-            return Ok(None);
         }
         let outputs = PyRecorded::call(recorded, objects)?;
         Ok(Some(outputs.iter().map(Bound::unbind).collect()))

@@ -77,14 +77,9 @@ impl PyRecorded {
 }
 
 impl PyRecorded {
-    /// Returns whether the inputs that require a gradient are those of this recording.
-    pub(super) fn needs(&self, inputs: &[Bound<'_, PyAny>]) -> PyResult<bool> {
-        for (input, needed) in inputs.iter().zip(&self.needed) {
-            if from_python(input)?.tensor().is_some_and(Tensor::requires_grad) != *needed {
-                return Ok(false);
-            }
-        }
-        Ok(inputs.len() == self.needed.len())
+    /// Returns whether the input with this index needs a gradient.
+    pub(super) fn needs(&self, index: usize) -> bool {
+        self.needed.get(index).is_some_and(|needed| *needed)
     }
 
     /// Runs the forward graph as a node of autograd. Returns the tuple of its outputs.
