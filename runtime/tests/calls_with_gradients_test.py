@@ -9,6 +9,7 @@ import weakref
 import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint
 
 import autograph as ag
 from oracle import assert_equal
@@ -234,6 +235,33 @@ def test_an_exception_of_a_hook_reaches_the_caller():
         output.grad_fn.register_hook(lambda inputs, outputs: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             output.sum().backward()
+
+
+def test_an_exception_of_a_hook_for_saved_tensors_reaches_the_caller():
+    class Refused(Exception):
+        pass
+
+    def pack(tensor):
+        packed.append(tensor)
+        raise Refused
+
+    staged = ag.function(product)
+    for _ in range(4):
+        packed = []
+        with saved_tensors_hooks(pack, lambda tensor: tensor), pytest.raises(Refused):
+            staged(*leaves())
+        assert len(packed) == 1
+        staged(*leaves())
+
+
+def test_checkpoints_of_torch():
+    """The second run of a checkpoint ends with an exception of a hook, when all saved tensors have been computed."""
+
+    def checkpointed(function, x, y):
+        loss = checkpoint(lambda x, y: torch.exp(function(function(x, y), y)), x, y, use_reentrant=False).sum()
+        return torch.autograd.grad(loss, (x, y))
+
+    agree(checkpointed, product)
 
 
 def test_requires_grad_of_a_parameter_changes():

@@ -5,6 +5,7 @@ use ag_exec::Value;
 use ag_exec::aten::{self, Form};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use pyo3_tch::tch::Tensor;
@@ -384,7 +385,7 @@ impl Direct {
             Ok(Some(results)) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
             Ok(None) => Ok(None),
             // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
-            Err(raised) if raised.is_instance_of::<PyException>(py) => Ok(None),
+            Err(raised) if is_of_plan(py, &raised) => Ok(None),
             Err(raised) => Err(raised),
         }
     }
@@ -438,4 +439,11 @@ impl Direct {
         let outputs = PyRecorded::call(recorded, objects)?;
         Ok(Some(outputs.iter().map(Bound::unbind).collect()))
     }
+}
+
+/// Returns whether a run of a plan has raised the exception. Hooks for saved tensors raise other exceptions, after the run,
+/// and must not be called again.
+fn is_of_plan(py: Python<'_>, raised: &PyErr) -> bool {
+    raised.is_instance_of::<PyException>(py)
+        && raised.value(py).hasattr(intern!(py, "locations")).unwrap_or_default()
 }
