@@ -165,6 +165,42 @@ def test_a_dictionary_is_changed_in_each_call():
         assert str(staged(found)) == str(f(expected)) and str(found) == str(expected)
 
 
+def test_each_call_creates_the_containers_of_its_result():
+    def f(x, n):
+        shared = [x + n, None]
+        return {"first": shared, 1: [shared, (x * n, "text", ())], None: {}, "marker": MARKER}
+
+    staged = cached(f, torch.ones(2), 3)
+    one, other = staged(torch.zeros(2), 3), staged(torch.zeros(2), 3)
+    assert str(one) == str(f(torch.zeros(2), 3)) and one["marker"] is MARKER
+    assert one["first"] is one[1][0] and one["first"] is not other["first"]
+    one["first"].append(1)
+    one[None]["key"] = 1
+    assert str(staged(torch.zeros(2), 3)) == str(other)
+
+
+def test_containers_of_a_result_without_shared_items():
+    def f(x, n):
+        return {"first": [x + n, None], 1: [[x], (x * n, "text", ())], None: {}, "marker": MARKER}
+
+    def items(n):
+        return lambda x: [{"x": x * n}, x.sum()]
+
+    staged = cached(f, torch.ones(2), 3)
+    for n in (3, 3, 4):
+        one, other = staged(torch.zeros(2), n), staged(torch.zeros(2), n)
+        assert str(one) == str(f(torch.zeros(2), n)) and list(one) == ["first", 1, None, "marker"]
+        assert one["marker"] is MARKER and one["first"] is not other["first"] and one[None] is not other[None]
+    staged = cached(items(2), torch.ones(2, requires_grad=True))
+    x = torch.ones(2, requires_grad=True)
+    found = staged(x)
+    (found[0]["x"].sum() + found[1]).backward()
+    assert torch.equal(x.grad, torch.full((2,), 3.0))
+
+
+MARKER = object()
+
+
 def scaled(x):
     return x * FACTOR + 1
 

@@ -5,11 +5,13 @@ use ag_exec::Value;
 use ag_exec::aten::{self, Form};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use pyo3_tch::tch::Tensor;
 
 use super::plan::PyPlan;
+use super::recorded::PyRecorded;
 use super::value::{from_python, to_python};
 
 /// The maximum number of leaves in the arguments of a cached call. Each leaf is compared with all leaves before it.
@@ -178,34 +180,63 @@ enum Source {
     Outside(PyObject),
 }
 
-/// How a result of the function consists of results of the graph.
+/// How a result of the function consists of results of the graph. Each call creates new containers.
 enum Built {
     Result(usize),
+    /// The same object in each call.
+    Constant(PyObject),
     Tuple(Vec<Self>),
+    List(Vec<Self>),
+    Dict(Vec<(PyObject, Self)>),
 }
 
 impl FromPyObject<'_> for Built {
     fn extract_bound(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        match object.downcast::<PyTuple>() {
-            Ok(items) => Ok(Self::Tuple(items.extract()?)),
-            Err(_) => Ok(Self::Result(object.extract()?)),
+        if let Ok(items) = object.downcast::<PyTuple>() {
+            return Ok(Self::Tuple(items.extract()?));
         }
+        if let Ok(items) = object.downcast::<PyList>() {
+            return Ok(Self::List(items.extract()?));
+        }
+        if let Ok(items) = object.downcast::<PyDict>() {
+            let items = items.iter().map(|(key, item)| Ok((key.unbind(), item.extract()?)));
+            return Ok(Self::Dict(items.collect::<PyResult<_>>()?));
+        }
+        if object.is_exact_instance_of::<PyInt>() {
+            return Ok(Self::Result(object.extract()?));
+        }
+        Ok(Self::Constant(object.getattr("value")?.unbind()))
     }
 }
 
 impl Built {
-    fn object(&self, py: Python<'_>, results: &[Value]) -> PyResult<PyObject> {
-        match self {
+    fn object(&self, py: Python<'_>, results: &[PyObject]) -> PyResult<PyObject> {
+        let objects =
+            |items: &[Self]| items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>();
+        Ok(match self {
             Self::Result(index) => {
-                let result =
-                    results.get(*index).ok_or_else(|| PyTypeError::new_err("a result is missing"))?;
-                to_python(py, result.clone())
+                let result = results.get(*index);
+                result.ok_or_else(|| PyTypeError::new_err("a result is missing"))?.clone_ref(py)
             }
-            Self::Tuple(items) => {
-                let items =
-                    items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>()?;
-                Ok(PyTuple::new(py, items)?.into_any().unbind())
+            Self::Constant(object) => object.clone_ref(py),
+            Self::Tuple(items) => PyTuple::new(py, objects(items)?)?.into_any().unbind(),
+            Self::List(items) => PyList::new(py, objects(items)?)?.into_any().unbind(),
+            Self::Dict(items) => {
+                let dict = PyDict::new(py);
+                for (key, item) in items {
+                    dict.set_item(key, item.object(py, results)?)?;
+                }
+                dict.into_any().unbind()
             }
+        })
+    }
+
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Self::Result(_) => Ok(()),
+            Self::Constant(object) => visit.call(object),
+            Self::Tuple(items) | Self::List(items) => items.iter().try_for_each(|item| item.traverse(visit)),
+            Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
         }
     }
 }
@@ -213,6 +244,8 @@ impl Built {
 /// Runs the plan without Python.
 struct Direct {
     plan: Py<PyPlan>,
+    /// Runs the plan as a node of autograd, if a gradient is wanted.
+    recorded: Option<Py<PyRecorded>>,
     sources: Vec<Source>,
     built: Built,
 }
@@ -239,10 +272,12 @@ impl PyCachedCall {
     /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
     /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
-    ///   consists of results of the plan (the index of a result, or a tuple of such forms). None if a run has effects on
+    ///   consists of results of the plan (`Result.form` in `tracing/result.py`). None if a run has effects on
     ///   Python state, or needs Python for its gradients.
+    /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
     #[staticmethod]
-    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct))]
+    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct, recorded))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
     fn of<'py>(
         trace: PyObject,
         call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
@@ -251,6 +286,7 @@ impl PyCachedCall {
         broken: Option<PyObject>,
         run: PyObject,
         direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
+        recorded: Option<Py<PyRecorded>>,
     ) -> Option<Self> {
         let (arguments, keywords, leaves) = call;
         let mut found = Leaves::default();
@@ -266,7 +302,7 @@ impl PyCachedCall {
                 Ok(index) => Source::Leaf(index),
                 Err(_) => Source::Outside(source.unbind()),
             });
-            Direct { plan, sources: sources.collect(), built }
+            Direct { plan, recorded, sources: sources.collect(), built }
         });
         Some(Self { trace, settings, arguments, keywords, may_run, broken, run, direct })
     }
@@ -280,10 +316,8 @@ impl PyCachedCall {
             visit.call(object)?;
         }
         visit.call(&self.broken)?;
-        for source in self.direct.iter().flat_map(|direct| &direct.sources) {
-            if let Source::Outside(value) = source {
-                visit.call(value)?;
-            }
+        if let Some(direct) = &self.direct {
+            direct.traverse(&visit)?;
         }
         Ok(())
     }
@@ -326,13 +360,38 @@ impl PyCachedCall {
                 let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);
                 self.run.bind(py).call1((&self.trace, leaves.objects, arguments, keywords)).map(Some)
             }
-            Some(direct) => direct.call(py, leaves.values),
+            Some(direct) => direct.call(py, leaves),
         }
     }
 }
 
 impl Direct {
-    fn call<'py>(&self, py: Python<'py>, mut leaves: Vec<Value>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.recorded)?;
+        for source in &self.sources {
+            if let Source::Outside(value) = source {
+                visit.call(value)?;
+            }
+        }
+        self.built.traverse(visit)
+    }
+
+    fn call<'py>(&self, py: Python<'py>, leaves: Leaves<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = match &self.recorded {
+            None => self.results(py, leaves.values),
+            Some(recorded) => self.recorded_results(recorded.bind(py), leaves),
+        };
+        match found {
+            Ok(Some(results)) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
+            Ok(None) => Ok(None),
+            // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
+            Err(raised) if is_of_plan(py, &raised) => Ok(None),
+            Err(raised) => Err(raised),
+        }
+    }
+
+    /// Runs the plan. Returns `None` if an input requires a gradient.
+    fn results(&self, py: Python<'_>, mut leaves: Vec<Value>) -> PyResult<Option<Vec<PyObject>>> {
         // The types of the arguments have been compared. The plan checks other inputs.
         let is_checked = self.sources.iter().all(|source| matches!(source, Source::Leaf(_)));
         let mut inputs = Vec::with_capacity(self.sources.len());
@@ -349,11 +408,42 @@ impl Direct {
             });
         }
         let (checked, inputs) = if is_checked { (inputs, Vec::new()) } else { (Vec::new(), inputs) };
-        match self.plan.get().values(py, checked, inputs) {
-            Ok(results) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
-            // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
-            Err(raised) if raised.is_instance_of::<PyException>(py) => Ok(None),
-            Err(raised) => Err(raised),
-        }
+        let results = self.plan.get().values(py, checked, inputs)?;
+        results.into_iter().map(|result| to_python(py, result)).collect::<PyResult<_>>().map(Some)
     }
+
+    /// Runs the plan as a node of autograd. Returns `None` if other inputs require a gradient than in the recording.
+    fn recorded_results<'py>(
+        &self,
+        recorded: &Bound<'py, PyRecorded>,
+        leaves: Leaves<'py>,
+    ) -> PyResult<Option<Vec<PyObject>>> {
+        let mut objects = Vec::with_capacity(self.sources.len());
+        for (index, source) in self.sources.iter().enumerate() {
+            objects.push(match source {
+                // The form of an argument contains whether it requires a gradient.
+                Source::Leaf(leaf) => match leaves.objects.get(*leaf) {
+                    Some(object) => object.clone(),
+                    None => return Ok(None),
+                },
+                Source::Outside(value) => {
+                    let object = value.bind(recorded.py()).call0()?;
+                    let needs = from_python(&object)?.tensor().is_some_and(Tensor::requires_grad);
+                    if needs != recorded.get().needs(index) {
+                        return Ok(None);
+                    }
+                    object
+                }
+            });
+        }
+        let outputs = PyRecorded::call(recorded, objects)?;
+        Ok(Some(outputs.iter().map(Bound::unbind).collect()))
+    }
+}
+
+/// Returns whether a run of a plan has raised the exception. Hooks for saved tensors raise other exceptions, after the run,
+/// and must not be called again.
+fn is_of_plan(py: Python<'_>, raised: &PyErr) -> bool {
+    raised.is_instance_of::<PyException>(py)
+        && raised.value(py).hasattr(intern!(py, "locations")).unwrap_or_default()
 }

@@ -7,6 +7,7 @@
 //! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
+//! - [`recorded`]: `Recorded`, calls that are nodes of torch's autograd
 //! - [`passes`]: which passes run; [`tier`]: which operators run natively; [`products`]: which kernels compute products
 //! - [`memory`]: inputs that share memory, and writes to inputs
 //! - [`model`]: saved models
@@ -25,6 +26,7 @@ mod operation;
 mod passes;
 mod plan;
 mod products;
+mod recorded;
 mod tier;
 mod torch;
 mod types;
@@ -58,6 +60,9 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(products::product_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(products::products_description, module)?)?;
     module.add_class::<plan::PyPlan>()?;
+    module.add_class::<recorded::PyRecorded>()?;
+    module.add_function(wrap_pyfunction!(recorded::run_recorded, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded::run_backward, module)?)?;
     module.add_class::<model::PyModel>()?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)
 }

@@ -77,9 +77,9 @@ impl PyPlan {
 
 /// Values that a forward graph saves for its backward graph.
 #[pyclass(frozen, module = "autograph._runtime")]
-pub(super) struct Saved(Vec<Value>);
+pub(super) struct Saved(pub(super) Vec<Value>);
 
-fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
+pub(super) fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
     let values = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, values)
 }

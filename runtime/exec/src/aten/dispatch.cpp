@@ -419,6 +419,9 @@ uint64_t ag_ambient() {
   return bits << 8 | (casts || transforms || modes);
 }
 
+// The number of in-place changes of a tensor; 0 for an inference tensor, which does not count them.
+int64_t ag_changes(const at::Tensor *tensor) { return tensor->is_inference() ? 0 : tensor->_version(); }
+
 bool ag_grad_is_enabled() { return at::GradMode::is_enabled(); }
 
 bool ag_uses_onednn() { return at::globalContext().hasMKLDNN() && at::globalContext().userEnabledMkldnn(); }

@@ -475,6 +475,12 @@ pub fn ambient() -> u64 {
     unsafe { raw::ag_ambient() }
 }
 
+/// Returns the number of in-place changes of a tensor, as `_version`. Returns 0 for an inference tensor.
+pub fn changes(tensor: &Tensor) -> i64 {
+    // SAFETY: the tensor is alive.
+    unsafe { raw::ag_changes(tensor.as_ptr()) }
+}
+
 /// Returns whether operators on this thread record gradients.
 pub fn grad_is_enabled() -> bool {
     // SAFETY: reads a setting of this thread.

@@ -92,6 +92,7 @@ unsafe extern "C" {
     pub(super) fn ag_items_free(items: *mut Value);
     pub(super) fn ag_text_free(text: *mut c_char);
     pub(super) fn ag_ambient() -> u64;
+    pub(super) fn ag_changes(tensor: *const C_tensor) -> i64;
     pub(super) fn ag_grad_is_enabled() -> bool;
     pub(super) fn ag_uses_onednn() -> bool;
     pub(super) fn ag_version() -> *const c_char;

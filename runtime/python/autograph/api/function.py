@@ -166,12 +166,20 @@ class Function(Lookup):
         self._considered = trace
         if trace.changed_while_paused or self._speculation is not None:
             return
-        direct = trace.direct
-        if direct is not None and (trace.leaf_arguments or differentiable.needed(trace.inputs(leaves)) is not None):
-            direct = None
+        direct, recorded = None if trace.leaf_arguments else trace.direct, None
+        if direct is not None and (needed := differentiable.needed(trace.inputs(leaves))) is not None:
+            recorded = differentiable.recorded(trace, needed)
+            direct = None if recorded is None else direct
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
-            trace, (args, kwargs, leaves), ambient.key(), may_run=_runs_graphs, broken=broken, run=self._run_cached, direct=direct
+            trace,
+            (args, kwargs, leaves),
+            ambient.key(),
+            may_run=_runs_graphs,
+            broken=broken,
+            run=self._run_cached,
+            direct=direct,
+            recorded=recorded,
         )
 
     def _run_cached(self, trace, leaves, args, kwargs):

@@ -27,7 +27,12 @@ from ..record.queries import called_for_effects
 from ..record.types import TensorType, is_differentiable
 from .py_function import py_function
 
-_LOCAL = threading.local()
+
+class _Local(threading.local):
+    run = replayed = recomputed = None
+
+
+_LOCAL = _Local()
 
 #: Observation ends when each function has been observed `MAX_CALLS` times, or after `MAX_EVENTS` events of the
 #: interpreter.
@@ -350,7 +355,7 @@ class Run:
 
 def counted_print(*objects, **keywords):
     """Replaces `print` during a run, and counts the calls."""
-    run = getattr(_LOCAL, "run", None)
+    run = _LOCAL.run
     if run is not None and not run.is_paused:
         run.printed += 1
     return _PRINT(*objects, **keywords)
@@ -361,7 +366,7 @@ _PRINT = builtins.print
 
 def was_printed_before():
     """Returns whether the run of the surrounding `replaying` block has already made this call of `print`. Counts the call."""
-    run = getattr(_LOCAL, "replayed", None)
+    run = _LOCAL.replayed
     if run is None or not run.printed:
         return False
     run.printed -= 1
@@ -370,7 +375,7 @@ def was_printed_before():
 
 def note_message(message):
     """Records that a run has written a message to a logger."""
-    run = getattr(_LOCAL, "run", None)
+    run = _LOCAL.run
     if run is not None and not run.is_paused:
         run.messages[message] += 1
 
@@ -378,7 +383,7 @@ def note_message(message):
 def was_logged_before(message):
     """Returns whether the run of the surrounding `replaying` block has already written this message to a logger. Counts the
     call."""
-    run = getattr(_LOCAL, "replayed", None)
+    run = _LOCAL.replayed
     if run is None or not run.messages[message]:
         return False
     run.messages[message] -= 1
@@ -387,13 +392,13 @@ def was_logged_before(message):
 
 def current_run():
     """Returns the run of the surrounding `running` block, or a new one."""
-    return getattr(_LOCAL, "run", None) or Run()
+    return _LOCAL.run or Run()
 
 
 @contextmanager
 def running():
     """Yields a `Run`, which records the calls that a graph makes in this block."""
-    before, _LOCAL.run, builtins.print = (getattr(_LOCAL, "run", None), builtins.print), Run(), counted_print
+    before, _LOCAL.run, builtins.print = (_LOCAL.run, builtins.print), Run(), counted_print
     try:
         yield _LOCAL.run
     finally:
@@ -404,7 +409,7 @@ def running():
 def continued():
     """Yields the `Run` of the surrounding `running` block, or a new one, which records the effects of a graph in this
     block."""
-    run = getattr(_LOCAL, "run", None)
+    run = _LOCAL.run
     if run is not None and not run.is_paused:
         yield run
         return
@@ -414,14 +419,14 @@ def continued():
 
 def is_replaying():
     """Returns whether converted code runs in a `replaying` block."""
-    return getattr(_LOCAL, "replayed", None) is not None
+    return _LOCAL.replayed is not None
 
 
 @contextmanager
 def replaying(run):
     """In this block, converted code does not repeat the effects of a run. Calls that the run has made return the logged
     results. Calls of `print` and of loggers that the run has made write nothing."""
-    before, _LOCAL.replayed = getattr(_LOCAL, "replayed", None), run
+    before, _LOCAL.replayed = _LOCAL.replayed, run
     try:
         yield
     finally:
@@ -431,7 +436,7 @@ def replaying(run):
 @contextmanager
 def recomputing(run):
     """In this block, a graph recomputes values of a run: its calls of Python get the logged results."""
-    before, _LOCAL.recomputed = getattr(_LOCAL, "recomputed", None), iter(list(run.log))
+    before, _LOCAL.recomputed = _LOCAL.recomputed, iter(list(run.log))
     try:
         yield
     finally:
@@ -440,14 +445,14 @@ def recomputing(run):
 
 def _recomputed():
     """Returns the next logged call of the surrounding `recomputing` block; None outside of such a block."""
-    calls = getattr(_LOCAL, "recomputed", None)
+    calls = _LOCAL.recomputed
     return None if calls is None else next(calls)
 
 
 def next_logged_call(function):
     """Removes the next call from the log of the surrounding `replaying` block, and returns it. None if that call is of
     another function."""
-    run = getattr(_LOCAL, "replayed", None)
+    run = _LOCAL.replayed
     if run is None or not run.log or run.log[0].code is not function.__code__:
         return None
     return run.log.popleft()

@@ -12,6 +12,7 @@ from operator import and_
 import torch
 from torch.utils import _pytree as pytree
 
+from .._runtime import Recorded, run_backward, run_recorded
 from ..errors import StagingError
 from ..operators import python_calls
 from ..record.queries import has_gradient
@@ -34,6 +35,8 @@ def run(trace, tensors, needed):
     if not recording.has_history:
         with torch.no_grad():
             return trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
+    if recording.recorded is not None:
+        return StagedCall.apply(recording.recorded, *tensors)
     if recording.unreachable and any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
         # A backward pass must not enter the history of such an input. It may be a result of an earlier call that is in a
         # list outside of the function.
@@ -41,6 +44,11 @@ def run(trace, tensors, needed):
     structure = []
     leaves = Differentiable.apply(recording, structure, *tensors)
     return leaves if recording.returns_tensors else _with_structure(leaves, structure[0])
+
+
+def recorded(trace, needed):
+    """Returns what runs the graph for a `CachedCall` in which these inputs need a gradient; None if only `run` can."""
+    return None if torch._C._are_functorch_transforms_active() else trace.gradient(_Recording, needed).recorded
 
 
 class _Recording:
@@ -53,6 +61,8 @@ class _Recording:
         self.flags = trace.gradient(differentiable_outputs, needed)
         #: Whether an output has a history. New values of tensors do not count if autograd does not record the writes.
         self.has_history = any(flag for index, flag in enumerate(self.flags) if index not in trace.without_history)
+        #: Runs the graph; None if the class `Differentiable` must run it.
+        self.recorded = None
         if not self.has_history:
             return
         #: The inputs that need a gradient and on which no output depends.
@@ -70,6 +80,51 @@ class _Recording:
                 for index, (flag, type) in enumerate(zip(self.flags, types))
                 if not (flag and is_differentiable(type.dtype))
             ]
+            if self.gradient is not None and not (trace.writes or self.unreachable or _is_random(trace)):
+                self.recorded = self._recorded()
+
+    def _recorded(self):
+        return Recorded(
+            self,
+            _APPLY,
+            (self.gradient.forward, self.gradient.backward),
+            outputs=len(self.trace.operands),
+            needed=self.needed,
+            kept=self.gradient.kept,
+            constant=self.constant,
+            seeds=self.gradient.outputs,
+            gradients=self.gradient.inputs,
+        )
+
+    def gradients(self, node, seeds):
+        """Returns the gradients of the arguments of a `StagedCall`, for seeds from which its backward graph cannot compute them."""
+        return None, *_gradients(_AsContext(node), seeds)
+
+
+class StagedCall(torch.autograd.Function):
+    """Runs a graph as one node of autograd, almost without Python."""
+
+    forward, backward = staticmethod(run_recorded), staticmethod(run_backward)
+
+
+#: `StagedCall.apply` without the support of functorch.
+_APPLY = super(torch.autograd.Function, StagedCall).apply
+
+
+class _AsContext:
+    """A `StagedCall` with the attributes of a `Differentiable`."""
+
+    unused, structure = [], None
+
+    def __init__(self, node):
+        run = node.run
+        self.recording, self.saved, self.kinds = run.recording, run.saved, run.kinds
+        self.inputs = _Inputs(self.recording.trace, run.inputs, run.versions)
+        self._node = node
+
+    @property
+    def saved_tensors(self):
+        return self._node.saved_tensors
 
 
 def _flat(outputs):
@@ -119,23 +174,28 @@ class Differentiable(torch.autograd.Function):
     def backward(ctx, *seeds):
         if all(seed is None for seed in seeds):  # torch's engine also calls nodes whose outputs get no gradient
             return (None,) * (2 + len(ctx.recording.needed))
-        seeds, unused = _seeds(ctx, seeds)
-        if torch.is_grad_enabled():  # create_graph=True
-            return (None, None, *_differentiable(ctx, seeds, unused))
-        tensors = ctx.saved_tensors
-        if ctx.recording.gradient is not None:
-            gradient = ctx.recording.gradient
-            found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
-        else:
-            gradient = ctx.recording.trace.gradient(Joint, ctx.recording.needed)
-            inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
-            inputs += [seeds[index] for index in gradient.outputs]
-            with _random_numbers(ctx.inputs.random):
-                found = gradient.plan.run(inputs)[len(ctx.recording.trace.operands) :]
-        gradients = [None] * len(ctx.recording.needed)
-        for index, value in zip(gradient.inputs, found):
-            gradients[index] = value
-        return (None, None, *_used(gradients, unused))
+        return None, None, *_gradients(ctx, seeds)
+
+
+def _gradients(ctx, seeds):
+    """Returns the gradients of the inputs, given those of the outputs."""
+    seeds, unused = _seeds(ctx, seeds)
+    if torch.is_grad_enabled():  # create_graph=True
+        return _differentiable(ctx, seeds, unused)
+    tensors = ctx.saved_tensors
+    if ctx.recording.gradient is not None:
+        gradient = ctx.recording.gradient
+        found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
+    else:
+        gradient = ctx.recording.trace.gradient(Joint, ctx.recording.needed)
+        inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
+        inputs += [seeds[index] for index in gradient.outputs]
+        with _random_numbers(ctx.inputs.random):
+            found = gradient.plan.run(inputs)[len(ctx.recording.trace.operands) :]
+    gradients = [None] * len(ctx.recording.needed)
+    for index, value in zip(gradient.inputs, found):
+        gradients[index] = value
+    return _used(gradients, unused)
 
 
 def _saved(recording, plain):
@@ -239,15 +299,16 @@ class _Inputs:
 
     __slots__ = ("_name", "_tensors", "_versions", "random")
 
-    def __init__(self, trace, tensors):
+    def __init__(self, trace, tensors, versions=None):
         self._name = trace.staging.name
         # The run writes to some of the tensors, so their histories refer to this run: keeping the tensors would create
         # a reference cycle.
         self._tensors = None if trace.writes else tensors
-        self._versions = [t._version if isinstance(t, torch.Tensor) else None for t in tensors]
-        drawn = trace.staging.drawn.values()
-        is_random = trace.is_random or drawn or trace.staging.reached
-        self.random = (*_random_state(drawn), python_calls.current_run()) if is_random else None
+        if versions is None:
+            versions = [t._version if isinstance(t, torch.Tensor) else None for t in tensors]
+        self._versions, self.random = versions, None
+        if _is_random(trace):
+            self.random = (*_random_state(trace.staging.drawn.values()), python_calls.current_run())
 
     def unchanged(self):
         """Returns the tensors. Raises an error if one of them has been changed in place."""
@@ -287,6 +348,11 @@ class Derivative(torch.autograd.Function):
         return (None, None, *level.gradients(inputs, ctx.random, list(seeds)))
 
 
+def _is_random(trace):
+    """Returns whether a second run must repeat the random numbers, or the results of Python functions, of the first run."""
+    return bool(trace.is_random or trace.staging.drawn or trace.staging.reached)
+
+
 def _random_state(drawn):
     """Returns the state of torch's random number generator, and of those of Python and NumPy that a graph draws from."""
     return torch.get_rng_state(), [(generator, generator.state()) for generator in drawn]
@@ -317,10 +383,11 @@ class _Gradient:
     have a gradient, and `inputs` those of the inputs that have one."""
 
     def __init__(self, trace, needed, omits_prints):
+        flags = trace.gradient(differentiable_outputs, needed)
         self.outputs = [
             index
-            for index, operand in enumerate(trace.operands)
-            if gradient_type(getattr(operand, "type", None)) is not None
+            for index, (operand, flag) in enumerate(zip(trace.operands, flags))
+            if flag and gradient_type(getattr(operand, "type", None)) is not None
         ]
         candidates = [
             index

@@ -47,9 +47,9 @@ class Result:
         self._builders = {}  # id of an object -> its builder
         self._kept = []
         self._build = self._of(value)
-        #: How the result of the function, the first item of `value`, consists of operands: an index of an operand, or a tuple
-        #: of such forms; None for any other result.
-        self.form = _form(self._build.builders[0])
+        #: How the result of the function, the first item of `value`, consists of operands: the index of an operand, a
+        #: `Constant`, or a tuple, list or dictionary of such forms; None for any other result.
+        self.form = _form(self._build.builders[0], [])
         self._staging = self._builders = self._kept = self._outer_lists = None
 
     def value(self, values, outside):
@@ -70,7 +70,7 @@ class Result:
             return self._slot(scalars.lower(staging, value))
         if isinstance(value, str):
             text = texts.assembled(staging, value)
-            return (lambda values, outside: value) if text is value else self._slot(text)
+            return Constant(value) if text is value else self._slot(text)
         if isinstance(value, Maybe):
             flag = self._slot(scalars.lower(staging, value.flag))
             inner = self._of(value.value)
@@ -122,7 +122,7 @@ class Result:
         builders = [self._of(item) for item in value]
         kind = type(value)
         if not builders:
-            return lambda values, outside: value
+            return Constant(value)
         if kind is tuple:
             return _Tuple(builders)
         if kind is torch.Size or kind.__module__ == "torch.return_types":
@@ -178,7 +178,7 @@ class Result:
             what = "the generator" if isinstance(value, types.GeneratorType) else "an object of the class"
             message = f"{what} `{name}` leaves the function and holds values of the graph, so runs cannot recreate it"
             raise StagingError(f"{message}; return the tensors themselves, or a list", self._span)
-        return lambda values, outside: value
+        return Constant(value)
 
     def _is_new(self, value):
         """Returns whether each run must create a new object: the object holds values of the graph, or it is an object of a user's
@@ -266,25 +266,13 @@ class Result:
         return build
 
     def _plain(self, value, kind):
-        builders, key = [], ("made", id(value))
-
-        def build(values, outside):
-            made = outside.get(key)
-            if made is None:
-                made = outside[key] = kind()
-                if kind is list:
-                    made += [build(values, outside) for build in builders]
-                else:
-                    made.update([(name, build(values, outside)) for name, build in builders])
-            return made
-
-        self._builders[id(value)] = build
+        build = self._builders[id(value)] = _Container(kind, ("made", id(value)))
         if kind is list:
-            builders += [self._of(item) for item in items_of(value)]
+            build.items += [self._of(item) for item in items_of(value)]
         else:
             if not all(map(self._is_plain_key, value)):
                 return self._keyed(value)
-            builders += [(name, self._of(item)) for name, item in value.items()]
+            build.items += [(name, self._of(item)) for name, item in value.items()]
         return build
 
     def _is_plain_key(self, name):
@@ -416,13 +404,56 @@ class _Tuple:
         return tuple([build(values, outside) for build in self.builders])
 
 
-def _form(builder):
+class _Container:
+    """Builds a list or a dictionary, once in each run. Such a container may occur in itself."""
+
+    __slots__ = ("kind", "key", "items")
+
+    def __init__(self, kind, key):
+        self.kind, self.key = kind, key
+        self.items = []  # the builders of the items, in a dictionary with their keys
+
+    def __call__(self, values, outside):
+        made = outside.get(self.key)
+        if made is None:
+            made = outside[self.key] = self.kind()
+            if self.kind is list:
+                made += [build(values, outside) for build in self.items]
+            else:
+                made.update([(name, build(values, outside)) for name, build in self.items])
+        return made
+
+
+class Constant:
+    """Builds the same object in each run."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, values, outside):
+        return self.value
+
+
+def _form(builder, containers):
+    """Returns the form of a builder (`Result.form`). `containers` contains the containers that have a form: one that occurs
+    twice has none, because its form would build two objects."""
     if isinstance(builder, _Slot):
         return builder.index
+    if isinstance(builder, Constant):
+        return builder
     if isinstance(builder, _Tuple):
-        forms = tuple(map(_form, builder.builders))
+        forms = tuple([_form(item, containers) for item in builder.builders])
         return None if None in forms else forms
-    return None
+    if not isinstance(builder, _Container) or any(builder is other for other in containers):
+        return None
+    containers.append(builder)
+    if builder.kind is list:
+        forms = [_form(item, containers) for item in builder.items]
+        return None if None in forms else forms
+    forms = {name: _form(item, containers) for name, item in builder.items}
+    return None if None in forms.values() else forms
 
 
 def _as_kind(kind, tensor, requires_grad):
