@@ -91,7 +91,7 @@ pub fn gradient(
     let mut forward: Vec<_> =
         builder.open.iter_mut().map(|region| std::mem::take(&mut region.nodes)).collect();
     let emit = Emit { builder, attrs: attrs.clone() };
-    let gradients = reverse::gradient(emit, &mut forward, outputs, seeds, inputs, functions, formulas);
+    let gradients = reverse::gradient(emit, &mut forward, outputs, seeds, inputs, functions, formulas, true);
     if gradients.is_err() {
         functions.truncate(count);
     }

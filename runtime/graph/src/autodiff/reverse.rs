@@ -14,6 +14,8 @@ pub(super) struct Reverse<'a> {
     pub(super) activity: Activity,
     pub(super) functions: &'a mut Functions,
     pub(super) formulas: &'a mut dyn Formulas,
+    /// Whether seeds are detached. Those of a backward function need not be: no gradient flows through its call.
+    pub(super) detaches: bool,
 }
 
 pub(super) fn gradient(
@@ -24,6 +26,7 @@ pub(super) fn gradient(
     inputs: &[Value],
     functions: &mut Functions,
     formulas: &mut dyn Formulas,
+    detaches: bool,
 ) -> Result<Vec<Option<Operand>>, Error> {
     // Nodes before the first input cannot depend on it.
     let first = first_definition(forward, inputs);
@@ -35,7 +38,7 @@ pub(super) fn gradient(
         untouched.push(rest);
     }
     let activity = Activity::new(&emit.builder.values, forward, inputs, outputs);
-    let mut reverse = Reverse { emit, activity, functions, formulas };
+    let mut reverse = Reverse { emit, activity, functions, formulas, detaches };
     let gradients = reverse.gradients(forward, outputs, seeds, inputs);
     for (nodes, mut before) in forward.iter_mut().zip(untouched) {
         before.append(nodes);
@@ -70,7 +73,8 @@ impl Reverse<'_> {
         let mut adjoints = Adjoints::default();
         for (index, output) in outputs.iter().enumerate() {
             let seed = match seeds.get(index) {
-                Some(Some(seed)) => self.detached(seed.clone()),
+                Some(Some(seed)) if self.detaches => self.detached(seed.clone()),
+                Some(Some(seed)) => seed.clone(),
                 _ => self.default_seed((*output).into())?,
             };
             if self.activity.is_active(*output) {
