@@ -15,6 +15,7 @@ use ag_graph::ir::{self, Graph, Node, Operand, Region, Span, text, verify};
 use ag_native::Layouts;
 use thiserror::Error;
 
+pub use self::deferred_products::listing as deferred_products;
 use self::deferred_products::{Sums, SumsOfFunction};
 use self::registers::RegisterAllocator;
 use super::memory;

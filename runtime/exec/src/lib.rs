@@ -22,7 +22,7 @@ mod tier;
 mod typed;
 mod value;
 
-pub use compile::CompileError;
+pub use compile::{CompileError, deferred_products};
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};
 pub use pass::{Pass, set_passes};

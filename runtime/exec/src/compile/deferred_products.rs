@@ -16,6 +16,8 @@
 //! results in which they are returned. The greatest set of such pairs is computed: at first, all pairs of equal types are
 //! assumed to be sums; pairs for which this is not true are removed until all remaining pairs fit together.
 
+use std::fmt::Write as _;
+
 use ag_graph::ir::{DType, Function, FunctionId, Graph, Node, Op, Operand, Region, TensorType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -106,7 +108,44 @@ impl Sums {
     }
 }
 
+/// Returns the products of a graph that are deferred, as text: a line for each product, beside its source line. `source`
+/// returns a line of a file, counted from one.
+pub fn listing(graph: &Graph, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
+    let sums = Sums::of(graph);
+    let mut text = String::new();
+    for (function, sums) in graph.functions.iter().zip(&sums.functions) {
+        if !sums.products.is_empty() {
+            let _ = writeln!(text, "sums @{}: deferred-products {}", function.name, sums.products.len());
+            sums.write(&mut text, graph, &function.body, source);
+        }
+    }
+    text
+}
+
 impl SumsOfFunction {
+    fn write(
+        &self,
+        text: &mut String,
+        graph: &Graph,
+        region: &Region,
+        source: &dyn Fn(&str, u32) -> Option<String>,
+    ) {
+        for node in &region.nodes {
+            let product = node.outputs.first().filter(|output| self.products.contains_key(output));
+            if let Some(Value(product)) = product {
+                let mut line = format!("       %{product}");
+                if let Some(span) = node.span
+                    && let Some(file) = graph.files.get(span.file as usize)
+                {
+                    let code = source(file, span.start.0).unwrap_or_default();
+                    line = format!("{line:<80} # {file}:{}  {}", span.start.0, code.trim());
+                }
+                let _ = writeln!(text, "{line}");
+            }
+            node.regions.iter().for_each(|region| self.write(text, graph, region, source));
+        }
+    }
+
     /// Returns whether a node, or a node in its regions, uses or defines sums.
     pub(super) fn has_sums(&self, node: &Node) -> bool {
         if self.values.is_empty() {
@@ -221,16 +260,20 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Follows the value that a loop carries at this index through the body.
+    /// Follows the value that a loop carries at this index through the body. The condition must not use it.
     fn carried(&self, node: &Node, index: usize, pairs: Option<&[Pair]>) -> Option<SumsOfFunction> {
         let (_, body) = loop_body(node)?;
         let param = |region: &Region| {
             let first = region.params.len().checked_sub(node.outputs.len())?;
             region.params.get(first + index).copied()
         };
-        let tests = node.regions.iter().filter(|region| !std::ptr::eq(*region, body));
-        let is_tested = tests.filter_map(param).any(|param| self.uses[param.index()] > 0);
-        self.follow(body, param(body)?, index, pairs).filter(|_| !is_tested)
+        let mut sums = self.follow(body, param(body)?, index, pairs)?;
+        for region in node.regions.iter().filter(|region| !std::ptr::eq(*region, body)) {
+            let tested = param(region)?;
+            (self.uses[tested.index()] == 0).then_some(())?;
+            sums.values.insert(tested);
+        }
+        Some(sums)
     }
 
     /// Follows a value through the nodes of a region. Returns the sums on the way if it arrives at this result of the
