@@ -77,10 +77,7 @@ impl Sum {
         self.replace(|total| products::addmm(&total, &left, &right))
     }
 
-    fn replace(
-        &mut self,
-        by: impl FnOnce(Tensor) -> Result<Tensor, tch::TchError>,
-    ) -> Result<(), Fault> {
+    fn replace(&mut self, by: impl FnOnce(Tensor) -> Result<Tensor, tch::TchError>) -> Result<(), Fault> {
         let total = std::mem::replace(&mut self.total, Tensor::new().into());
         self.total = by(total.into())?.into();
         Ok(())

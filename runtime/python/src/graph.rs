@@ -269,17 +269,15 @@ impl PyGraph {
         let passes = named(&passes, lowering_pass)?;
         let graph = self.finished()?;
         let is_deferred = passes.contains(&LoweringPass::Plan(ag_exec::Pass::DeferredProducts));
-        let deferred = is_deferred.then(|| {
-            ag_exec::deferred_products(&graph, &|file, line| source_line(py, file, line))
-        });
+        let deferred = is_deferred
+            .then(|| ag_exec::deferred_products(&graph, &|file, line| source_line(py, file, line)));
         let native = passes.into_iter().filter_map(|pass| match pass {
             LoweringPass::Native(pass) => Some(pass),
             LoweringPass::Plan(_) => None,
         });
         let native = ag_native::Passes::new(native);
-        let programs = ag_native::listing(&graph, native, ag_exec::limits(), &|file, line| {
-            source_line(py, file, line)
-        });
+        let programs =
+            ag_native::listing(&graph, native, ag_exec::limits(), &|file, line| source_line(py, file, line));
         Ok(deferred.unwrap_or_default() + &programs)
     }
 

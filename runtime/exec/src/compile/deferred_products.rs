@@ -292,7 +292,10 @@ impl<'a> Finder<'a> {
             let mut users = region.nodes.iter().filter(|node| uses(node, sum) > 0);
             let user = users.next();
             let mut results = 0;
-            region.results.iter().for_each(|end| end.values(&mut |value| results += usize::from(*value == sum)));
+            region
+                .results
+                .iter()
+                .for_each(|end| end.values(&mut |value| results += usize::from(*value == sum)));
             match user {
                 None => {
                     let is_end = results == 1 && region.results.get(result)?.value() == Some(sum);

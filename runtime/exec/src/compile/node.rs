@@ -111,7 +111,8 @@ impl Compiler<'_> {
         dies: &[ir::Value],
     ) -> Compiled<Vec<Register>> {
         let function = self.function;
-        let is_sum = |compiler: &Self, index: usize| params.get(index).is_some_and(|param| compiler.is_sum(*param));
+        let is_sum =
+            |compiler: &Self, index: usize| params.get(index).is_some_and(|param| compiler.is_sum(*param));
         let sums = self.sums_of_operands(operands, dies, is_sum)?;
         let carried: Vec<Register> = params
             .iter()

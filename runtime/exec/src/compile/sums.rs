@@ -79,7 +79,8 @@ impl Compiler<'_> {
     /// Compiles a call. Sums are passed and returned in registers of objects.
     pub(super) fn call(&mut self, function: FunctionId, node: &Node, dies: &[Value]) -> Compiled {
         let sums = self.sums;
-        let new = self.sums_of_operands(&node.operands, dies, |_, index| sums.result(function, index).is_some())?;
+        let new =
+            self.sums_of_operands(&node.operands, dies, |_, index| sums.result(function, index).is_some())?;
         let mut sources = self.sources(&node.operands, dies)?;
         for (index, sum) in new {
             sources[index] = Source::Object(sum, true);

@@ -268,7 +268,7 @@ impl ForwardBackward {
         let (outputs, given): (Vec<Value>, Vec<Option<Operand>>) =
             outputs.into_iter().map(|(value, seed)| (value, Some(seed.into()))).unzip();
         let emit = Emit { builder: &mut builder, attrs: attrs.clone() };
-        let found = reverse::gradient(emit, &mut forward, &outputs, &given, &inputs, functions, formulas, false)?;
+        let found = reverse::gradient(emit, &mut forward, &outputs, &given, &inputs, functions, formulas)?;
         let mut emit = Emit { builder: &mut builder, attrs: attrs.clone() };
         let gradients = inputs
             .iter()

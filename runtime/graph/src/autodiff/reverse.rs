@@ -14,8 +14,17 @@ pub(super) struct Reverse<'a> {
     pub(super) activity: Activity,
     pub(super) functions: &'a mut Functions,
     pub(super) formulas: &'a mut dyn Formulas,
-    /// Whether seeds are detached. Those of a backward function need not be: no gradient flows through its call.
-    pub(super) detaches: bool,
+}
+
+/// Returns a seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its seed. The
+/// seeds of a backward function need not be detached, because no gradient flows through its call.
+pub(super) fn detached(emit: &mut Emit<'_>, seed: Operand) -> Operand {
+    let is_tensor = emit.builder.type_of(&seed).tensor().is_some();
+    if emit.attrs.no_grad && is_tensor {
+        emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
+    } else {
+        seed
+    }
 }
 
 pub(super) fn gradient(
@@ -26,7 +35,6 @@ pub(super) fn gradient(
     inputs: &[Value],
     functions: &mut Functions,
     formulas: &mut dyn Formulas,
-    detaches: bool,
 ) -> Result<Vec<Option<Operand>>, Error> {
     // Nodes before the first input cannot depend on it.
     let first = first_definition(forward, inputs);
@@ -38,7 +46,7 @@ pub(super) fn gradient(
         untouched.push(rest);
     }
     let activity = Activity::new(&emit.builder.values, forward, inputs, outputs);
-    let mut reverse = Reverse { emit, activity, functions, formulas, detaches };
+    let mut reverse = Reverse { emit, activity, functions, formulas };
     let gradients = reverse.gradients(forward, outputs, seeds, inputs);
     for (nodes, mut before) in forward.iter_mut().zip(untouched) {
         before.append(nodes);
@@ -73,7 +81,6 @@ impl Reverse<'_> {
         let mut adjoints = Adjoints::default();
         for (index, output) in outputs.iter().enumerate() {
             let seed = match seeds.get(index) {
-                Some(Some(seed)) if self.detaches => self.detached(seed.clone()),
                 Some(Some(seed)) => seed.clone(),
                 _ => self.default_seed((*output).into())?,
             };
@@ -85,17 +92,6 @@ impl Reverse<'_> {
             self.nodes(nodes, &mut adjoints)?;
         }
         Ok(inputs.iter().map(|input| adjoints.get(&mut self.emit, *input)).collect())
-    }
-
-    /// Returns a seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its
-    /// seed.
-    fn detached(&mut self, seed: Operand) -> Operand {
-        let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
-        if self.emit.attrs.no_grad && is_tensor {
-            self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
-        } else {
-            seed
-        }
     }
 
     /// Returns the default seed of an output.
