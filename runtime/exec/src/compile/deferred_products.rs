@@ -9,20 +9,20 @@
 //! ```
 //!
 //! A *sum* is a matrix that a recursive function takes, adds products to, and returns, or that a loop carries and adds
-//! products to. Nothing else may use it in between. Then its value is needed only after the outermost call, or after the
-//! loop. Until then, a register holds a [`Sum`](crate::deferred::Sum) instead of the tensor.
+//! products to. Nothing else may use it in between. Then its value is needed only after the outermost call, or after
+//! the loop. Until then, a register holds a [`Sum`](crate::deferred::Sum) instead of the tensor.
 //!
 //! This module finds the sums of a graph. [`Sums::params`] contains the parameters of functions that are sums, with the
-//! results in which they are returned. The greatest set of such pairs is computed: at first, all pairs of equal types are
-//! assumed to be sums; pairs for which this is not true are removed until all remaining pairs fit together.
+//! results in which they are returned. The greatest set of such pairs is computed: at first, all pairs of equal types
+//! are assumed to be sums; pairs for which this is not true are removed until all remaining pairs fit together.
 
 use std::fmt::Write as _;
 
 use ag_graph::ir::{DType, Function, FunctionId, Graph, Node, Op, Operand, Region, TensorType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The maximum number of columns of the left operand of a product. For more columns, adding the product to the sum takes
-/// only a small part of the time.
+/// The maximum number of columns of the left operand of a product. For more columns, adding the product to the sum
+/// takes only a small part of the time.
 const MAX_INNER: u64 = 32;
 
 /// The minimum number of elements of a sum that a function takes. For smaller sums, keeping the operands of a product
@@ -108,8 +108,8 @@ impl Sums {
     }
 }
 
-/// Returns the products of a graph that are deferred, as text: a line for each product, beside its source line. `source`
-/// returns a line of a file, counted from one.
+/// Returns the products of a graph that are deferred, as text: a line for each product, beside its source line.
+/// `source` returns a line of a file, counted from one.
 pub fn listing(graph: &Graph, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
     let sums = Sums::of(graph);
     let mut text = String::new();
@@ -277,8 +277,8 @@ impl<'a> Finder<'a> {
     }
 
     /// Follows a value through the nodes of a region. Returns the sums on the way if it arrives at this result of the
-    /// region, and if each node on the way adds a product to it or passes it on. Without pairs, the way ends at the first
-    /// call: any result of a call may be the sum.
+    /// region, and if each node on the way adds a product to it or passes it on. Without pairs, the way ends at the
+    /// first call: any result of a call may be the sum.
     fn follow(
         &self,
         region: &Region,
@@ -362,8 +362,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Returns whether a value is a product of few columns and rows that a node of this region computes after the sum is
-    /// defined, and that is used once.
+    /// Returns whether a value is a product of few columns and rows that a node of this region computes after the sum
+    /// is defined, and that is used once.
     fn is_product(&self, region: &Region, sum: Value, product: Value) -> bool {
         let at = |value: Value| region.nodes.iter().position(|node| node.outputs.contains(&value));
         let Some(index) = at(product) else { return false };

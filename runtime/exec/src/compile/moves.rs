@@ -10,8 +10,8 @@ use crate::plan::{ObjectReg, Register, ScalarInput, Slice, Source, Step, TypedSc
 use crate::value::Value;
 
 impl Compiler<'_> {
-    /// Moves operands to registers simultaneously. Values that die here are moved, all others are copied. `sums` contains
-    /// the registers of new sums, which replace the operands with these indices.
+    /// Moves operands to registers simultaneously. Values that die here are moved, all others are copied. `sums`
+    /// contains the registers of new sums, which replace the operands with these indices.
     pub(super) fn parallel_move(
         &mut self,
         registers: &[Register],

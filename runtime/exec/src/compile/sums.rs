@@ -1,5 +1,5 @@
-//! Compiles sums of products that are deferred. A tensor becomes a sum where it is passed to a function or a loop, and a
-//! sum becomes a tensor where the outermost call or loop returns it.
+//! Compiles sums of products that are deferred. A tensor becomes a sum where it is passed to a function or a loop, and
+//! a sum becomes a tensor where the outermost call or loop returns it.
 
 use ag_graph::ir::{FunctionId, Node, Operand, Value};
 use ag_graph::liveness::NodeLife;
