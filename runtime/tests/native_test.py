@@ -410,6 +410,14 @@ def recurrence(x, h, W, U, b):
     return h
 
 
+def sum_of_outer_products(x, g, n):
+    """The example for `deferred-products`."""
+    total = torch.zeros(x.shape[2], g.shape[2])
+    for i in range(n):
+        total = total + x[i].t() @ g[i]
+    return total
+
+
 def test_a_list_may_change_after_it_has_been_joined():
     @ag.function
     def program(x, h):
@@ -440,11 +448,15 @@ DOCUMENTED = {
         recurrence,
         (torch.linspace(-1, 1, 8192).view(64, 1, 128), torch.zeros(1, 64), torch.eye(128, 64) / 2, torch.eye(64) / 2, torch.zeros(64)),
     ),
+    "deferred-products": (
+        sum_of_outer_products,
+        (torch.linspace(-1, 1, 8000).view(20, 1, 400) / 8, torch.linspace(0, 1, 8000).view(20, 1, 400) / 8, torch.tensor(18)),
+    ),
 }  # fmt: skip
 
 
 #: Passes that may change the order of a sum.
-REORDERED = {"input-products"}
+REORDERED = {"input-products", "deferred-products"}
 
 
 @pytest.fixture
@@ -453,7 +465,7 @@ def all_passes():
     ag.disable_passes()
 
 
-def test_every_native_pass_is_documented():
+def test_every_pass_on_native_programs_and_plans_is_documented():
     assert set(DOCUMENTED) <= set(ag.passes())
     assert set(DOCUMENTED) == set(_runtime.passes()[1])
 
@@ -461,7 +473,7 @@ def test_every_native_pass_is_documented():
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_a_pass_fires_on_the_program_in_its_documentation_unless_it_is_off(name, all_passes):
     program, args = DOCUMENTED[name]
-    fired = re.compile(rf"\d+ steps \(.*{name} \d")
+    fired = re.compile(rf"\(.*{name} \d")
     assert fired.search(native_listing(ag.function(program), *args))
     found = ag.function(program)(*args)
     ag.disable_passes(name)

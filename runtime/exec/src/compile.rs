@@ -1,11 +1,13 @@
 //! Compiles a graph to a plan: assigns registers, and flattens regions into steps and jumps.
 
+mod deferred_products;
 mod in_place;
 mod moves;
 mod native;
 mod node;
 mod operator;
 mod registers;
+mod sums;
 
 use std::sync::Arc;
 
@@ -13,8 +15,11 @@ use ag_graph::ir::{self, Graph, Node, Operand, Region, Span, text, verify};
 use ag_native::Layouts;
 use thiserror::Error;
 
+pub use self::deferred_products::listing as deferred_products;
+use self::deferred_products::{Sums, SumsOfFunction};
 use self::registers::RegisterAllocator;
 use super::memory;
+use super::pass::Pass;
 use super::plan::{Dead, Function, Origin, Plan, Register, ScalarInput, Slice, Source, Step, Target};
 use super::tier::{Tier, tier};
 use super::value::Value;
@@ -56,8 +61,11 @@ impl Plan {
         verify::verify(graph)
             .map_err(|fault| CompileError { message: fault.to_string(), span: fault.span })?;
         let mut functions = Vec::with_capacity(graph.functions.len());
+        let is_deferred = tier != Tier::Torch && Pass::DeferredProducts.is_enabled();
+        let sums = if is_deferred { Sums::of(graph) } else { Sums::default() };
         for (index, function) in graph.functions.iter().enumerate() {
-            let mut compiler = Compiler::new(graph, function, tier);
+            let mut compiler = Compiler::new(graph, function, tier, &sums);
+            compiler.own = sums.of_function(index);
             if index == 0 {
                 let known = function.params().iter().zip(strides);
                 compiler.layouts =
@@ -94,10 +102,13 @@ struct Compiler<'a> {
     tier: Tier,
     /// Whether the current steps belong to a native segment.
     is_native: bool,
+    /// The sums of products that are deferred, in the graph and in this function.
+    sums: &'a Sums,
+    own: SumsOfFunction,
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a Graph, function: &'a ir::Function, tier: Tier) -> Self {
+    fn new(graph: &'a Graph, function: &'a ir::Function, tier: Tier, sums: &'a Sums) -> Self {
         let plan = Function { name: Arc::from(&*function.name), ..Function::default() };
         let assigned = vec![None; function.values.len()];
         let registers = RegisterAllocator::default();
@@ -112,6 +123,8 @@ impl<'a> Compiler<'a> {
             is_native: false,
             tier,
             layouts: Layouts::default(),
+            sums,
+            own: SumsOfFunction::default(),
         }
     }
 
@@ -141,9 +154,16 @@ impl<'a> Compiler<'a> {
     fn region(&mut self, region: &Region, life: &RegionLife) -> Compiled {
         self.drop_values(&life.entry);
         let mut index = 0;
+        let mut end = 0;
         while index < region.nodes.len() {
-            let (nodes, lives) = (&region.nodes[index..], &life.nodes[index..]);
-            let native = self.native(nodes, lives);
+            // Native segments contain no sums.
+            if index >= end {
+                let has_sums = |node: &Node| self.own.has_sums(node);
+                let next = region.nodes[index..].iter().position(has_sums);
+                end = next.map_or(region.nodes.len(), |next| (index + next).max(index + 1));
+            }
+            let (nodes, lives) = (&region.nodes[index..end], &life.nodes[index..end]);
+            let native = if self.own.has_sums(&nodes[0]) { None } else { self.native(nodes, lives) };
             let length = native.as_ref().map_or(1, |native| native.nodes);
             let is_inside = self.is_native;
             self.is_native |= native.is_some();
@@ -195,7 +215,8 @@ impl<'a> Compiler<'a> {
 
     /// Allocates the register of a value.
     fn define(&mut self, value: ir::Value) -> Register {
-        let register = self.registers.take(self.function.ty(value));
+        let ty = if self.is_sum(value) { &ir::Type::Any } else { self.function.ty(value) };
+        let register = self.registers.take(ty);
         self.assigned[value.index()] = Some(register);
         register
     }
@@ -330,6 +351,9 @@ impl<'a> Compiler<'a> {
     }
 
     fn node(&mut self, node: &Node, life: &NodeLife) -> Compiled {
+        if self.sum(node, life)? {
+            return Ok(());
+        }
         match &node.op {
             ir::Op::Operator(operator) => self.operator(operator.text(), node, life),
             ir::Op::If => self.branch(node, life),

@@ -5,6 +5,7 @@
 pub mod aten;
 mod backoff;
 mod compile;
+mod deferred;
 mod error;
 mod host;
 mod in_place;
@@ -12,6 +13,7 @@ mod list;
 mod listing;
 mod machine;
 mod memory;
+mod pass;
 mod plan;
 mod pooling;
 mod products;
@@ -20,9 +22,10 @@ mod tier;
 mod typed;
 mod value;
 
-pub use compile::CompileError;
+pub use compile::{CompileError, deferred_products};
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};
+pub use pass::{Pass, set_passes};
 pub use plan::Plan;
 pub use products::{
     ProductKernels, description as products_description, product_kernels, set_product_kernels,

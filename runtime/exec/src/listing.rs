@@ -11,7 +11,11 @@ impl Plan {
         for function in &self.functions {
             let Function { scalars, tensors, objects, .. } = function;
             let _ =
-                writeln!(text, "@{}: {scalars} scalars, {tensors} tensors, {objects} objects", function.name);
+                write!(text, "@{}: {scalars} scalars, {tensors} tensors, {objects} objects", function.name);
+            if function.deferred > 0 {
+                let _ = write!(text, " (deferred-products {})", function.deferred);
+            }
+            text.push('\n');
             let mut shown = None;
             for (index, step) in function.steps.iter().enumerate() {
                 let origin = &function.origins[function.origin[index] as usize];
@@ -91,6 +95,13 @@ impl Function {
                 let dimension = input(dimension);
                 format!("t{} = {operation}(take t{}, {dimension}, t{}, t{})", out.0, a.0, index.0, b.0)
             }
+            Step::NewSum { out, total } => {
+                format!("a{} = sum({})", out.0, source(&tables.sources[total as usize]))
+            }
+            Step::AddProduct { out, sum, a, b } => {
+                format!("a{} = take a{} + t{} @ t{}, later", out.0, sum.0, a.0, b.0)
+            }
+            Step::FinishSum { out, sum } => format!("t{} = computed a{}", out.0, sum.0),
             Step::MaxPool { maxima, indices, a, .. } => {
                 format!("t{}, t{} = {operation}(t{})", maxima.0, indices.0, a.0)
             }

@@ -9,6 +9,7 @@ use ag_graph::ir::Type;
 use ag_graph::ir::arithmetic::Kind;
 
 use super::aten::{self, NoAutogradGuard, Output};
+use super::deferred;
 use super::error::{Error, Fault, Location};
 use super::host::Host;
 use super::in_place;
@@ -283,6 +284,23 @@ impl Machine<'_> {
                 let result =
                     in_place::add_at(grown, dimension, registers.tensor(index)?, registers.tensor(b)?)?;
                 *registers.tensor_mut(out) = Some(result);
+            }
+            Step::NewSum { out, total } => {
+                let Value::Tensor(total) = registers.fetch(&tables.sources[total as usize]) else {
+                    return Err(Fault::Type("expected a Tensor as the start of a sum".into()));
+                };
+                *registers.object_mut(out) = deferred::Sum::new(total.into()).into();
+            }
+            Step::AddProduct { out, sum, a, b } => {
+                let mut sum = std::mem::take(registers.object_mut(sum));
+                let at_once = !self.is_native;
+                deferred::Sum::of(&mut sum)?.add(registers.tensor(a)?, registers.tensor(b)?, at_once)?;
+                *registers.object_mut(out) = sum;
+            }
+            Step::FinishSum { out, sum } => {
+                let mut sum = std::mem::take(registers.object_mut(sum));
+                let total = deferred::Sum::of(&mut sum)?.finish()?;
+                *registers.tensor_mut(out) = Some(total);
             }
             Step::MaxPool { pool, maxima, indices, a } => {
                 let results = tables.pools[pool as usize].run(registers.tensor(a)?)?;

@@ -183,6 +183,23 @@ pub(super) enum Step {
         index: TensorReg,
         b: TensorReg,
     },
+    /// Makes a sum of products.
+    NewSum {
+        out: ObjectReg,
+        total: u32,
+    },
+    /// Adds `a @ b` to a sum; this step is the last use of the sum.
+    AddProduct {
+        out: ObjectReg,
+        sum: ObjectReg,
+        a: TensorReg,
+        b: TensorReg,
+    },
+    /// Computes a sum; this step is its last use.
+    FinishSum {
+        out: TensorReg,
+        sum: ObjectReg,
+    },
     MaxPool {
         pool: u32,
         maxima: TensorReg,
@@ -377,6 +394,8 @@ pub(super) struct Function {
     pub(super) tensors: u32,
     pub(super) objects: u32,
     pub(super) params: Vec<Register>,
+    /// The number of products that are deferred.
+    pub(super) deferred: usize,
     pub(super) tables: Tables,
 }
 

@@ -17,7 +17,7 @@ use pyo3_tch::PyTensor;
 
 use super::operand::{PyValue, operand};
 use super::operation::PyOp;
-use super::passes::{enabled_passes, named, native_pass};
+use super::passes::{LoweringPass, enabled_passes, lowering_pass, named};
 use super::plan::PyPlan;
 use super::types::{PyType, all_data, data};
 
@@ -263,12 +263,22 @@ impl PyGraph {
         Ok(Self { state: State::Finished(Arc::new(self.rewritten(passes)?)) })
     }
 
-    /// Returns the native programs of the graph after these passes over their steps, one step a line.
+    /// Returns the native programs of the graph after these passes over their steps, one step a line. They follow the
+    /// products that a pass over plans defers.
     fn native_programs(&self, py: Python<'_>, passes: Vec<String>) -> PyResult<String> {
-        let passes = ag_native::Passes::new(named(&passes, native_pass)?);
-        Ok(ag_native::listing(&*self.finished()?, passes, ag_exec::limits(), &|file, line| {
-            source_line(py, file, line)
-        }))
+        let passes = named(&passes, lowering_pass)?;
+        let graph = self.finished()?;
+        let is_deferred = passes.contains(&LoweringPass::Plan(ag_exec::Pass::DeferredProducts));
+        let deferred = is_deferred
+            .then(|| ag_exec::deferred_products(&graph, &|file, line| source_line(py, file, line)));
+        let native = passes.into_iter().filter_map(|pass| match pass {
+            LoweringPass::Native(pass) => Some(pass),
+            LoweringPass::Plan(_) => None,
+        });
+        let native = ag_native::Passes::new(native);
+        let programs =
+            ag_native::listing(&graph, native, ag_exec::limits(), &|file, line| source_line(py, file, line));
+        Ok(deferred.unwrap_or_default() + &programs)
     }
 
     /// Returns for each result whether it has a gradient with respect to these parameters.

@@ -1,4 +1,5 @@
-//! The setting that decides which passes run: those of the optimizer on graphs, and those on native programs.
+//! The setting that decides which passes run: those of the optimizer on graphs, those on native programs, and those on
+//! plans.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,10 +11,12 @@ use pyo3::prelude::*;
 /// The optimizer passes that do not run, as bits.
 static DISABLED: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the names of the passes of the optimizer, and of those on native programs, in the order in which they run.
+/// Returns the names of the passes of the optimizer, and of those on native programs and plans, in the order in which
+/// they run.
 #[pyfunction]
 pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
-    let native = ag_native::Pass::ALL.iter().map(|pass| pass.name()).collect();
+    let native = ag_native::Pass::ALL.iter().map(|pass| pass.name());
+    let native = native.chain(ag_exec::Pass::ALL.iter().map(|pass| pass.name())).collect();
     (optimize::Pass::ALL.iter().map(|pass| pass.name()).collect(), native)
 }
 
@@ -21,7 +24,7 @@ pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
 #[pyfunction]
 pub(super) fn disable_passes(names: Vec<String>) -> PyResult<()> {
     let any = |name: &str| {
-        let known = optimize::Pass::from_name(name).is_some() || native_pass(name).is_some();
+        let known = optimize::Pass::from_name(name).is_some() || lowering_pass(name).is_some();
         known.then(|| name.to_owned())
     };
     let names = named(&names, any)?;
@@ -30,6 +33,7 @@ pub(super) fn disable_passes(names: Vec<String>) -> PyResult<()> {
     DISABLED.store(bits.fold(0, |bits, (index, _)| bits | 1 << index), Ordering::Relaxed);
     let native = ag_native::Pass::ALL.into_iter().filter(|pass| !is_disabled(pass.name()));
     ag_exec::set_native_passes(Passes::new(native));
+    ag_exec::set_passes(ag_exec::Pass::ALL.into_iter().filter(|pass| !is_disabled(pass.name())));
     Ok(())
 }
 
@@ -40,8 +44,16 @@ pub(super) fn enabled_passes() -> Vec<optimize::Pass> {
     passes.filter(|(index, _)| disabled & (1 << index) == 0).map(|(_, pass)| *pass).collect()
 }
 
-pub(super) fn native_pass(name: &str) -> Option<ag_native::Pass> {
-    ag_native::Pass::from_name(name)
+/// A pass on native programs or on plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoweringPass {
+    Native(ag_native::Pass),
+    Plan(ag_exec::Pass),
+}
+
+pub(super) fn lowering_pass(name: &str) -> Option<LoweringPass> {
+    let native = ag_native::Pass::from_name(name).map(LoweringPass::Native);
+    native.or_else(|| ag_exec::Pass::from_name(name).map(LoweringPass::Plan))
 }
 
 /// Returns the passes with these names; an error for an unknown one.

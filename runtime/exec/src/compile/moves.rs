@@ -6,18 +6,23 @@ use ag_graph::ir::{self, Operand};
 
 use super::registers::same;
 use super::{Compiled, Compiler};
-use crate::plan::{Register, ScalarInput, Slice, Source, Step, TypedScalar};
+use crate::plan::{ObjectReg, Register, ScalarInput, Slice, Source, Step, TypedScalar};
 use crate::value::Value;
 
 impl Compiler<'_> {
-    /// Moves operands to registers simultaneously. Values that die here are moved, all others are copied.
+    /// Moves operands to registers simultaneously. Values that die here are moved, all others are copied. `sums`
+    /// contains the registers of new sums, which replace the operands with these indices.
     pub(super) fn parallel_move(
         &mut self,
         registers: &[Register],
         operands: &[Operand],
         dies: &[ir::Value],
+        sums: &[(usize, ObjectReg)],
     ) -> Compiled {
         let mut sources = self.sources(operands, dies)?;
+        for (index, sum) in sums {
+            sources[*index] = Source::Object(*sum, true);
+        }
         // `a, b = a, a`: a value that stays in its register must be copied from it.
         for index in 0..sources.len().min(registers.len()) {
             if register_read_by(&sources[index]).is_some_and(|from| same(from, registers[index])) {

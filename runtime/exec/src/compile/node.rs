@@ -23,7 +23,7 @@ impl Compiler<'_> {
             }
             self.region(region, life)?;
             (self.origin, self.span) = (origin, span);
-            self.parallel_move(&outputs, &region.results, &life.results)?;
+            self.parallel_move(&outputs, &region.results, &life.results, &[])?;
             if index == 0 {
                 leave = Some(self.step(Step::Jump { to: 0 }));
             }
@@ -51,11 +51,11 @@ impl Compiler<'_> {
             self.step_releasing(Step::JumpIfFalse { condition: input, to: 0 }, &life.regions[0].results);
         self.region(body, &life.regions[1])?;
         (self.origin, self.span) = (origin, span);
-        self.parallel_move(&carried, &body.results, &life.regions[1].results)?;
+        self.parallel_move(&carried, &body.results, &life.regions[1].results, &[])?;
         self.step(Step::JumpBack { to: head });
         self.patch_jump(exit);
         self.registers.unhold(carried.len());
-        self.bind(&node.outputs, &carried)
+        self.end_loop(&node.outputs, &carried)
     }
 
     /// Compiles a `for`, with registers for the index, the remaining number of iterations and the step.
@@ -80,12 +80,27 @@ impl Compiler<'_> {
         }
         self.region(body, &life.regions[0])?;
         (self.origin, self.span) = (origin, span);
-        self.parallel_move(&carried, &body.results, &life.regions[0].results)?;
+        self.parallel_move(&carried, &body.results, &life.regions[0].results, &[])?;
         self.step(Step::ForNext { index, left, step, to: head });
         exits.into_iter().for_each(|exit| self.patch_jump(exit));
         self.registers.unhold(carried.len() + counters.len());
         counters.into_iter().for_each(|counter| self.registers.release(counter));
-        self.bind(&node.outputs, &carried)
+        self.end_loop(&node.outputs, &carried)
+    }
+
+    /// Assigns the registers of carried values to the results of a loop. Sums that end here are computed.
+    fn end_loop(&mut self, outputs: &[ir::Value], carried: &[Register]) -> Compiled {
+        let mut carried = carried.to_vec();
+        for (output, register) in outputs.iter().zip(&mut carried) {
+            let Register::Object(sum) = *register else { continue };
+            if self.function.ty(*output).tensor().is_some() && !self.is_sum(*output) {
+                self.registers.release(*register);
+                let Register::Tensor(out) = self.define(*output) else { continue };
+                self.step(Step::FinishSum { out, sum });
+                *register = Register::Tensor(out);
+            }
+        }
+        self.bind(outputs, &carried)
     }
 
     /// Allocates registers for the carried values of a loop and initializes them.
@@ -96,10 +111,18 @@ impl Compiler<'_> {
         dies: &[ir::Value],
     ) -> Compiled<Vec<Register>> {
         let function = self.function;
-        let carried: Vec<Register> =
-            params.iter().map(|param| self.registers.take(function.ty(*param))).collect();
+        let is_sum =
+            |compiler: &Self, index: usize| params.get(index).is_some_and(|param| compiler.is_sum(*param));
+        let sums = self.sums_of_operands(operands, dies, is_sum)?;
+        let carried: Vec<Register> = params
+            .iter()
+            .map(|param| {
+                let ty = if self.is_sum(*param) { &ir::Type::Any } else { function.ty(*param) };
+                self.registers.take(ty)
+            })
+            .collect();
         self.registers.hold(&carried);
-        self.parallel_move(&carried, operands, dies)?;
+        self.parallel_move(&carried, operands, dies, &sums)?;
         Ok(carried)
     }
 
@@ -110,7 +133,7 @@ impl Compiler<'_> {
             let fits = match register {
                 Register::Scalar(_, kind) => Kind::of(ty) == Some(*kind),
                 Register::Tensor(_) => ty.tensor().is_some(),
-                Register::Object(_) => !ty.is_scalar() && ty.tensor().is_none(),
+                Register::Object(_) => self.is_sum(*value) || !ty.is_scalar() && ty.tensor().is_none(),
             };
             if !fits {
                 return Err(format!("{ty} does not match the type of the carried value"));
@@ -162,11 +185,7 @@ impl Compiler<'_> {
                 };
                 self.step_releasing(Step::CopyTensor { out, a }, dies);
             }
-            Op::Call(function) => {
-                let arguments = self.source_slice(operands, dies)?;
-                let outputs = self.output_slice(&node.outputs);
-                self.step(Step::Call { function: function.0, arguments, outputs });
-            }
+            Op::Call(function) => return self.call(*function, node, dies),
             Op::Python(callback) | Op::Start(callback) => {
                 let arguments = self.source_slice(operands, dies)?;
                 let outputs = self.output_slice(&node.outputs);

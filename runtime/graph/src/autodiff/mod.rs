@@ -90,8 +90,10 @@ pub fn gradient(
     // Forward nodes are moved out, so that they can be extended while backward nodes are emitted.
     let mut forward: Vec<_> =
         builder.open.iter_mut().map(|region| std::mem::take(&mut region.nodes)).collect();
-    let emit = Emit { builder, attrs: attrs.clone() };
-    let gradients = reverse::gradient(emit, &mut forward, outputs, seeds, inputs, functions, formulas);
+    let mut emit = Emit { builder, attrs: attrs.clone() };
+    let seeds: Vec<Option<Operand>> =
+        seeds.iter().map(|seed| seed.clone().map(|seed| reverse::detached(&mut emit, seed))).collect();
+    let gradients = reverse::gradient(emit, &mut forward, outputs, &seeds, inputs, functions, formulas);
     if gradients.is_err() {
         functions.truncate(count);
     }

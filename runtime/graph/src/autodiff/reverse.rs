@@ -16,6 +16,17 @@ pub(super) struct Reverse<'a> {
     pub(super) formulas: &'a mut dyn Formulas,
 }
 
+/// Returns a seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its seed.
+/// The seeds of a backward function need not be detached, because no gradient flows through its call.
+pub(super) fn detached(emit: &mut Emit<'_>, seed: Operand) -> Operand {
+    let is_tensor = emit.builder.type_of(&seed).tensor().is_some();
+    if emit.attrs.no_grad && is_tensor {
+        emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
+    } else {
+        seed
+    }
+}
+
 pub(super) fn gradient(
     emit: Emit<'_>,
     forward: &mut [Vec<Node>],
@@ -70,7 +81,7 @@ impl Reverse<'_> {
         let mut adjoints = Adjoints::default();
         for (index, output) in outputs.iter().enumerate() {
             let seed = match seeds.get(index) {
-                Some(Some(seed)) => self.detached(seed.clone()),
+                Some(Some(seed)) => seed.clone(),
                 _ => self.default_seed((*output).into())?,
             };
             if self.activity.is_active(*output) {
@@ -81,17 +92,6 @@ impl Reverse<'_> {
             self.nodes(nodes, &mut adjoints)?;
         }
         Ok(inputs.iter().map(|input| adjoints.get(&mut self.emit, *input)).collect())
-    }
-
-    /// Returns a seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its
-    /// seed.
-    fn detached(&mut self, seed: Operand) -> Operand {
-        let is_tensor = self.emit.builder.type_of(&seed).tensor().is_some();
-        if self.emit.attrs.no_grad && is_tensor {
-            self.emit.put(Expr::call("detach.default", vec![seed.into()], Typing::Like(0)))
-        } else {
-            seed
-        }
     }
 
     /// Returns the default seed of an output.

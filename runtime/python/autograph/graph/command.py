@@ -137,7 +137,7 @@ def staged(function, owner, arguments_by_name):
 
 
 def chosen(names):
-    """Returns the passes of the optimizer and those on native programs among these names."""
+    """Returns the passes of the optimizer, and those on native programs and plans, among these names."""
     optimizer, native = _runtime.passes()
     if names is None or names == "all":
         return ([], []) if names is None else (optimizer, native)
