@@ -125,5 +125,7 @@ pub struct Parameter {
     pub binding: Binding,
     /// The type in Python's notation, if it is known.
     pub shown: Option<Name>,
+    /// Whether `partial(f, value)` binds its value, so that the root does not trace it.
+    pub bound: bool,
     pub why: Why,
 }

@@ -2,7 +2,8 @@
 
 use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{self as ast, Stmt};
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashMap;
 
@@ -21,6 +22,9 @@ pub struct FunctionEntry {
     pub class: Option<ClassIndex>,
     /// The innermost enclosing function.
     pub parent: Option<FunctionIndex>,
+    /// Whether a later statement of the module binds its name to a value without it, so that calls of the name may not
+    /// call it: `floor = torch.floor` after `def floor(x): …`. `step = jax.jit(step)` does not count.
+    pub replaced: bool,
 }
 
 /// A class of the file.
@@ -82,6 +86,20 @@ impl Definitions {
     }
 }
 
+/// Returns whether an expression reads a name.
+fn mentions(expression: &Expr, name: &str) -> bool {
+    struct Reads<'n>(&'n str, bool);
+    impl<'a> SourceOrderVisitor<'a> for Reads<'_> {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            self.1 |= expression.as_name_expr().is_some_and(|read| read.id == *self.0);
+            source_order::walk_expr(self, expression);
+        }
+    }
+    let mut reads = Reads(name, false);
+    reads.visit_expr(expression);
+    reads.1
+}
+
 fn path_key(path: &FunctionPath) -> (&str, u16) {
     (path.qualname.as_str(), path.occurrence)
 }
@@ -139,6 +157,7 @@ impl Collector<'_> {
                 self.statements(&node.orelse);
             }
             Stmt::With(node) => self.statements(&node.body),
+            Stmt::Assign(assign) if self.scopes.is_empty() => self.assignment(assign),
             Stmt::Try(node) => {
                 self.statements(&node.body);
                 for handler in &node.handlers {
@@ -154,6 +173,18 @@ impl Collector<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Marks the functions of the module whose name an assignment of the module binds to another value.
+    fn assignment(&mut self, assign: &ast::StmtAssign) {
+        for name in assign.targets.iter().filter_map(Expr::as_name_expr) {
+            if !self.occurrences.contains_key(&name.id) || mentions(&assign.value, &name.id) {
+                continue;
+            }
+            for function in &mut self.definitions.functions {
+                function.replaced |= function.path.qualname == name.id;
+            }
         }
     }
 
@@ -183,6 +214,7 @@ impl Collector<'_> {
             name_range: def.name.range(),
             class,
             parent,
+            replaced: false,
         });
         self.scopes.push(Scope { qualname, kind: ScopeKind::Function(index) });
         self.statements(&def.body);

@@ -62,6 +62,13 @@ pub(super) fn from_root<'a>(ctx: &FunctionContext<'a>) -> Vec<Call<'a>> {
     calls
 }
 
+/// Returns whether the root that leads to a function compiles a value: `torch.compile(model)` for a parameter `model`. The
+/// value is usually a module that users pass, so the functions of the project that flow to it may never be compiled.
+pub(super) fn is_reached_from_compiled_value(ctx: &FunctionContext) -> bool {
+    let is_value = |stage: &Stage| stage.by_value && stage.root == Some(RootKind::TorchCompile);
+    is_value(ctx.stage) || from_root(ctx).iter().any(|call| call.stage.is_some_and(is_value))
+}
+
 /// Returns whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.
 pub(super) fn is_called_by_users(stage: &Stage) -> bool {
     stage.root.is_some_and(|root| root != RootKind::ControlFlowBody)

@@ -20,7 +20,7 @@ use ag_flow::{BlockVariables, Def, DefKind, Flow};
 use ag_index::assumptions::{Parameter, Stage};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, Fact};
-use ag_index::index::{FunctionId, function_ast};
+use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
 use ag_staging::{decisions, queries};
 
@@ -163,6 +163,10 @@ impl<'a> FunctionContext<'a> {
         let site =
             sites.find(|site| site.location.range == call.range() && !site.implicit && !site.partial)?;
         let [target] = site.targets.as_slice() else { return None };
+        let (_, entry) = file_index(self.db, target.document).definitions.find(&target.path)?;
+        if entry.replaced {
+            return None;
+        }
         let function = FunctionId::new(self.db, target.document, target.path.clone());
         Some((function_ast(self.db, function).as_ref()?, target.bound))
     }

@@ -52,6 +52,9 @@ const MAPS: [&str; 4] =
 /// Methods of Keras whose first argument is what the data set yields, usually a tuple.
 const STEPS: [&str; 3] = ["train_step", "test_step", "predict_step"];
 
+/// The rules about traced values that Python or NumPy needs.
+const NEEDING_VALUES: [&str; 4] = ["AG501", "AG502", "AG503", "AG504"];
+
 /// Why an expression is a Tensor.
 enum Evidence {
     /// A library function returns it, an annotation declares it, or it is unknown.
@@ -87,11 +90,36 @@ pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnosti
             && parameter.why.iter().any(|step| diagnostic.why.contains(step))
             && !is_confirmed(ctx, position, MAX_CALLERS)
     });
+    let needs_value = NEEDING_VALUES.contains(&diagnostic.code);
+    let of_constant =
+        ctx.stage.parameters.iter().any(|parameter| {
+            parameter.bound && parameter.why.iter().any(|step| diagnostic.why.contains(step))
+        });
     of_parameter
+        || needs_value && of_constant
         || decisive(ctx, diagnostic).is_some_and(|value| {
             let evidence = of_expression(ctx, value, &mut FxHashSet::default());
-            is_number(ctx, &evidence) || is_unconfirmed(ctx, evidence, MAX_CALLERS)
+            is_number(ctx, &evidence)
+                || needs_value && is_constant(ctx, &evidence)
+                || is_unconfirmed(ctx, evidence, MAX_CALLERS)
         })
+}
+
+/// Returns whether the value is an argument that `partial` binds, or a part of it. JAX does not trace such a value, so
+/// it has a truth value and can be converted. The results of operations on it are traced:
+///
+/// ```python
+/// def scaled(x, kernel):
+///     return x * float(kernel[0])               # no error
+///
+/// step = jax.jit(partial(scaled, kernel=np.ones(3)))
+/// ```
+fn is_constant(ctx: &FunctionContext, evidence: &Evidence) -> bool {
+    let Evidence::Parameters(parameters) = evidence else { return false };
+    let is_bound = |position: &usize| {
+        ctx.stage.parameters.iter().nth(*position).is_some_and(|parameter| parameter.bound)
+    };
+    !parameters.is_empty() && parameters.iter().all(is_bound)
 }
 
 /// Returns the expression at which the why-chain of a finding starts.
@@ -132,7 +160,8 @@ fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
             !(parameter_use::may_be_number(ctx, position) || is_data_of_step(ctx, position))
                 || parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }
-        Source::CallSites if ctx.stage.root.is_none() => {
+        // What library functions pass to their bodies is known only from the arguments of the call.
+        Source::CallSites if !callers::is_called_by_users(ctx.stage) => {
             parameter_use::is_used_as_tensor(ctx, &parameter.name) || is_passed_tensor(ctx, position, calls)
         }
         _ => true,

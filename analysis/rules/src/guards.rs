@@ -160,6 +160,53 @@ pub(super) fn is_operand(expression: &Expr, range: TextRange) -> bool {
     }
 }
 
+/// Returns whether `range` is after an `if` that tests an attribute of `self` and returns, in the same block or in one
+/// around it. Like the `else` of this `if`, the code does not run in each call:
+///
+/// ```python
+/// def count(self):
+///     if not self.training:
+///         return
+///     self.calls += 1
+/// ```
+///
+/// An `if` that raises does not count: it rejects invalid states.
+pub(super) fn is_after_return(body: &[Stmt], range: TextRange) -> bool {
+    for statement in body {
+        if statement.range().contains_range(range) {
+            return match statement {
+                Stmt::If(conditional) => {
+                    let elifs = conditional.elif_else_clauses.iter().map(|clause| &clause.body);
+                    std::iter::once(&conditional.body).chain(elifs).any(|body| is_after_return(body, range))
+                }
+                _ => bodies(statement).into_iter().any(|body| is_after_return(body, range)),
+            };
+        }
+        if let Stmt::If(conditional) = statement
+            && conditional.range().end() <= range.start()
+            && matches!(conditional.body.last(), Some(Stmt::Return(_)))
+            && reads_state(&conditional.test)
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns whether an expression reads an attribute of `self`.
+fn reads_state(expression: &Expr) -> bool {
+    match expression {
+        Expr::Attribute(attribute) => {
+            attribute.value.as_name_expr().is_some_and(|name| name.id.as_str() == "self")
+                || reads_state(&attribute.value)
+        }
+        Expr::UnaryOp(operation) => reads_state(&operation.operand),
+        Expr::BoolOp(operation) => operation.values.iter().any(reads_state),
+        Expr::Compare(compare) => reads_state(&compare.left) || compare.comparators.iter().any(reads_state),
+        _ => false,
+    }
+}
+
 pub(super) fn bodies(statement: &Stmt) -> Vec<&[Stmt]> {
     match statement {
         Stmt::For(inner) => vec![&inner.body, &inner.orelse],

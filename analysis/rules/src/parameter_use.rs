@@ -36,6 +36,25 @@ const ACCEPT_NUMBERS: [&str; 20] = [
     "zeros",
 ];
 
+/// Modules whose functions take structures of Tensors.
+const OF_STRUCTURES: [&str; 4] = [".data.", ".nest.", ".tree.", ".tree_util."];
+
+/// Functions that take structures of Tensors besides Tensors, and pass their parts to another function.
+const ACCEPT_STRUCTURES: [&str; 12] = [
+    "associative_scan",
+    "block_until_ready",
+    "cond",
+    "device_get",
+    "device_put",
+    "foldl",
+    "foldr",
+    "map_fn",
+    "scan",
+    "switch",
+    "vectorized_map",
+    "while_loop",
+];
+
 /// Attributes of Tensors that numbers, sequences and dictionaries do not have.
 pub(super) const TENSOR_ATTRIBUTES: [&str; 33] = [
     "T",
@@ -278,7 +297,10 @@ fn computes(expression: &Expr, parameter: &Name) -> bool {
 fn is_of_framework(name: &str) -> bool {
     let (package, function) = (name.split('.').next(), name.rsplit('.').next());
     matches!(package, Some("torch" | "tensorflow" | "jax" | "keras" | "tf_keras"))
-        && function.is_some_and(|function| !ACCEPT_NUMBERS.contains(&function))
+        && !OF_STRUCTURES.iter().any(|module| name.contains(module))
+        && function.is_some_and(|function| {
+            !ACCEPT_NUMBERS.contains(&function) && !ACCEPT_STRUCTURES.contains(&function)
+        })
 }
 
 /// Returns whether a callee may be a layer, which takes Tensors: `self.layer`, `self.layers[0]`, `layer`.

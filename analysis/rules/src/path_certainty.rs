@@ -187,10 +187,11 @@ pub(super) fn argument<'db>(
 }
 
 /// Returns whether `range` is under an `if`, in an operand that is evaluated only after a test, or after an `if` that
-/// compares with a string and returns: `if like == "numpy": return …`.
+/// returns and tests an attribute of `self` or compares with a string: `if like == "numpy": return …`.
 fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     guards::is_under(&function.def().body, range, &|test| !is_filled(function, test, range), &compares_string)
+        || guards::is_after_return(&function.def().body, range)
         || expressions::of_function(function.def()).into_iter().any(|outer| guards::is_operand(outer, range))
 }
 

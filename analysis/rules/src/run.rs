@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
-use super::{Check, Rule, evidence, parameter_use, path_certainty, test_certainty};
+use super::{Check, Rule, callers, evidence, parameter_use, path_certainty, test_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Diagnostic, Severity};
 use ag_db::{Document, with_text};
@@ -24,6 +24,11 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         }
     }
     let mut diagnostics = context.diagnostics.take();
+    // `torch.compile(model)`: that a function of the project flows to `model` does not say that nothing else does.
+    let highest_by_value = match callers::is_reached_from_compiled_value(&context) {
+        true => Severity::Info,
+        false => Severity::Warning,
+    };
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
         if stage.uncertain
             || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
@@ -36,7 +41,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
                 .min(path_certainty::highest_severity(&context, diagnostic.span.range));
             diagnostic.severity = diagnostic.severity.min(highest);
             if stage.by_value {
-                diagnostic.severity = diagnostic.severity.min(Severity::Warning);
+                diagnostic.severity = diagnostic.severity.min(highest_by_value);
             }
         }
     }

@@ -359,8 +359,9 @@ impl Fixpoint {
 
     fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
         let document = *self.positions.get(&target.document)?;
-        let (function, _) = file_index(db, target.document).definitions.find(&target.path)?;
-        Some(Scope { document, code: Code::Function(function) })
+        let (function, entry) = file_index(db, target.document).definitions.find(&target.path)?;
+        // The type engine takes the type of a name from its `def`, also if an assignment replaces the function.
+        (!entry.replaced).then_some(Scope { document, code: Code::Function(function) })
     }
 
     /// Returns the current assumptions, by document and function.

@@ -80,7 +80,11 @@ pub fn of_scope(
             };
             let known = shown.as_deref();
             let why = why(db, fixpoint, staged, syntax, assumption, source, binding, known, location);
-            Parameter { name: syntax.name.clone(), source, binding, shown, why }
+            // A default has no location.
+            let is_bound =
+                |site: &Contribution| site.bound && site.cause.location != ScopeLocation::default();
+            let bound = assumption.sites.iter().any(is_bound);
+            Parameter { name: syntax.name.clone(), source, binding, shown, bound, why }
         })
         .collect();
     let is_reached = staged.converts && staged.root.is_none();

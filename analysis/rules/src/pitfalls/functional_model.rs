@@ -216,7 +216,7 @@ impl<'c, 'a> Graph<'c, 'a> {
                     method.value.as_name_expr().and_then(|name| self.names.get(name.id.as_str())),
                     method.attr.as_str(),
                 ) && !self.layers[*layer].used
-                    && !matches!(call.arguments.args.first(), Some(Expr::List(list)) if list.elts.is_empty())
+                    && !call.arguments.args.first().is_some_and(|weights| self.is_empty(weights))
                     && keras_ranks::has_weights(&self.layers[*layer].class)
                 {
                     let text = self.ctx.text(&*method.value);
@@ -235,6 +235,20 @@ impl<'c, 'a> Graph<'c, 'a> {
                 _ => self.unknown(expression),
             },
             _ => self.unknown(expression),
+        }
+    }
+
+    /// Returns whether a list of weights is empty: `[]`, or `other.get_weights()` of a layer without weights. A layer
+    /// that has not been built accepts it.
+    fn is_empty(&self, weights: &Expr) -> bool {
+        match weights {
+            Expr::List(list) => list.elts.is_empty(),
+            Expr::Call(call) => call.func.as_attribute_expr().is_some_and(|method| {
+                let layer = method.value.as_name_expr().and_then(|name| self.names.get(name.id.as_str()));
+                method.attr.as_str() == "get_weights"
+                    && matches!(layer, Some(Value::Layer(layer)) if !self.layers[*layer].used)
+            }),
+            _ => false,
         }
     }
 

@@ -4,11 +4,14 @@ use ruff_python_ast::{CmpOp, Expr, ExprCall, Operator};
 use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
+use crate::callers;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use crate::tracing::snippet;
+use ag_db::diagnostic::Severity;
 use ag_db::text;
 use ag_flow::DefKind;
+use ag_index::assumptions::Source;
 use ag_index::facts::{Alternative, DType, Library, TensorKind};
 use ag_syntax::expressions::{is_arithmetic, sequence};
 use ag_syntax::qname::QName;
@@ -111,6 +114,34 @@ const FLOATING: [&str; 24] = [
     "tanh",
 ];
 
+/// Functions whose result has the dtype of their first argument.
+const KEEPING: [&str; 24] = [
+    "abs",
+    "boolean_mask",
+    "broadcast_to",
+    "clip_by_value",
+    "convert_to_tensor",
+    "expand_dims",
+    "gather",
+    "gather_nd",
+    "identity",
+    "math.abs",
+    "ones_like",
+    "pad",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_sum",
+    "repeat",
+    "reshape",
+    "reverse",
+    "sort",
+    "squeeze",
+    "tile",
+    "transpose",
+    "zeros_like",
+];
+
 /// The maximum number of expressions that are followed.
 const MAX_STEPS: usize = 5;
 
@@ -140,10 +171,14 @@ fn check(ctx: &FunctionContext) {
             snippet(ctx.text(right)),
             second.shown()
         );
-        ctx.report(&OPERAND_DTYPE, expression, message)
+        let report = ctx
+            .report(&OPERAND_DTYPE, expression, message)
             .why(ctx.why(right))
-            .help("convert one of the two with `tf.cast`")
-            .emit();
+            .help("convert one of the two with `tf.cast`");
+        match [left, right].into_iter().any(|value| is_dtype_of_argument(ctx, value, MAX_STEPS)) {
+            true => report.severity(Severity::Info).emit(),
+            false => report.emit(),
+        }
     }
 }
 
@@ -200,6 +235,45 @@ fn dtype(ctx: &FunctionContext, value: &Expr) -> Option<Known> {
             }
         }
         _ => None,
+    }
+}
+
+/// Returns whether the dtype of a Tensor is that of an argument of a root, which other callers may pass with another
+/// dtype: `tf.repeat(ids, 2)`, unless an `input_signature` or an annotation declares it.
+fn is_dtype_of_argument(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    let is_any = |values: &[&Expr]| values.iter().any(|value| is_dtype_of_argument(ctx, value, steps));
+    match value {
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            definitions.iter().any(|definition| match definition.kind {
+                DefKind::Parameter(position) => {
+                    let parameter = ctx.stage.parameters.get(position.into());
+                    callers::is_called_by_users(ctx.stage)
+                        && !ctx.stage.options.input_signature
+                        && parameter.is_some_and(|parameter| parameter.source == Source::CallSites)
+                }
+                DefKind::Assign => definition
+                    .value
+                    .and_then(|range| ctx.expression_at(range))
+                    .is_some_and(|value| is_any(&[value])),
+                _ => false,
+            })
+        }
+        Expr::UnaryOp(operation) => is_any(&[&operation.operand]),
+        Expr::BinOp(operation) => is_any(&[&operation.left, &operation.right]),
+        Expr::Subscript(subscript) => is_any(&[&subscript.value]),
+        Expr::Attribute(attribute) => is_any(&[&attribute.value]),
+        // Operations such as `tf.cast(x, tf.int32)` and `tf.range(n, dtype=tf.int64)` determine the dtype.
+        Expr::Call(call) => {
+            let keeps = ctx.resolve(&call.func).is_some_and(|name| {
+                KEEPING.iter().any(|function| name.strip_prefix("tensorflow.") == Some(function))
+            });
+            keeps
+                && call.arguments.find_keyword("dtype").is_none()
+                && call.arguments.args.first().is_some_and(|first| is_any(&[first]))
+        }
+        _ => false,
     }
 }
 

@@ -1,13 +1,13 @@
 //! Python side effects of a staged function happen while it is traced, not when it runs.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{self as ast, Expr};
-use ruff_text_size::Ranged;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::generators::{draws_from_generator, seeds_global_generator};
-use crate::guards::is_guarded;
+use crate::guards::{self, is_guarded};
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::Binding;
 use ag_syntax::expressions;
@@ -87,7 +87,7 @@ fn check_print(ctx: &FunctionContext, call: &ast::ExprCall) {
     // AutoGraph converts `print` if one of these features is enabled.
     let features = &ctx.stage.options.features;
     let is_converted = is_print && features.iter().any(|name| name == "ALL" || name == "BUILTIN_FUNCTIONS");
-    if !(is_print || is_log) || is_converted {
+    if !(is_print || is_log) || is_converted || precedes_raise(&ctx.def().body, call.range()) {
         return;
     }
     let Some((tensor, is_direct)) =
@@ -108,6 +108,26 @@ fn check_print(ctx: &FunctionContext, call: &ast::ExprCall) {
             report.fix(Applicability::Unsafe, format!("Use `{tf}.print`"), vec![edit]).emit();
         }
         None => report.help("use `tf.print`, which prints values each time the graph runs").emit(),
+    }
+}
+
+/// Returns whether a call describes the error that the same block raises next:
+///
+/// ```python
+/// if x.shape.rank != 3:
+///     print("unexpected input:", x)
+///     raise ValueError("the rank must be 3")
+/// ```
+fn precedes_raise(body: &[Stmt], range: TextRange) -> bool {
+    let around = body.iter().find(|statement| statement.range().contains_range(range));
+    match around {
+        None | Some(Stmt::FunctionDef(_) | Stmt::ClassDef(_)) => false,
+        Some(Stmt::Expr(_)) => matches!(body.last(), Some(Stmt::Raise(_))),
+        Some(Stmt::If(conditional)) => {
+            let elifs = conditional.elif_else_clauses.iter().map(|clause| &clause.body);
+            std::iter::once(&conditional.body).chain(elifs).any(|body| precedes_raise(body, range))
+        }
+        Some(statement) => guards::bodies(statement).into_iter().any(|body| precedes_raise(body, range)),
     }
 }
 
