@@ -40,7 +40,7 @@ const ACCEPT_NUMBERS: [&str; 20] = [
 const OF_STRUCTURES: [&str; 4] = [".data.", ".nest.", ".tree.", ".tree_util."];
 
 /// Functions that take structures of Tensors besides Tensors, and pass their parts to another function.
-const ACCEPT_STRUCTURES: [&str; 12] = [
+const ACCEPT_STRUCTURES: [&str; 13] = [
     "associative_scan",
     "block_until_ready",
     "cond",
@@ -51,6 +51,7 @@ const ACCEPT_STRUCTURES: [&str; 12] = [
     "map_fn",
     "scan",
     "switch",
+    "unpack_x_y_sample_weight",
     "vectorized_map",
     "while_loop",
 ];

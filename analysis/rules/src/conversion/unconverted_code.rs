@@ -12,7 +12,9 @@ use crate::tracing::Origin;
 use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
 use ag_index::assumptions::Unconverted;
+use ag_index::dialect::Dialect;
 use ag_index::facts::{Alternative, Binding, TensorKind};
+use ag_index::index::file_index;
 use ag_staging::construct::ConstructNode;
 use ag_syntax::expressions;
 
@@ -84,6 +86,10 @@ fn check(ctx: &FunctionContext) {
     match ctx.stage.unconverted {
         // A call of a cached function with a Tensor raises an exception before the body runs.
         None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
+        // Keras 2 converts the methods of layers and what they call.
+        Some(reason) if ctx.stage.dialect == Dialect::Keras && may_be_keras2(ctx) => {
+            decisions(ctx, reason, Severity::Warning);
+        }
         Some(reason) => decisions(ctx, reason, UNCONVERTED_CODE.severity),
     }
     // The function is converted for one caller, but not for another.
@@ -91,6 +97,13 @@ fn check(ctx: &FunctionContext) {
         decisions(ctx, reason, Severity::Warning);
     }
     cached_calls(ctx);
+}
+
+/// Returns whether a file may be written for Keras 2: `tf.keras` may be either version.
+fn may_be_keras2(ctx: &FunctionContext) -> bool {
+    ctx.imports.uses("tensorflow")
+        && !ctx.imports.uses("keras")
+        && !file_index(ctx.db, ctx.document).names_keras3
 }
 
 fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity) {
