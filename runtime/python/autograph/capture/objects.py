@@ -33,7 +33,7 @@ from . import contents, heap, permanent
 from .code_reads import (
     LIBRARIES, OF_ALL, OF_TEXTS, called_by_python, functions_of, implicit, is_of_python, reads_of, unseen_members,
 )  # fmt: skip
-from .places import MAPPINGS, MISSING, SEQUENCES, ClosureVariable, Contents, Element, Global, Items
+from .places import MAPPINGS, MISSING, SEQUENCES, Attribute, ClosureVariable, Contents, Element, Global, Items
 
 #: The elements of larger containers are data, not state.
 LARGEST = 1024
@@ -238,6 +238,16 @@ class Objects:
                 if any(value is container for value in entry.children()):
                     return None
         return found
+
+    def is_existing(self, cell):
+        """Returns whether a cell is a place or container that the function did not create."""
+        if isinstance(cell, Global):
+            return True
+        if isinstance(cell, ClosureVariable):
+            entry = self.entries.get(cell.key())
+            return entry is not None and entry.born == 0
+        owner = getattr(cell, "owner", None) if isinstance(cell, Attribute) else getattr(cell, "container", None)
+        return getattr(cell, "is_outer", False) or owner is not None and id(owner) in self.existing
 
     def count_holders(self, container, clock, replaced):
         """Returns the number of variables, attributes and items of containers that hold a container, of those that were watched

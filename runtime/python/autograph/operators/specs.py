@@ -223,6 +223,15 @@ def promotes(a, b):
     return isinstance(a, Tensor) and isinstance(b, Tensor) and a.type.dtype != b.type.dtype
 
 
+def changes_kind(a, b):
+    """Returns whether two specs have numbers of different kinds, or a number and a tensor, so that the join converts one of
+    them."""
+    if isinstance(a, Tree) and isinstance(b, Tree):
+        return any(map(changes_kind, a.children, b.children))
+    kinds = [type(spec) if isinstance(spec, Tensor) else number_kind(spec) for spec in (a, b)]
+    return None not in kinds and kinds[0] != kinds[1]
+
+
 def number_kind(spec):
     if isinstance(spec, Number):
         return spec.kind
