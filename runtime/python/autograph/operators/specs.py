@@ -252,12 +252,21 @@ def element_of(items):
     for spec in items:
         if spec is not None:
             spec = staged(spec.tree if isinstance(spec, Packed) else spec)
+            if merged is not None and _mixes(merged, spec):
+                raise Mismatch("numbers and tensors in one list")
             merged = spec if merged is None else merge(merged, spec)
     if isinstance(merged, Tree) and merged.types and not _has_objects(merged):
         return Packed(merged)
     if merged is not None and not isinstance(merged, (Tensor, Number, Growing, Row)):
         raise Mismatch(f"a list of {merged}, which cannot be staged")
     return merged
+
+
+def _mixes(a, b):
+    """Returns whether two specs have a number and a tensor at the same position."""
+    if isinstance(a, Tree) and isinstance(b, Tree):
+        return any(map(_mixes, a.children, b.children))
+    return {type(a), type(b)} == {Tensor, Number}
 
 
 def _has_objects(spec):
