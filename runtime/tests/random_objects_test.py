@@ -1,6 +1,6 @@
 """Random programs over objects have the same results, exceptions, output and state staged and eager, or are refused at a line.
 
-The environment variables `PROGRAMS` and `FIRST` set the number of programs and the first seed. A failure names its seed.
+The environment variables `PROGRAMS` and `FIRST` set ten thirds of the number of programs, and the first seed. A failure names its seed.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import object_programs
 from oracle import assert_equal
 from random_programs_test import kernels, load
 
-COUNT, FIRST, CHUNK = int(os.environ.get("PROGRAMS", "300")), int(os.environ.get("FIRST", "0")), 50
+COUNT, FIRST, CHUNK = 3 * int(os.environ.get("PROGRAMS", "1000")) // 10, int(os.environ.get("FIRST", "0")), 50
 
 #: Exceptions that programs raise.
 RAISED = (NameError, IndexError, KeyError, ValueError, AttributeError, ZeroDivisionError, RuntimeError)
