@@ -1,6 +1,7 @@
 """Random programs over objects have the same results, exceptions, output and state staged and eager, or are refused at a line.
 
-The environment variables `PROGRAMS` and `FIRST` set ten thirds of the number of programs, and the first seed. A failure names its seed.
+There are three tenths as many of these programs as the environment variable `PROGRAMS` says, from the seed `FIRST` on. A failure
+names its seed.
 """
 
 import contextlib
