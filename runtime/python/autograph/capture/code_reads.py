@@ -42,6 +42,8 @@ def reads_of(code):
             read |= inner.read
         elif isinstance(constant, str) and constant.isidentifier():  # getattr(self, "rate")
             names.add(constant)
+    if not _FORMATTING.isdisjoint(names) or any(i.opname == "FORMAT_VALUE" or i.argrepr in ("%", "%=") for i in instructions):
+        names |= OF_TEXTS
     return Reads(frozenset(names), frozenset(scope), frozenset(read))
 
 
@@ -61,6 +63,39 @@ def called_by_python(kind):
     return found
 
 
+def functions_of(member):
+    """Returns the Python functions of a member of a class or of a value that can be called."""
+    kind = type(member)
+    if issubclass(kind, types.FunctionType):
+        return [member]
+    if issubclass(kind, (types.MethodType, staticmethod, classmethod)):
+        return functions_of(member.__func__)
+    if issubclass(kind, property):
+        return [f for each in (member.fget, member.fset, member.fdel) for f in functions_of(each)]
+    if issubclass(kind, (functools.partial, functools.cached_property)):
+        return functions_of(member.func)
+    if issubclass(kind, (type, torch.nn.Module)) or is_of_library(kind):
+        return []
+    return functions_of(getattr(kind, "__call__", None))
+
+
+def is_of_library(kind):
+    return str(kind.__module__).partition(".")[0] in (*LIBRARIES, *sys.stdlib_module_names)
+
+
+def unseen_members(kind):
+    """Returns the functions of a class, without its bases, that Python calls where a trace does not see it: operators,
+    properties, context managers, iterators. Not `__call__`, which a trace sees, and no generated methods of data classes."""
+    found = []
+    for name, member in list(kind.__dict__.items()):
+        is_special = name.startswith("__") and name.endswith("__") and name not in (*_NOT_IN_RUNS, "__call__")
+        if isinstance(member, types.FunctionType) and is_special:
+            found.append(member)
+        elif isinstance(member, (property, functools.cached_property)):
+            found += functions_of(member)
+    return [function for function in found if function.__code__.co_filename != "<string>"]
+
+
 def is_of_python(kind):
     """Returns whether a class is one of the standard library."""
     return kind.__module__.partition(".")[0] in sys.stdlib_module_names
@@ -76,6 +111,10 @@ def implicit(kind):
 LOOKED_UP = {name for kind in (int, list, set) for name in dir(kind) if name.startswith("__")} | {
     "__bool__", "__call__", "__enter__", "__exit__", "__getattr__", "__get__", "__next__", "__missing__", "forward",
 }  # fmt: skip
+
+#: The methods that Python calls where code formats an object, and functions that format their arguments.
+OF_TEXTS = {"__repr__", "__str__", "__format__"}
+_FORMATTING = {"str", "repr", "print", "format", "join"}
 
 #: Names of attributes and functions that return all attributes of an object.
 OF_ALL = {"__dict__", "vars", "dir"}

@@ -30,8 +30,10 @@ from ..conversion import spans
 from ..conversion.converter import is_cache, is_converted, is_user_code
 from ..errors import RandomStateChanged, StagingError
 from . import contents, heap, permanent
-from .code_reads import LIBRARIES, OF_ALL, called_by_python, implicit, is_of_python, reads_of
-from .places import MAPPINGS, MISSING, SEQUENCES, ClosureVariable, Contents, Element, Global, Items
+from .code_reads import (
+    LIBRARIES, OF_ALL, OF_TEXTS, called_by_python, functions_of, implicit, is_of_python, reads_of, unseen_members,
+)  # fmt: skip
+from .places import MAPPINGS, MISSING, SEQUENCES, Attribute, ClosureVariable, Contents, Element, Global, Items
 
 #: The elements of larger containers are data, not state.
 LARGEST = 1024
@@ -60,6 +62,9 @@ class Objects:
         self.scopes = {}  # id of the variables of a module -> (variables, names that are not defined in it)
         self._fully_read = {}  # id -> object whose attributes may all be read; keeps the ids unique
         self._entered = {}  # id -> function that is called; keeps the ids unique
+        self._classes = []  # the user's classes that are watched
+        self._unseen = set()  # ids of code that may run where the trace does not see it
+        self._unseen_names = set()  # the names in this code
         self._pending = []  # (object, when it was found, whether it is reachable from outside)
         self._is_watching = False
 
@@ -84,6 +89,37 @@ class Objects:
             self._entered[id(function)] = function
             self.defaults += _defaults(function)
             self._watch_all([function], 0)
+
+    def unseen(self, value):
+        """Watches what a function may read and change that Python or a library calls, so that the trace does not see the calls
+        in it: special methods, hooks, arguments of functions such as `functools.reduce`. The methods that it may call are
+        those of watched classes with a name that occurs in its code."""
+        for function in functions_of(value):
+            code = function.__code__
+            if id(code) in self._unseen or not is_user_code(function):
+                continue
+            self._unseen.add(id(code))
+            self._watch_all([function], self.heap.clock)
+            self._code(function)
+            self._may_call(reads_of(code).names)
+
+    def _may_call(self, names):
+        """Watches the methods with these names."""
+        found = names - self._unseen_names
+        self._unseen_names |= found
+        for kind in list(self._classes) if found else ():
+            self._methods(kind, found)
+
+    def _methods(self, kind, names):
+        for name in names & kind.__dict__.keys():
+            self.unseen(kind.__dict__[name])
+
+    def unseen_class(self, kind):
+        """Watches the methods of a class that Python calls where the trace does not see it."""
+        self._classes.append(kind)
+        for function in unseen_members(kind):
+            self.unseen(function)
+        self._methods(kind, self._unseen_names)
 
     def called(self):
         """Returns the functions that the trace has called."""
@@ -152,6 +188,7 @@ class Objects:
         scope = function.__globals__
         reads = reads_of(code)
         self.names.update(reads.names)
+        self._may_call(OF_TEXTS & reads.names)
         named = reads.names if "globals" in reads.scope else reads.scope
         for name in named & scope.keys():
             if not isinstance(scope[name], types.ModuleType):
@@ -201,6 +238,16 @@ class Objects:
                 if any(value is container for value in entry.children()):
                     return None
         return found
+
+    def is_existing(self, cell):
+        """Returns whether a cell is a place or container that the function did not create."""
+        if isinstance(cell, Global):
+            return True
+        if isinstance(cell, ClosureVariable):
+            entry = self.entries.get(cell.key())
+            return entry is not None and entry.born == 0
+        owner = getattr(cell, "owner", None) if isinstance(cell, Attribute) else getattr(cell, "container", None)
+        return getattr(cell, "is_outer", False) or owner is not None and id(owner) in self.existing
 
     def count_holders(self, container, clock, replaced):
         """Returns the number of variables, attributes and items of containers that hold a container, of those that were watched
@@ -467,6 +514,8 @@ def _module(objects, module, born):
     is_user = _is_user_class(type(module))
     objects.is_outer = objects.is_outer and is_user
     objects._add((id(module), "__dict__"), entry, born)
+    for hook in _hooks(module):
+        objects.unseen(hook)
     if objects.named is not None:
         return objects._followed(module, entry)
     if not is_user:
@@ -495,6 +544,7 @@ def _class(objects, kind, born):
     entry = heap.ClassAttributes(kind, objects.hidden.get(kind, frozenset()))
     objects._add((id(kind), "__dict__"), entry, born)
     objects._pin(value for name, value in entry.state.items() if name.startswith("__"))
+    objects.unseen_class(kind)
     return [value for value in entry.children() if not isinstance(value, heap.DEFINITIONS)]
 
 

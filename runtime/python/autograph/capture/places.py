@@ -215,7 +215,7 @@ class Element:
         if state is not MISSING:
             _base(container).__setitem__(container, self.name, state)
         elif isinstance(container, dict):
-            dict.pop(container, self.name, None)
+            delete_key(container, self.name)
 
     def __str__(self):
         return f"[{self.name!r}]"
@@ -262,6 +262,12 @@ def items_of(container):
     if isinstance(container, dict):
         return dict(base.items(container))
     return list(base.__iter__(container))
+
+
+def delete_key(dictionary, key):
+    """Removes a key, if the dictionary has it. `dict.pop` would leave the key in the order of an `OrderedDict`."""
+    if dict.__contains__(dictionary, key):
+        _base(dictionary).__delitem__(dictionary, key)
 
 
 def _base(container):

@@ -105,6 +105,15 @@ def lower(staging, number):
     return staging.size_expression(number)
 
 
+def _same(number, memo):
+    return number
+
+
+for _class in (torch.SymInt, torch.SymFloat, torch.SymBool):  # `copy.deepcopy(state)`: numbers are immutable
+    if not hasattr(_class, "__deepcopy__"):
+        _class.__deepcopy__ = _same
+
+
 class _Node:
     """The interface that torch expects from the node of a symbolic number."""
 

@@ -7,7 +7,7 @@ from ..capture import scalars
 from ..conversion import spans
 from ..errors import StagingError
 from ..operators import asserts
-from ..record.ops import ASSERT
+from ..record.ops import ASSERT, MAX
 from . import schemas
 
 aten = torch.ops.aten
@@ -51,6 +51,20 @@ def equal(staging, func, args, kwargs):
     holds = staging.item(args[0] == args[1])
     staging.emit(ASSERT, [scalars.lower(staging, holds), staging.checks_values], [])
     return True
+
+
+def cov(staging, func, args, kwargs):
+    """Torch reads the number of degrees of freedom, to warn if it is not positive. Without weights it depends on the shape
+    alone, so this computes what torch computes then."""
+    x, correction, fweights, aweights = schemas.in_order(func, args, kwargs)
+    if fweights is not None or aweights is not None or x.dim() > 2 or not x.numel():
+        return NotImplemented
+    rows = x.reshape(1, -1) if x.dim() < 2 else x
+    count = rows.shape[1]
+    centered = rows - (rows.sum(1) / count).unsqueeze(1)
+    factor = count - correction
+    factor = scalars.apply(staging, MAX, factor, 0) if scalars.is_staged(factor) else max(factor, 0)
+    return torch.true_divide(centered @ centered.t().conj(), factor).squeeze()
 
 
 def unsafe_split(staging, func, args, kwargs):
@@ -114,6 +128,7 @@ SPECIAL = {
     aten.ctc_loss.IntList: ctc_loss,
     aten._embedding_bag_forward_only.default: embedding_bag,
     aten.cosine_similarity.default: cosine_similarity,
+    aten.cov.default: cov,
     aten.quantile.default: quantile,
     aten.quantile.scalar: quantile,
     aten.nanquantile.default: quantile,

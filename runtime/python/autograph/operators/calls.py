@@ -128,6 +128,7 @@ def _called(f, args, keywords):
     args, keywords = _with_plain_strings(f, args, keywords)
     if staging is None:
         return f(*args, **keywords)
+    _note_unseen(staging, args, keywords)
     if _is_of_numpy(f):
         args, keywords = texts.plain(staging, (args, keywords), numbers=True)
         return f(*args, **keywords)
@@ -143,6 +144,13 @@ def _called(f, args, keywords):
                 raise
         args, keywords = texts.plain(staging, (args, keywords), numbers=True)
         return f(*args, **keywords)
+
+
+def _note_unseen(staging, args, keywords):
+    """Notes the functions among the arguments of code that is not converted, which may call them."""
+    for value in (*args, *keywords.values()):
+        if callable(value):
+            staging.objects.unseen(value)
 
 
 #: The modules whose functions read and change the items of a list without calling its methods.
@@ -227,8 +235,11 @@ def _enter(f, args, keywords):
             _refuse_nodes(f, args, keywords)
     if converted is None and permanent.are_refused():
         permanent.check_arguments(args, keywords)
-    if staging is not None and converted is None and not converter.is_of_torch(f):
-        staging.objects.note_full_read([*args, *keywords.values()])
+    if staging is not None and converted is None:
+        staging.objects.unseen(f)
+        _note_unseen(staging, args, keywords)
+        if not converter.is_of_torch(f):
+            staging.objects.note_full_read([*args, *keywords.values()])
     if staging is None or converted is None and not converter.is_converted(f):
         needs_numbers = staging is not None and converted is None and converter.needs_python_numbers(f)
         args, keywords = texts.plain(staging, (args, keywords), needs_numbers)

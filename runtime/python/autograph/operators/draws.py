@@ -17,8 +17,9 @@ _EXAMPLES = {INT: 1, FLOAT: 1.0, BOOL: True}
 
 
 def is_draw(f):
-    """Returns whether a function is a method of a random number generator."""
-    owner = getattr(f, "__self__", None)
+    """Returns whether a function is a method of a random number generator. `f` may be an object of the user, whose
+    `__getattr__` must not be called."""
+    owner = f.__self__ if hasattr(type(f), "__self__") else None
     if owner is None or isinstance(owner, torch.Tensor):
         return False
     numpy = sys.modules.get("numpy")

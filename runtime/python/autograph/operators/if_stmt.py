@@ -119,7 +119,8 @@ def _cells(staging, blocks):
             if not found:
                 continue
             try:
-                if len(found) == 2 and specs.promotes(*found):
+                is_converted = len(found) == 2 and specs.changes_kind(*found) and staging.objects.is_existing(cell)
+                if is_converted or len(found) == 2 and specs.promotes(*found):
                     regions.restart_decided(staging)
                 if len(found) == 2 and _appends(staging, cell, *found):
                     regions.restart_decided(staging, cell)

@@ -208,15 +208,19 @@ def range_(*bounds):
 
 
 def enumerate_(values, start=0):
-    if is_staged(start) or is_staged_iterable(values):
-        return Enumerate(iterable(values), start)
-    return enumerate(values, start)
+    if not is_staged(start) and not is_staged_iterable(values):
+        return enumerate(values, start)
+    inner = iterable(values)
+    return Enumerate(inner, start) if inner is not None else ((start + i, value) for i, value in enumerate(values))
 
 
 def zip_(*values, strict=False):
-    if not any(map(is_staged_iterable, values)):
-        return zip(*values, strict=strict) if strict else zip(*values)
-    return Zip([iterable(v) or Items(v) for v in values])
+    staged = [is_staged_iterable(value) for value in values]
+    if any(staged) and all(is_staged or hasattr(type(value), "__len__") for is_staged, value in zip(staged, values)):
+        return Zip([iterable(v) or Items(v) for v in values])
+    # Python advances an iterator, which may be endless, only as far as the shortest operand needs: `zip(x, itertools.count())`.
+    values = [iterable(value) if is_staged else value for is_staged, value in zip(staged, values)]
+    return zip(*values, strict=strict) if strict else zip(*values)
 
 
 def reversed_(values):

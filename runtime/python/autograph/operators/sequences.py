@@ -15,11 +15,12 @@ from .values import List
 
 
 def sorted_(values, /, *, key=None, reverse=False):
-    """Sorts rows of a tensor, or items with equal structures, by 0-d tensors."""
+    """Sorts rows of a tensor, or items with equal structures of tensors, by 0-d tensors. The order of other items, such as
+    objects of the user, is decided for the arguments of the call."""
     in_graph = is_staged_tensor(values) or isinstance(values, List) and values.value is not None
     values = values if in_graph else list(values)
     keys = values if key is None else list_(map_(key, values))
-    if not in_graph and not any(map(is_staged_tensor, keys)):
+    if not in_graph and not (any(map(is_staged_tensor, keys)) and all(map(_is_of_tensors, values))):
         return list_(values[index] for index in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse))
     order = _stacked(keys)
     if order.dim() != 1:
@@ -32,6 +33,10 @@ def sorted_(values, /, *, key=None, reverse=False):
         raise StagingError("`sorted` needs values with equal structures", spans.current())
     rows = zip(*(torch.stack(column)[order] for column in zip(*leaves)))
     return list_(pytree.tree_unflatten(row, structures[0]) for row in rows)
+
+
+def _is_of_tensors(value):
+    return all(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(value))
 
 
 def _stacked(values):

@@ -223,6 +223,15 @@ def promotes(a, b):
     return isinstance(a, Tensor) and isinstance(b, Tensor) and a.type.dtype != b.type.dtype
 
 
+def changes_kind(a, b):
+    """Returns whether two specs have numbers of different kinds, or a number and a tensor, so that the join converts one of
+    them."""
+    if isinstance(a, Tree) and isinstance(b, Tree):
+        return any(map(changes_kind, a.children, b.children))
+    kinds = [type(spec) if isinstance(spec, Tensor) else number_kind(spec) for spec in (a, b)]
+    return None not in kinds and kinds[0] != kinds[1]
+
+
 def number_kind(spec):
     if isinstance(spec, Number):
         return spec.kind
@@ -243,12 +252,21 @@ def element_of(items):
     for spec in items:
         if spec is not None:
             spec = staged(spec.tree if isinstance(spec, Packed) else spec)
+            if merged is not None and _mixes(merged, spec):
+                raise Mismatch("numbers and tensors in one list")
             merged = spec if merged is None else merge(merged, spec)
     if isinstance(merged, Tree) and merged.types and not _has_objects(merged):
         return Packed(merged)
     if merged is not None and not isinstance(merged, (Tensor, Number, Growing, Row)):
         raise Mismatch(f"a list of {merged}, which cannot be staged")
     return merged
+
+
+def _mixes(a, b):
+    """Returns whether two specs have a number and a tensor at the same position."""
+    if isinstance(a, Tree) and isinstance(b, Tree):
+        return any(map(_mixes, a.children, b.children))
+    return {type(a), type(b)} == {Tensor, Number}
 
 
 def _has_objects(spec):

@@ -4,6 +4,7 @@ import ast
 import functools
 
 from ..capture import scalars
+from ..capture.places import delete_key
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
 from ..record.ops import IF, NOT, Raise
@@ -89,7 +90,7 @@ class _Element:
 
     def delete(self):
         if isinstance(self.container, dict):
-            dict.pop(self.container, self.key, None)
+            delete_key(self.container, self.key)
 
 
 class _Attribute:
