@@ -20,7 +20,7 @@ use ag_flow::{BlockVariables, Def, DefKind, Flow};
 use ag_index::assumptions::{Parameter, Stage};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, Fact};
-use ag_index::index::{FunctionId, function_ast};
+use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
 use ag_staging::{decisions, queries};
 
@@ -106,6 +106,14 @@ impl<'a> FunctionContext<'a> {
             Anchor::Statement(_) | Anchor::File => None,
         });
         is_constructor(&self.def().name) || self.root().is_none() && caller.is_some_and(is_constructor)
+    }
+
+    /// Returns whether a name that the function uses is a variable of the module. Names in nested functions are not:
+    /// they may belong to the function around.
+    pub fn is_module_variable(&self, name: &str) -> bool {
+        let index = file_index(self.db, self.document);
+        let own = index.definitions.find(&self.path);
+        !self.flow.scope().is_local(name) && own.is_some_and(|(_, entry)| entry.parent.is_none())
     }
 
     pub fn parameter(&self, name: &str) -> Option<&'a Parameter> {

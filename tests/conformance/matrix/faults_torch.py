@@ -141,7 +141,7 @@ FAULTS = [
         y = x * table[x.argmax().item()]  # fault
     """, """
         table = torch.tensor([1.0, 2.0, 4.0, 8.0])
-        y = x * table[x.argmax()]
+        y = x * table.index_select(0, x.argmax().reshape(1))
     """),
 ]
 
