@@ -108,6 +108,14 @@ impl<'a> FunctionContext<'a> {
         is_constructor(&self.def().name) || self.root().is_none() && caller.is_some_and(is_constructor)
     }
 
+    /// Returns whether a name that the function uses is a variable of the module. Names in nested functions are not:
+    /// they may belong to the function around.
+    pub fn is_module_variable(&self, name: &str) -> bool {
+        let index = file_index(self.db, self.document);
+        let own = index.definitions.find(&self.path);
+        !self.flow.scope().is_local(name) && own.is_some_and(|(_, entry)| entry.parent.is_none())
+    }
+
     pub fn parameter(&self, name: &str) -> Option<&'a Parameter> {
         self.stage.parameters.iter().find(|parameter| parameter.name == name)
     }

@@ -300,7 +300,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Records another name under which a function is called. After `step = jax.jit(train)` it is `step` for `train`,
-    /// after `step = make_step(0.1)` it is `step` for `make_step`.
+    /// after `step = make_step(0.1)` it is `step` for `make_step`, and after `self.gate = Gate(4)` it is `gate` for the
+    /// class `Gate`.
     fn other_name(&mut self, assign: &'a ast::StmtAssign) {
         let ([target], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return };
         let Some(name) = last_name(target) else { return };
@@ -308,7 +309,10 @@ impl<'a> Walk<'a> {
             Some(function) => function,
             None => match &*call.func {
                 Expr::Name(factory) if self.factories.contains(&factory.id) => &factory.id,
-                _ => return,
+                class => match last_name(class) {
+                    Some(name) if name.starts_with(|first: char| first.is_uppercase()) => name,
+                    _ => return,
+                },
             },
         };
         if function != name {

@@ -15,9 +15,18 @@ use super::function::Function;
 use super::may_use_64_bits;
 use crate::effects::MUTATORS;
 use crate::program::{Bound, Program, ScopeId, Site};
+use ag_syntax::expressions;
 
 /// The maximum depth to which names and calls are followed.
 pub(super) const DEEPEST: usize = 6;
+
+/// Attributes of arrays that records and configurations do not have, unlike `shape` and `dtype`.
+const ARRAY_ATTRIBUTES: [&str; 4] = ["astype", "at", "ravel", "reshape"];
+/// Functions of `jax.numpy` that raise for tuples, lists and other structures.
+const ARRAY_FUNCTIONS: [&str; 24] = [
+    "abs", "all", "any", "argmax", "argmin", "clip", "cos", "cumsum", "dot", "exp", "log", "matmul", "max",
+    "maximum", "mean", "min", "minimum", "prod", "sin", "sqrt", "square", "std", "sum", "tanh",
+];
 
 /// The calls in a file.
 #[derive(Default)]
@@ -198,7 +207,12 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             return known.clone();
         }
         self.parameters.borrow_mut().insert(parameter, Value::Unknown);
-        let value = self.passed(owner, parameter, depth).unwrap_or(Value::Unknown);
+        let value = match self.passed(owner, parameter, depth) {
+            None | Some(Value::Unknown) if self.is_used_as_array(owner, parameter) => {
+                Value::array(None, false, None)
+            }
+            passed => passed.unwrap_or(Value::Unknown),
+        };
         self.parameters.borrow_mut().insert(parameter, value.clone());
         value
     }
@@ -226,6 +240,35 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             frame.value(passed, &Environment::default())
         });
         values.reduce(|one, other| if one == other { one } else { Value::Unknown })
+    }
+
+    /// Returns whether the function uses a parameter as only an array or a number can be used: `jnp.sum(x)`, `x.astype(d)`.
+    fn is_used_as_array(&self, owner: ScopeId, parameter: TextRange) -> bool {
+        let range = self.program.range(owner);
+        let Some((def, _)) = self.program.functions.iter().find(|(def, _)| def.range() == range) else {
+            return false;
+        };
+        let Some(name) =
+            def.parameters.iter().find(|it| it.name().range() == parameter).map(|it| &it.name().id)
+        else {
+            return false;
+        };
+        let is_it = |value: &Expr| value.as_name_expr().is_some_and(|it| it.id == *name);
+        self.program.bindings(owner, name).len() == 1
+            && expressions::of_function(def).into_iter().any(|expression| match expression {
+                Expr::Attribute(attribute) => {
+                    ARRAY_ATTRIBUTES.contains(&attribute.attr.as_str()) && is_it(&attribute.value)
+                }
+                Expr::Call(call) => {
+                    call.arguments.args.first().is_some_and(is_it)
+                        && self.ctx.resolve(&call.func).is_some_and(|function| {
+                            function
+                                .strip_prefix("jax.numpy.")
+                                .is_some_and(|function| ARRAY_FUNCTIONS.contains(&function))
+                        })
+                }
+                _ => false,
+            })
     }
 
     /// Returns whether a method call changes the object of a variable: `branches.append(f)`.

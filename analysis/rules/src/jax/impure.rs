@@ -1,6 +1,7 @@
 //! Side effects that happen once, while tracing.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
@@ -8,6 +9,7 @@ use super::super::tracing;
 use super::{outlives, snippet};
 use crate::callers;
 use crate::generators::{draws_from_generator, seeds_global_generator};
+use ag_index::callbacks;
 use ag_index::dialect::RootKind;
 
 declare_rule! {
@@ -99,10 +101,17 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     let at_each_call = is_traced_at_each_call(ctx);
-    for expression in ctx.expressions() {
-        let Expr::Call(call) = expression else { continue };
+    let expressions = ctx.expressions();
+    let calls = || expressions.iter().copied().filter_map(Expr::as_call_expr);
+    // `pure_callback(lambda: rng.normal(), shape)`: the host runs the lambda in each call.
+    let on_host: Vec<TextRange> = calls().filter_map(callbacks::host_function).map(Ranged::range).collect();
+    for expression in &expressions {
+        let Expr::Call(call) = *expression else { continue };
+        if on_host.iter().any(|range| range.contains_range(call.range())) {
+            continue;
+        }
         if let Some((message, help)) = effect(ctx, call, at_each_call) {
-            ctx.report(&JAX_IMPURE, expression, message).help(help).emit();
+            ctx.report(&JAX_IMPURE, *expression, message).help(help).emit();
         }
     }
     if at_each_call {
@@ -110,9 +119,12 @@ fn check(ctx: &FunctionContext) {
     }
     for statement in ctx.statements() {
         let Stmt::AugAssign(assign) = statement else { continue };
-        let counts = !ctx.fact(&assign.value).may_be_tensor()
-            && outlives(ctx, &assign.target, false)
-            && !is_undone(ctx, assign);
+        let outlives = match &*assign.target {
+            // `counts["calls"] += 1`
+            Expr::Subscript(item) if item.slice.is_literal_expr() => outlives(ctx, &item.value, true),
+            target => outlives(ctx, target, false),
+        };
+        let counts = outlives && !ctx.fact(&assign.value).may_be_tensor() && !is_undone(ctx, assign);
         if counts {
             ctx.report(
                 &JAX_IMPURE,

@@ -323,8 +323,8 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
     match destination {
         // Code that runs after the trace can see a container of the module, no matter which function mutated it.
         Expr::Name(name) if content => {
-            let of_module = !ctx.path.qualname.contains('.') && ctx.stage.mode == RootKind::JaxJit;
-            !scope.is_local(&name.id) && (starts_trace || of_module)
+            let of_module = ctx.is_module_variable(&name.id) && ctx.stage.mode == RootKind::JaxJit;
+            of_module || starts_trace && !scope.is_local(&name.id)
         }
         Expr::Name(name) => {
             scope.globals.contains(&name.id) || starts_trace && scope.nonlocals.contains(&name.id)

@@ -84,11 +84,12 @@ fn check(ctx: &FunctionContext) {
         None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)
     );
     let helps = helps_on_same_object(ctx);
-    if is_part && !is_step(ctx) && !helps {
+    let is_part = is_part && !is_step(ctx) && !helps;
+    if is_part && (ctx.root().is_some() || ctx.creates_objects()) {
         return;
     }
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
-    let stores = Stores { ctx, helps, receiver: receiver.map(|parameter| parameter.name.as_str()) };
+    let stores = Stores { ctx, helps, is_part, receiver: receiver.map(|parameter| parameter.name.as_str()) };
     for statement in statements::of_function(ctx.def()) {
         match statement {
             Stmt::Assign(assign) => {
@@ -151,6 +152,8 @@ struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
     helps: bool,
+    /// Whether the function runs as part of the graph of another one. Then only variables of the module outlive the graph.
+    is_part: bool,
     receiver: Option<&'a str>,
 }
 
@@ -162,7 +165,11 @@ impl Stores<'_, '_> {
         }
         let Some(name) = QName::from_expr(target) else { return };
         let is_stored = match target {
+            Expr::Name(_) if self.is_part => {
+                ctx.flow.scope().globals.contains(name.root()) && self.is_left_in_module(&name)
+            }
             Expr::Name(_) => ctx.flow.scope().is_declared_outer(name.root()),
+            Expr::Attribute(_) if self.is_part => false,
             Expr::Attribute(_) => self.is_own(&name) && self.reads_earlier(&name),
             _ => false,
         };
@@ -198,6 +205,8 @@ impl Stores<'_, '_> {
         };
         let is_stored = if self.helps {
             self.is_own(&name) && !self.sets(&name) && !self.is_used_by_staged_methods(&name)
+        } else if self.is_part {
+            name.is_simple() && ctx.is_module_variable(name.root()) && self.is_left_in_module(&name)
         } else if name.is_simple() {
             !ctx.flow.scope().is_local(name.root())
         } else {
@@ -237,6 +246,22 @@ impl Stores<'_, '_> {
                 expression.as_attribute_expr().is_some_and(|own| own.attr.as_str() == attribute)
             });
             uses && (queries::stage(ctx.db, function).is_some() || ast.text.contains(".clear("))
+        })
+    }
+
+    /// Returns whether no other function of the file that is staged or empties containers uses a variable of the module.
+    /// Otherwise the Tensor may be used in the same graph only.
+    fn is_left_in_module(&self, name: &QName) -> bool {
+        let ctx = self.ctx;
+        let index = file_index(ctx.db, ctx.document);
+        index.definitions.functions.iter().filter(|function| function.path != ctx.path).all(|function| {
+            let function = FunctionId::new(ctx.db, ctx.document, function.path.clone());
+            let Some(ast) = function_ast(ctx.db, function).as_ref() else { return false };
+            let uses = expressions::of_function(ast.def()).into_iter().any(|expression| {
+                expression.as_name_expr().is_some_and(|own| own.id.as_str() == name.root())
+            });
+            let empties = || [".clear(", ".pop(", "del "].iter().any(|text| ast.text.contains(text));
+            !uses || queries::stage(ctx.db, function).is_none() && !empties()
         })
     }
 

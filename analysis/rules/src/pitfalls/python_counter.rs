@@ -109,9 +109,12 @@ fn tested_state(ctx: &FunctionContext, target: &Expr) {
 /// Reports increments such as `state.steps += 1`, `counts["calls"] += 1`, or `calls += 1` for a global, in a function
 /// that is called repeatedly.
 fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
-    let is_called =
-        matches!(ctx.root(), Some(RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback));
     let target = assign.target.as_ref();
+    let is_called = match ctx.root() {
+        Some(root) => matches!(root, RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback),
+        // A variable of the module outlives the trace, no matter which function changes it.
+        None => !ctx.creates_objects() && root_of(target).is_some_and(|root| ctx.is_module_variable(root)),
+    };
     if !is_called || ctx.staged_region(target.range()).is_some() || counts_traces(ctx.text(target)) {
         return;
     }

@@ -46,7 +46,7 @@ use super::tracing::{self, Certainty, Decision, Origin, short_circuited_severity
 use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
-use ag_index::facts::Binding;
+use ag_index::facts::{Alternative, Binding};
 use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
@@ -153,7 +153,8 @@ fn is_graph_assert(decision: &Decision) -> bool {
     }
 }
 
-/// A decision on a Python number that is read from a Tensor: `if x.item() > 0:`, `n = int(x)` and `while n < 3:`.
+/// A decision on a Python number that is read from a Tensor: `if x.item() > 0:`, `n = int(x)` and `while n < 3:`,
+/// `table[x.item()]`.
 struct NumberDecision<'a> {
     test: &'a Expr,
     what: &'static str,
@@ -177,6 +178,23 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
         let Some(test) = node.test().filter(|_| construct.kind != ConstructKind::For) else { continue };
         if let Some(number) = numbers.find(test) {
             found.push(NumberDecision { test, what: tracing::noun_phrase(construct.kind), number });
+        }
+    }
+    // `table[x.argmax().item()]`: Python selects the element. `torch.export` has a rule of its own for this.
+    for expression in ctx.expressions().into_iter().filter(|_| compiles(ctx)) {
+        let Expr::Subscript(item) = expression else { continue };
+        let is_container = matches!(
+            ctx.fact(&item.value).alternatives.as_slice(),
+            [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "tuple" | "dict")
+        );
+        let within = found.iter().any(|other| other.test.range().contains_range(expression.range()));
+        if is_container
+            && !within
+            && !item.slice.is_slice_expr()
+            && let Some(number) = numbers.find(&item.slice)
+            && !handles_tracing(ctx, expression.range())
+        {
+            found.push(NumberDecision { test: expression, what: "a lookup", number });
         }
     }
     found

@@ -63,6 +63,10 @@ impl Inference<'_> {
             calls.push(site);
             return;
         }
+        if let Some(site) = self.application(index, call, expression) {
+            calls.push(site);
+            return;
+        }
         if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
             let targets = self.targets(function);
             let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
@@ -243,6 +247,41 @@ impl Inference<'_> {
         let arguments =
             passed.map(|(argument, position)| (ArgumentSlot::Position(position), self.assumed(argument)));
         Some(CallSite { arguments: arguments.collect(), open, ..CallSite::of(targets, Some(expression)) })
+    }
+
+    /// Returns the call of `step` that `strategy.run(step, args=(x, y))` makes, and that of `f` that
+    /// `torch.utils.checkpoint.checkpoint(f, x)` makes.
+    fn application(&self, index: &FileIndex, call: &ast::ExprCall, expression: ExprId) -> Option<CallSite> {
+        let first = call.arguments.args.first()?;
+        let passed = match &*call.func {
+            Expr::Attribute(method) if matches!(method.attr.as_str(), "run" | "experimental_run_v2") => {
+                let Expr::Tuple(tuple) = call.arguments.find_argument_value("args", 1)? else { return None };
+                self.may_be_strategy(index, &method.value).then_some(tuple.elts.as_slice())?
+            }
+            function => {
+                index.imports.resolve(function).filter(|name| name == "torch.utils.checkpoint.checkpoint")?;
+                call.arguments.args.get(1..)?
+            }
+        };
+        let targets = self.targets(first);
+        if targets.is_empty() {
+            return None;
+        }
+        let open = !call.arguments.keywords.is_empty() || passed.iter().any(Expr::is_starred_expr);
+        let passed = passed.iter().take_while(|argument| !argument.is_starred_expr()).zip(0..);
+        let arguments =
+            passed.map(|(argument, position)| (ArgumentSlot::Position(position), self.assumed(argument)));
+        Some(CallSite { arguments: arguments.collect(), open, ..CallSite::of(targets, Some(expression)) })
+    }
+
+    /// Returns whether an object is a `tf.distribute.Strategy`, or of unknown type in a file that uses TensorFlow.
+    fn may_be_strategy(&self, index: &FileIndex, object: &Expr) -> bool {
+        let Some(fact) = self.type_of(object).map(|ty| self.fact(ty)) else { return false };
+        let is_strategy = |alternative: &Alternative| matches!(alternative, Alternative::Instance { module: Some(module), .. } if module.starts_with("tensorflow.distribute"));
+        match fact.alternatives.as_slice() {
+            [] => index.imports.uses("tensorflow"),
+            known => known.iter().all(is_strategy),
+        }
     }
 
     /// Returns the call of `forward` that `f.defvjp(forward, backward)` implies. It has the arguments of `f`.
