@@ -211,8 +211,8 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Found<'a> 
     {
         return of_argument(ctx, &shown, value, keyword);
     }
-    if let Some((_, keyword)) = CHECKING.iter().find(|(checking, _)| *checking == name.as_str())
-        && call.arguments.find_keyword(keyword).is_none()
+    if let Some((_, keyword, position)) = CHECKING.iter().find(|(checking, ..)| *checking == name.as_str())
+        && argument(call, *position, keyword).is_none()
         && call.arguments.keywords.iter().all(|keyword| keyword.arg.is_some())
         && let Some(value) = call
             .arguments

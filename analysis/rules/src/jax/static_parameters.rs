@@ -134,10 +134,11 @@ pub(super) const COUNTING: &[(&str, &str, usize)] = &[
     ("jax.ops.segment_sum", "num_segments", 2),
 ];
 
-/// The functions that need the values of their first argument, unless the named keyword changes the default behavior.
-pub(super) const CHECKING: &[(&str, &str)] = &[
-    ("jax.numpy.choose", "mode"),
-    ("jax.numpy.ravel_multi_index", "mode"),
-    ("jax.numpy.roots", "strip_zeros"),
-    ("jax.numpy.trim_zeros", ""),
+/// The functions that need the values of their first argument, unless another argument changes the default behavior. It
+/// is given by its name and its position; `usize::MAX` if it has none.
+pub(super) const CHECKING: &[(&str, &str, usize)] = &[
+    ("jax.numpy.choose", "mode", 3),
+    ("jax.numpy.ravel_multi_index", "mode", 2),
+    ("jax.numpy.roots", "strip_zeros", usize::MAX),
+    ("jax.numpy.trim_zeros", "", usize::MAX),
 ];

@@ -267,7 +267,9 @@ impl Solver<'_> {
             }
             return;
         }
-        let keywords = call.keywords.iter().map(|(_, node)| *node);
+        // Keras calls initializers with shapes, and not with the arguments of the layer.
+        let passed = call.keywords.iter().filter(|(name, _)| !name.ends_with("initializer"));
+        let keywords = passed.map(|(_, node)| *node);
         let all =
             call.positional.iter().copied().flatten().chain(keywords).chain(call.mappings.iter().copied());
         let starred = call.starred.map(|(_, node)| node);
