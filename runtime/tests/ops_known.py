@@ -47,7 +47,7 @@ KNOWN = {
         "nn.functional.pad.circular zero_",
         "torch has no complex derivative of the operator that represents an in-place write",
     ),
-    **_each("cov corrcoef", "reads the data of its weights"),
+    **_each("cov", "reads the data of its weights"),
     **_each("linalg.lstsq linalg.lstsq.grad_oriented", "the shape of a result depends on data"),
 }
 

@@ -23,7 +23,7 @@ SCOPE_FUNCTIONS = {"locals", "vars", "dir", "eval", "exec"}
 OPERATORS = types.CellType()
 
 _FILES = {}  # (path, text) -> the converter's entries by line
-_CODES = {}  # code object -> Converted
+_CODES = {}  # key of the code object -> Converted
 _CONVERTED = set()  # code objects of converted functions
 
 
@@ -68,14 +68,20 @@ def is_excluded(function):
     return getattr(function, Marker.ATTRIBUTE, False)
 
 
+def _key(code):
+    """Returns the key of a code object. Code objects with the same text at the same line are equal, also in different files."""
+    return code, code.co_filename
+
+
 def converted(function, in_trace=False):
     """Returns the converted form of a function, with the same globals, closure and defaults; None if it is not converted."""
     code = function.__code__
     if code in _CONVERTED or is_excluded(function):
         return None
-    found = _CODES.get(code)
+    key = _key(code)
+    found = _CODES.get(key)
     if found is None:
-        found = _CODES[code] = _convert(function) if is_user_code(function) else Converted(reason="not user code")
+        found = _CODES[key] = _convert(function) if is_user_code(function) else Converted(reason="not user code")
     converted_code = found.traced if in_trace and found.code is None else found.code
     return None if converted_code is None else _bound(function, converted_code)
 
@@ -93,14 +99,14 @@ def leave_as_it_is(converted_code):
 def reason(function):
     """Returns the reason why a function is not converted; None if it is."""
     converted(function)
-    found = _CODES.get(function.__code__)
+    found = _CODES.get(_key(function.__code__))
     return found.reason if found is not None else None
 
 
 def text_of(function):
     """Returns the converted text of a function."""
     converted(function)
-    found = _CODES.get(function.__code__)
+    found = _CODES.get(_key(function.__code__))
     if found is None or found.text is None:
         why = "it is already converted" if found is None else found.reason
         raise ConversionError(f"`{function.__qualname__}` cannot be converted: {why}")
