@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import runpy
 import traceback
 
 import pytest
@@ -19,6 +20,15 @@ def test_an_error_has_the_line_of_the_user():
     message = refusal(f, t(1))
     assert "# here" in message and re.search(r'errors_test.py", line \d+', message)
     assert message.splitlines()[-1].strip() == "^^^^^^^^^"
+
+
+def test_equal_functions_in_two_files(tmp_path):
+    """Code objects with the same text at the same line are equal."""
+    for name in ("first.py", "second.py"):
+        path = tmp_path / name
+        path.write_text("def f(x):\n    return x.numpy() + 2\n")
+        namespace = runpy.run_path(str(path))
+        assert name in refusal(namespace["f"], t(1))
 
 
 def test_python_condition_in_library_code():
