@@ -1,12 +1,12 @@
 """How many faults of the matrix does the checker find?
 
-    python measure.py AG_LSP [FRAMEWORK...] [--seed 7] [--held-out] [--misses] [--share 1] [--at-least 0] [--write FOLDER]
+    python measure.py AG_LSP [FRAMEWORK...] [--seed 7] [--held-out] [--misses] [--share 1] [--write FOLDER]
 
 Checks the faulty and the repaired program of each valid cell. A fault is found if an error or a warning is on a line
 that the framework blames or at its cause. An error or a warning in a repaired program is a false alarm. 30 % of the
 faults and of the carriers are held out, chosen by a hash of the seed and the name; a cell is open if neither its fault
 nor its carrier is held out. The tables count open cells only, and the held-out cells are a total, unless `--held-out`
-says otherwise: repair the checker by the open cells alone. With `--at-least`, false alarms are failures, too.
+says otherwise: repair the checker by the open cells alone.
 """
 import argparse
 import collections
@@ -16,9 +16,24 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import cells
 from program import chosen, is_held_out, render
+
+
+OPEN = "open"
+
+
+class Outcome(NamedTuple):
+    """What the checker reports in the two programs of a cell."""
+    framework: str
+    fault: str
+    carrier: str
+    group: str
+    is_found: bool
+    #: The errors and warnings in the repaired program.
+    alarms: dict
 
 
 def write(folder, files):
@@ -56,11 +71,44 @@ def valid_cells(framework):
                 yield fault, carrier
 
 
-def table(title, rows):
-    """Prints the counts of rows, the lowest shares first."""
+def checked(arguments, framework, root):
+    """Checks the chosen cells of a framework. Returns an `Outcome` for each."""
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        tasks = []
+        for fault, carrier in valid_cells(framework):
+            if chosen("sample", f"{framework.name} {fault.name} {carrier.name}", arguments.share):
+                repaired, _ = render(framework, fault, carrier, repaired=True)
+                folder = root / framework.name / f"{fault.name} - {carrier.name}".replace("/", " ").replace(" ", "_")
+                binary = str(arguments.binary.resolve())
+                task = pool.submit(measure, binary, folder, *render(framework, fault, carrier), repaired)
+                tasks.append((fault.name, carrier.name, task))
+        return [Outcome(framework.name, fault, carrier, group_of(arguments.seed, fault, carrier), *task.result())
+                for fault, carrier, task in tasks]
+
+
+def group_of(seed, fault, carrier):
+    """Returns "open", or what is held out of a cell."""
+    names = ("fault", fault), ("carrier", carrier)
+    held = [axis for axis, name in names if is_held_out(seed, axis, name)]
+    return f"held-out {' and '.join(held)}" if held else OPEN
+
+
+def table(title, outcomes, key):
+    """Prints how many faults are found in each row, the lowest shares first."""
+    rows = collections.defaultdict(list)
+    for outcome in outcomes:
+        rows[key(outcome)].append(outcome.is_found)
     print(f"\n| {title} | found | visible |\n|---|---|---|")
-    for name, (found, count) in sorted(rows.items(), key=lambda row: row[1][0] / row[1][1]):
-        print(f"| {name} | {found} | {count} |")
+    for name, found in sorted(rows.items(), key=lambda row: sum(row[1]) / len(row[1])):
+        print(f"| {name} | {sum(found)} | {len(found)} |")
+
+
+def total(framework, group, outcomes):
+    """Prints the row of a group of cells."""
+    found, alarms = sum(each.is_found for each in outcomes), sum(bool(each.alarms) for each in outcomes)
+    if outcomes:
+        count = len(outcomes)
+        print(f"| {framework} | {group} | {found} | {count} | {found / count:.0%} | {alarms} |")
 
 
 def main():
@@ -72,55 +120,31 @@ def main():
     parser.add_argument("--misses", action="store_true", help="list the cells that are not found")
     parser.add_argument("--share", type=float, default=1.0, help="check a fixed sample of the cells")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--at-least", type=float, default=0.0, help="exit with 1 if a smaller share is found")
     parser.add_argument("--write", type=Path, help="keep the programs in this folder")
     arguments = parser.parse_args()
-    binary = str(arguments.binary.resolve())
-    total = collections.defaultdict(lambda: [0, 0])
-    alarms = collections.Counter()
-    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        root = arguments.write or Path(temporary)
+    outcomes = []
+    with tempfile.TemporaryDirectory() as temporary:
         for name in arguments.frameworks:
-            framework = cells.FRAMEWORKS[name]
-            rows = [collections.defaultdict(lambda: [0, 0]) for _ in range(2)]
-            started = []
-            for fault, carrier in valid_cells(framework):
-                if not chosen("sample", f"{name} {fault.name} {carrier.name}", arguments.share):
-                    continue
-                repaired, _ = render(framework, fault, carrier, repaired=True)
-                folder = root / name / f"{fault.name} - {carrier.name}".replace("/", " ").replace(" ", "_")
-                task = pool.submit(measure, binary, folder, *render(framework, fault, carrier), repaired)
-                started.append((fault.name, carrier.name, task))
-            for fault, carrier, task in started:
-                found, alarmed = task.result()
-                held = [axis for axis, item in (("fault", fault), ("carrier", carrier))
-                        if is_held_out(arguments.seed, axis, item)]
-                group = f"held-out {' and '.join(held)}" if held else "open"
-                shown = arguments.held_out or not held
-                for key in ([(name, group)] + ([(0, fault), (1, carrier)] if shown else [])):
-                    counts = total[key] if key[0] == name else rows[key[0]][key[1]]
-                    counts[0] += found
-                    counts[1] += 1
-                alarms[name, group] += bool(alarmed)
-                if shown and arguments.misses and not found:
-                    print(f"missed: {name}: {fault} | {carrier}")
-                if shown and alarmed:
-                    print(f"false alarm: {name}: {fault} | {carrier}: {alarmed}")
+            found = checked(arguments, cells.FRAMEWORKS[name], arguments.write or Path(temporary))
+            outcomes += found
+            shown = [each for each in found if arguments.held_out or each.group == OPEN]
+            for each in shown:
+                if arguments.misses and not each.is_found:
+                    print(f"missed: {name}: {each.fault} | {each.carrier}")
+                if each.alarms:
+                    print(f"false alarm: {name}: {each.fault} | {each.carrier}: {each.alarms}")
             print(f"\n# {name}")
-            table("fault", rows[0])
-            table("carrier", rows[1])
+            table("fault", shown, lambda each: each.fault)
+            table("carrier", shown, lambda each: each.carrier)
     print(f"\nseed {arguments.seed}\n\n| framework | cells | found | visible | share | false alarms |\n|---|---|---|---|---|---|")
-    for (name, group), (found, count) in total.items():
-        print(f"| {name} | {group} | {found} | {count} | {found / count:.0%} | {alarms[name, group]} |")
-    groups = collections.defaultdict(lambda: [0, 0, 0])
-    for (name, group), (found, count) in total.items():
-        for key in (group, "all") if group == "open" else (group, "all held-out", "all"):
-            for index, value in enumerate((found, count, alarms[name, group])):
-                groups[key][index] += value
-    for group, (found, count, alarmed) in sorted(groups.items()):
-        print(f"| all | {group} | {found} | {count} | {found / count:.0%} | {alarmed} |")
-    found, count, alarmed = groups["all"]
-    sys.exit(0 if found >= arguments.at_least * count and (not alarmed or not arguments.at_least) else 1)
+    groups = list(dict.fromkeys(each.group for each in outcomes))
+    for name in arguments.frameworks:
+        for group in groups:
+            total(name, group, [each for each in outcomes if (each.framework, each.group) == (name, group)])
+    for group in groups:
+        total("all", group, [each for each in outcomes if each.group == group])
+    total("all", "all held-out", [each for each in outcomes if each.group != OPEN])
+    total("all", "all", outcomes)
 
 
 if __name__ == "__main__":

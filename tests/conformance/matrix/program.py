@@ -11,6 +11,18 @@ from dataclasses import dataclass, field
 #: Ends a line that the framework blames, and a line that causes the error. Programs do not contain these comments.
 BLAMED, CAUSE = "# fault", "# cause"
 
+JAX, TENSORFLOW, COMPILE, EXPORT, SCRIPT = "jax", "tensorflow", "torch_compile", "torch_export", "torchscript"
+TORCH = (COMPILE, EXPORT, SCRIPT)
+#: Frameworks that run any Python while they trace.
+PYTHON = (JAX, TENSORFLOW, COMPILE, EXPORT)
+
+#: A function with a place for a block, for the body of a carrier.
+REFINE = """
+def refine(x):
+    {block}
+    return y
+"""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -54,6 +66,11 @@ class Carrier:
     untraced: bool = True
     #: Whether `step` is a `torch.nn.Module`.
     is_module: bool = False
+
+
+def single(name, body, **options):
+    """A carrier with one file."""
+    return Carrier(name, {"main.py": "{imports}\n{setup}\n" + body.lstrip("\n") + "\n\n{main}\n"}, **options)
 
 
 @dataclass(frozen=True)
