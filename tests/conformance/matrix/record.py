@@ -9,7 +9,6 @@ import contextlib
 import importlib
 import json
 import multiprocessing
-import os
 import re
 import sys
 import tempfile
@@ -42,7 +41,6 @@ class Runner:
         jax.monitoring.register_event_duration_secs_listener(listener)
 
     def load_tensorflow(self):
-        import tensorflow
         from tensorflow.python.eager.polymorphic_function import tracing_compilation
         original = tracing_compilation._create_concrete_function
 

@@ -19,24 +19,17 @@ So a branch that is not taken and a loop that is traced twice have no effect. Th
 the graph has run.
 """
 
-import enum
-import functools
-import sys
 import types
 
 import torch
 
 from ..conversion import spans
-from ..conversion.converter import is_cache, is_converted, is_user_code
+from ..conversion.converter import is_user_code
 from ..errors import RandomStateChanged, StagingError
-from . import contents, heap, permanent
-from .code_reads import (
-    LIBRARIES, OF_ALL, OF_TEXTS, called_by_python, functions_of, implicit, is_of_python, reads_of, unseen_members,
-)  # fmt: skip
-from .places import MAPPINGS, MISSING, SEQUENCES, Attribute, ClosureVariable, Contents, Element, Global, Items
-
-#: The elements of larger containers are data, not state.
-LARGEST = 1024
+from . import contents, heap
+from .code_reads import OF_ALL, OF_TEXTS, called_by_python, functions_of, implicit, is_of_python, reads_of, unseen_members
+from .places import MISSING, Attribute, ClosureVariable, Contents, Element, Global, Items
+from .watchers import FIXED, defaults_of, of_blocks, slots_of, watch_object, watcher_of
 
 
 class Objects:
@@ -80,14 +73,14 @@ class Objects:
         `optimizer.step`, whose globals are not state of the program."""
         code = getattr(body, "__code__", None)
         if code is not None and (spans.is_converted_text(code.co_filename) or is_user_code(body)):
-            self._code(body)
-        self._watch_all(_of_blocks(body), self.heap.clock, False)
+            self.note_code(body)
+        self._watch_all(of_blocks(body), self.heap.clock, False)
 
     def entered(self, function):
         """Watches the globals, the variables of enclosing functions and the defaults of a user function that is called."""
         if id(function) not in self._entered:
             self._entered[id(function)] = function
-            self.defaults += _defaults(function)
+            self.defaults += defaults_of(function)
             self._watch_all([function], 0)
 
     def unseen(self, value):
@@ -100,7 +93,7 @@ class Objects:
                 continue
             self._unseen.add(id(code))
             self._watch_all([function], self.heap.clock)
-            self._code(function)
+            self.note_code(function)
             self._may_call(reads_of(code).names)
 
     def _may_call(self, names):
@@ -133,7 +126,7 @@ class Objects:
         if isinstance(container, dict):
             self.arguments.add(id(container))
             self.kept[id(container)] = container
-            self._add((id(container), None), heap.Container(Items(container), False), 0)
+            self.add((id(container), None), heap.Container(Items(container), False), 0)
         self._watch_all(container.values() if isinstance(container, dict) else list.__iter__(container), 0)
 
     def watch_generators(self):
@@ -156,28 +149,28 @@ class Objects:
             while self._pending:
                 value, born, is_outer = self._pending.pop()
                 if id(value) not in self.kept:
-                    watch = _watcher(type(value))
+                    watch = watcher_of(type(value))
                     if watch is not None:
                         self.kept[id(value)] = value
                         if born == 0:
                             self.existing.add(id(value))
                         self.is_outer = is_outer
                         found = watch(self, value, born)
-                        if watch in _FIXED:
-                            self._pin(found)
+                        if watch in FIXED:
+                            self.pin(found)
                         self._pending += [(inner, born, is_outer) for inner in found]
         finally:
             self._is_watching, self.is_outer = False, True
 
-    def _pin(self, values):
+    def pin(self, values):
         """Records the lists among these values as pinned: the object that holds them does not allow replacing them."""
         self.pinned.update(id(value) for value in values if type(value) is list)
 
-    def _add(self, key, entry, born):
+    def add(self, key, entry, born):
         if key not in self.heap.entries:
             self.heap.add(key, entry, born, self.is_outer)
 
-    def _code(self, function):
+    def note_code(self, function):
         """Records the names in the code of a function, and watches the globals that it names."""
         code = getattr(function, "__code__", None)
         if code is None or id(code) in self.seen_code:
@@ -198,10 +191,10 @@ class Objects:
         for name in reads.names:
             if name in scope:
                 if not isinstance(scope[name], (types.ModuleType, type, types.FunctionType)):
-                    self._add((id(scope), name), heap.Variable(Global(scope, name)), 0)
+                    self.add((id(scope), name), heap.Variable(Global(scope, name)), 0)
                 self._watch_all([scope[name]], 0)
 
-    def _followed(self, value, entry):
+    def followed(self, value, entry):
         """Returns the values of the attributes that are watched with an object."""
         if self.named is None:
             return list(entry.children())
@@ -288,7 +281,7 @@ class Objects:
             return named if is_of_python(owner) else named | implicit(owner)
         if not self.is_fully_read(owner):
             return named
-        return {*named, *getattr(owner, "__dict__", ()), *_slots(kind)}
+        return {*named, *getattr(owner, "__dict__", ()), *slots_of(kind)}
 
     def all_names(self):
         """Returns the names of all attributes that the code may read."""
@@ -306,7 +299,7 @@ class Objects:
             if isinstance(value, (list, tuple)):
                 seen.add(id(value))
                 pending += list.__iter__(value) if isinstance(value, list) else value
-            elif _watcher(type(value)) is _object and hasattr(value, "__dict__"):
+            elif watcher_of(type(value)) is watch_object and hasattr(value, "__dict__"):
                 self._fully_read[id(value)] = value
                 pending += value.__dict__.values()
 
@@ -384,243 +377,6 @@ def attributes_of(value, state):
     if isinstance(value, torch.nn.Module):
         state = {**state, **{k: v for name in ("_parameters", "_buffers", "_modules") for k, v in state.get(name, {}).items()}}
     return state.items()
-
-
-# Each of these functions watches one object: it adds the entries of the object, and returns the objects that the object
-# refers to.
-
-
-def _function(objects, function, born):
-    """Watches a user function: the variables of enclosing functions, its defaults and attributes."""
-    if function.__code__ in objects.in_python:
-        return []
-    if not (is_converted(function) or is_user_code(function)):
-        objects._pin(_variables(function))
-        return _variables(function)
-    objects._pin(_defaults(function))
-    objects._code(function)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        if name not in ("ag__", "__class__"):
-            objects._add((id(cell), name), heap.Variable(ClosureVariable(cell, name)), born)
-    inner = [*_variables(function), *_defaults(function)]
-    return [*inner, *_attributes(objects, function, born)]
-
-
-def _of_blocks(function):
-    """Returns the values of the variables that a block of converted code and its inner blocks use."""
-    found, blocks, seen = [], [function], set()
-    while blocks:
-        for value in _variables(blocks.pop()):
-            if isinstance(value, types.FunctionType) and not is_converted(value) and not is_user_code(value):
-                if id(value) not in seen:
-                    seen.add(id(value))
-                    blocks.append(value)
-            else:
-                found.append(value)
-    return found
-
-
-def _defaults(function):
-    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-
-
-def _variables(function):
-    """Returns the values of the variables that a function uses from enclosing functions."""
-    found = []
-    if function.__closure__ is None:
-        return found
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        if name == "ag__" or is_cache(function, name):
-            continue
-        try:
-            found.append(cell.cell_contents)
-        except ValueError:  # not bound yet
-            pass
-    return found
-
-
-def _staged_function(objects, function, born):
-    """Watches a function with `@ag.function`: the attributes that the user has set on it, and the Python function."""
-    entry = heap.Attributes(function, hidden=frozenset(type(function)(_nothing).__dict__))
-    objects._add((id(function), "__dict__"), entry, born)
-    return [function.python_function, *entry.children()]
-
-
-def _nothing():
-    pass
-
-
-def _method(objects, method, born):
-    return [method.__self__, method.__func__]
-
-
-def _builtin_method(objects, method, born):
-    """`items.append`."""
-    return [] if isinstance(method.__self__, types.ModuleType) else [method.__self__]
-
-
-def _partial(objects, partial, born):
-    objects.defaults += [*partial.args, *partial.keywords.values()] if born == 0 else []
-    return [partial.func, *partial.args, *partial.keywords.values()]
-
-
-def _immutable(objects, value, born):
-    return list(value) if len(value) <= LARGEST else []
-
-
-def _container(objects, container, born):
-    if isinstance(container, list) and "value" in getattr(type(container), "__slots__", ()):
-        entry = heap.StagedList(container)
-    else:
-        entry = heap.Container(Items(container), len(container) > LARGEST)
-    objects._add((id(container), None), entry, born)
-    inner = list(entry.children())
-    return inner if type(container) in _PLAIN_CONTAINERS else [*inner, *_object(objects, container, born)]
-
-
-def _opaque(objects, value, born):
-    kind = contents.kind_of(type(value))
-    if born == 0 and not kind.restores and permanent.are_refused():
-        permanent.refuse(f"the function can change {kind.describe(value)} from outside")
-    entry = heap.Opaque(Contents(value, kind))
-    objects._add((id(value), None), entry, born)
-    inner = list(entry.children())
-    return inner if type(value).__module__ in LIBRARIES else [*inner, *_object(objects, value, born)]
-
-
-def _object(objects, value, born):
-    """Watches an object of a user's class: its attributes and its class."""
-    inner = _attributes(objects, value, born) if hasattr(value, "__dict__") else []
-    if not _is_user_class(type(value)):
-        objects._pin(inner)
-    slots = _slots(type(value))
-    if slots:
-        entry = heap.Slots(value, slots)
-        objects._add((id(value), "__slots__"), entry, born)
-        inner += objects._followed(value, entry)
-    return [*inner, *(kind for kind in type(value).__mro__ if _is_user_class(kind))]
-
-
-def _attributes(objects, value, born):
-    entry = heap.Attributes(value)
-    objects._add((id(value), "__dict__"), entry, born)
-    return objects._followed(value, entry)
-
-
-def _module(objects, module, born):
-    """Watches a `torch.nn.Module`. Its hooks are not state themselves, but they may change state."""
-    objects.modules.append(module)
-    entry = heap.Attributes(module)
-    is_user = _is_user_class(type(module))
-    objects.is_outer = objects.is_outer and is_user
-    objects._add((id(module), "__dict__"), entry, born)
-    for hook in _hooks(module):
-        objects.unseen(hook)
-    if objects.named is not None:
-        return objects._followed(module, entry)
-    if not is_user:
-        inner = [module.__dict__.get(name) for name in ("_parameters", "_buffers")]
-        return [*inner, *filter(_has_state, module.__dict__.get("_modules", {}).values()), *_hooks(module)]
-    inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]
-    return [*inner, *_hooks(module), *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
-
-
-def _has_state(module):
-    """Returns whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks."""
-    return module is not None and any(_is_user_class(type(part)) or _hooks(part) for part in module.modules())
-
-
-def _hooks(module):
-    return [*module.__dict__.get("_forward_pre_hooks", {}).values(), *module.__dict__.get("_forward_hooks", {}).values()]
-
-
-_OF_EVERY_MODULE = torch.nn.Module().__dict__.keys() - {"_parameters", "_buffers", "_modules"}
-
-
-def _class(objects, kind, born):
-    """Watches the attributes of a user's class other than methods."""
-    if not _is_user_class(kind):
-        return []
-    entry = heap.ClassAttributes(kind, objects.hidden.get(kind, frozenset()))
-    objects._add((id(kind), "__dict__"), entry, born)
-    objects._pin(value for name, value in entry.state.items() if name.startswith("__"))
-    objects.unseen_class(kind)
-    return [value for value in entry.children() if not isinstance(value, heap.DEFINITIONS)]
-
-
-def _python_module(objects, module, born):
-    """Watches the variables of a user's module that the code names."""
-    root = module.__name__.partition(".")[0]
-    if root in LIBRARIES or root in sys.stdlib_module_names:
-        return []
-    entry = heap.ModuleVariables(module, objects.names)
-    objects._add((id(module), "__dict__"), entry, born)
-    return entry.children()
-
-
-def _is_user_class(kind):
-    root = str(kind.__module__).partition(".")[0]
-    return root not in LIBRARIES and root not in _NOT_STATE and not issubclass(kind, enum.Enum)
-
-
-@functools.lru_cache(maxsize=None)
-def _slots(kind):
-    """Returns the slots of a class by name."""
-    return {
-        name: member
-        for base in reversed(kind.__mro__)
-        if base.__module__.partition(".")[0] not in LIBRARIES
-        for name, member in base.__dict__.items()
-        if isinstance(member, types.MemberDescriptorType)
-    }
-
-
-_PLAIN_CONTAINERS = (list, *SEQUENCES, *MAPPINGS)
-_ATOMS = (torch.Tensor, torch.dtype, torch.device, str, bytes, int, float, complex, type(None), enum.Enum)
-
-#: Modules of the standard library whose objects serve the interpreter: they hold no state of a program.
-_NOT_STATE = ("logging", "threading", "_thread", "importlib", "_frozen_importlib", "_frozen_importlib_external", "abc",
-              "typing", "inspect", "ast", "warnings", "weakref", "_weakref", "re", "ctypes", "_ctypes", "contextvars",
-              "multiprocessing", "concurrent", "asyncio", "unittest", "pytest", "_pytest", "pathlib")  # fmt: skip
-
-
-@functools.lru_cache(maxsize=None)
-def _watcher(kind):
-    """Returns the function that watches objects of a class; None if they have no state."""
-    if issubclass(kind, _ATOMS):
-        return None
-    if issubclass(kind, torch.nn.Module):
-        return _module
-    if issubclass(kind, type):
-        return _class
-    if hasattr(kind, "__ag_inline__"):
-        return _staged_function
-    if issubclass(kind, types.ModuleType):
-        return _python_module
-    if issubclass(kind, types.FunctionType):
-        return _function
-    if issubclass(kind, types.MethodType):
-        return _method
-    if issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)):
-        return _builtin_method
-    if issubclass(kind, functools.partial):
-        return _partial
-    if issubclass(kind, (*SEQUENCES, *MAPPINGS)):
-        return _container
-    if contents.kind_of(kind) is not None:
-        return _opaque
-    if issubclass(kind, (tuple, frozenset)):
-        return _immutable
-    if issubclass(kind, torch.optim.Optimizer) or kind.__module__ in _STATEFUL:
-        return _object
-    return _object if _is_user_class(kind) and (kind.__dictoffset__ or _slots(kind)) else None
-
-
-#: The watchers of objects that do not allow replacing a list that they hold.
-_FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
-
-#: Modules of libraries whose objects a training step changes.
-_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")
 
 
 def _state_or_missing(place):

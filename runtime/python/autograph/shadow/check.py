@@ -5,7 +5,7 @@ import warnings
 
 import torch
 
-from ..capture.objects import MISSING
+from ..capture.places import MISSING
 from ..errors import AutographError, VerificationError
 from ..tracing.tracebacks import warn
 from . import comparison, gradients, lines

@@ -14,7 +14,6 @@ from .._runtime import DictGuards
 from ..capture import contents
 from ..capture.code_reads import LOOKED_UP, is_of_python
 from ..capture.heap import Attributes, ClassAttributes, ModuleVariables, Slots
-from ..capture.objects import LARGEST
 from ..capture.places import (
     MAPPINGS,
     MISSING,
@@ -33,6 +32,7 @@ from ..capture.places import (
     same_items_but,
 )
 from ..capture.staging import is_staged
+from ..capture.watchers import LARGEST
 from ..operators.values import List
 from ..record.types import is_differentiable
 from .absent import Absent
