@@ -270,6 +270,22 @@ def test_lists_that_code_in_c_changes_below_a_staged_condition(change):
     assert_same(f, (t(1, 1),), (t(2, 2),), (t(1, 1),))
 
 
+def test_code_in_c_that_compares_numbers_that_have_become_inputs():
+    """Such a comparison ends a trace in the middle of `heappush`, whose change must not remain."""
+    numbers = [1, 5, 2]
+
+    @ag.function
+    def f(x):
+        for _ in range(20):
+            heapq.heappush(numbers, 3)
+            x = torch.tanh(x if (x > 0).any() else -x)
+        return x
+
+    for calls in range(1, 6):
+        f(t(1, -1))
+        assert len(numbers) == 3 + 20 * calls
+
+
 def test_code_in_c_does_not_get_a_list_of_the_graph():
     def f(x):
         items, n = [], 0

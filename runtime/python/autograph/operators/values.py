@@ -126,12 +126,14 @@ class List(list):
             message = f"`{name}` needs the items of a list whose length is only known when the graph runs"
             raise StagingError(f"{message}\nhelp: collect the items in a tensor, or keep the list out of staged loops", spans.current())
         before = self.state()
-        yield
-        after = list(list.__iter__(self))
-        if len(after) != len(before[2]) or not all(map(operator.is_, before[2], after)):
-            self.restore(before)
-            self._changing()
-            self.restore((None, None, after))
+        try:
+            yield
+        finally:  # also a comparison that ends the trace leaves a part of the change, which is then undone
+            after = list(list.__iter__(self))
+            if len(after) != len(before[2]) or not all(map(operator.is_, before[2], after)):
+                self.restore(before)
+                self._changing()
+                self.restore((None, None, after))
 
     def length(self):
         """`len`, which may be a staged number."""
