@@ -235,7 +235,7 @@ USES = (
 #: Statements with a block.
 BLOCKS = (
     "with BOX:", "with box as inner:", "with guard() as g:", "with guard(2):", "for v in NUMS[:4]:", "for v in Steps(2):", "for v in BOX:",
-    "for name, v in ORDER.items():", "for f in [lambda v: v + j, BOX.scaled]:", "for i, (p, q) in enumerate(PAIRS[:3]):", "while len(NUMS) > 4:",
+    "for name, v in ORDER.items():", "for f in [lambda v: v + j, BOX.scaled]:", "for i, (p, q) in enumerate(PAIRS[:3]):", "w0 = 0\nwhile len(NUMS) > 4 and (w0 := w0 + 1) < 4:",
     "for v in sorted(SEEN):", "for v in NUMS[1:]:", "match k % 3, j:\n    case (0, v) | (v, 1):\n        s = s + v\n    case _:\n        k = k + 1\nif True:",
     "try:\n    k = check(k)\nexcept ValueError as error:\n    k = k + len(str(error))\nfinally:\n    NUMS[0] -= 1\nif k > 2:",
 )  # fmt: skip

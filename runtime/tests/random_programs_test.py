@@ -38,15 +38,7 @@ def kernels(seed):
 def test_programs(first, compare, tmp_path):
     seeds = range(first, min(first + CHUNK, FIRST + COUNT))
     module = load(tmp_path / f"programs_{first}.py", programs.module_text(seeds))
-    failures = []
-    for seed in seeds:
-        try:
-            with kernels(seed):
-                globals()[compare](getattr(module, f"program_{seed}"), seed)
-        except Exception as error:
-            text = programs.Program(seed).text(f"program_{seed}")
-            failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{text}")
-    assert not failures, f"{len(failures)} of {len(seeds)} differ\n\n" + "\n".join(failures[:3])
+    check(seeds, programs.Program, lambda seed: globals()[compare](getattr(module, f"program_{seed}"), seed))
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
@@ -56,35 +48,53 @@ def test_programs_with_state(first, tmp_path):
     seeds = range(first, min(first + CHUNK, FIRST + COUNT))
     path = tmp_path / f"state_{first}.py"
     module = load(path, programs.module_text(seeds, programs.StateProgram))
-    failures, refused = [], []
+    check_or_refused(seeds, programs.StateProgram, module, lambda name, seed: compare_state(module, name, seed))
+
+
+def check(seeds, kind, compare):
+    """Calls `compare` with each seed. Fails with the texts of the programs for which it raises an exception."""
+    failures = []
     for seed in seeds:
         try:
             with kernels(seed):
-                message = compare_state(module, getattr(module, f"program_{seed}"), seed)
-            if message is not None:
-                refused.append(f"seed {seed}: {message}")
-                assert f'File "{path}", line' in message, message
+                compare(seed)
         except Exception as error:
-            text = programs.StateProgram(seed).text(f"program_{seed}")
-            failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{text}")
-    print("\n".join(refused))
+            failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{kind(seed).text(f'program_{seed}')}")
     assert not failures, f"{len(failures)} of {len(seeds)} differ\n\n" + "\n".join(failures[:3])
+
+
+def check_or_refused(seeds, kind, module, compare):
+    """Like `check`, for programs that may be refused at one of their lines. `compare` returns the message."""
+    refused = []
+
+    def compare_one(seed):
+        message = compare(f"program_{seed}", seed)
+        if message is not None:
+            refused.append(f"seed {seed}: {message}")
+            assert f'File "{module.__file__}", line' in message, message
+
+    check(seeds, kind, compare_one)
+    print("\n".join(refused))
     assert len(refused) <= 0.6 * len(seeds), refused
 
 
-def compare_state(module, function, seed):
-    """Compares three calls, and the state after each. Returns the message if a call is rejected."""
+def compare_state(module, name, seed, sizes=(3, 0, 3), between=lambda number: None, call=None):
+    """Compares calls, and the state after each. `between` changes the state after each call. Returns the message if a call is
+    refused."""
+    call = call or run
     torch.manual_seed(seed)
-    calls = [(torch.randn(3), torch.randn(2, 3), torch.tensor(n)) for n in (3, 0, 3)]
+    calls = [(torch.randn(3), torch.randn(2, 3), torch.tensor(n)) for n in sizes]
+    function = getattr(module, name)
     staged, expected = ag.function(function), []
     module.reset()
-    for args in calls:
-        expected.append((run(function, args), copy.deepcopy(module.state()), random.random()))
+    for number, args in enumerate(calls):
+        expected.append((call(function, args), copy.deepcopy(module.state()), random.random()))
+        between(number)
     module.reset()
-    for args, outcome in zip(calls, expected):
+    for number, (args, outcome) in enumerate(zip(calls, expected)):
         before = copy.deepcopy(module.state())
         try:
-            found = run(staged, args)
+            found = call(staged, args)
         except ag.StagingError as error:
             assert_equal(module.state(), before)
             return str(error)
@@ -92,9 +102,10 @@ def compare_state(module, function, seed):
             assert "a staged loop needs a first iteration here" in str(error)
             return f'{error}, File "{module.__file__}", line'
         assert_equal(found, outcome[0])
-        if found[0] == "raised":  # a failed run leaves the state unchanged
+        if found[0] == "raised":  # what remains of a failed call depends on whether it has run as a graph
             return None
         assert_equal((module.state(), random.random()), outcome[1:])
+        between(number)
     return None
 
 
