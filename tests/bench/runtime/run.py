@@ -15,6 +15,8 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from workloads import chosen
+
 TOLERANCE = 1e-5
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -31,9 +33,7 @@ parser.add_argument("--keep", type=Path, help="append the results to this file a
 options = parser.parse_args()
 
 here = Path(__file__).parent
-stems = sorted((path.stem for path in here.glob("w*_*.py")), key=lambda stem: int(stem[1:].partition("_")[0]))
-wanted = {name.upper() for name in options.workloads}
-stems = [stem for stem in stems if not wanted or stem.partition("_")[0].upper() in wanted]
+stems = chosen(options.workloads)
 
 
 def figures(stem, configuration):

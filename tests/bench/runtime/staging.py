@@ -11,14 +11,13 @@ alternate with those of this one.
 import argparse
 import importlib
 import json
-import os
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from workloads import PACKAGE, chosen, environment, short
 
 
 def figures(stem):
@@ -49,9 +48,8 @@ def figures(stem):
 
 def measured(stem, package):
     """Returns the figures of a fresh process."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(HERE)]), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--program", stem]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment(package), capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{stem} failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -67,7 +65,7 @@ def row(stem, packages, processes):
     for runs in found.values():
         imports, first, staging, _ = zip(*runs)
         cells += [statistics.median(imports), statistics.median(first), statistics.median(staging)]
-    return "| " + " | ".join([stem.partition("_")[0].upper(), *(f"{cell:.0f}" for cell in cells)]) + " |"
+    return "| " + " | ".join([short(stem), *(f"{cell:.0f}" for cell in cells)]) + " |"
 
 
 def main():
@@ -80,15 +78,11 @@ def main():
     if options.program:
         figures(options.program)
         return
-    here = HERE.parents[2] / "runtime" / "python"
-    packages = [*([options.before.resolve()] if options.before else []), here]
+    packages = [*([options.before.resolve()] if options.before else []), PACKAGE]
     heads = [f"{what}{when}" for when in [" before", ""][-len(packages) :] for what in ("import", "first call", "staging")]
     print("| program | " + " | ".join(heads) + " |\n|---|" + "---|" * len(heads))
-    wanted = {name.upper() for name in options.workloads}
-    stems = sorted((path.stem for path in HERE.glob("w*_*.py")), key=lambda stem: int(stem[1:].partition("_")[0]))
-    for stem in stems:
-        if not wanted or stem.partition("_")[0].upper() in wanted:
-            print(row(stem, packages, options.processes), flush=True)
+    for stem in chosen(options.workloads):
+        print(row(stem, packages, options.processes), flush=True)
 
 
 main()
