@@ -60,16 +60,16 @@ impl Hierarchy {
                 for base in &entry.bases {
                     // `Stack[T]`
                     let base = base.split_once('[').map_or(&**base, |(base, _)| base.trim_end());
-                    if let Some(base) = modules.own(class, base) {
-                        hierarchy.bases.entry(class).or_default().push(base);
-                        hierarchy.derived.entry(base).or_default().push(class);
+                    let known = if let Some(own) = modules.own(class, base) {
+                        Some(own)
                     } else if let Some(name) = modules.imported(document, base) {
-                        if let Some(base) = modules.find(&name, 0).filter(|base| *base != class) {
-                            hierarchy.bases.entry(class).or_default().push(base);
-                            hierarchy.derived.entry(base).or_default().push(class);
-                        }
+                        let imported = modules.find(&name, 0).filter(|base| *base != class);
                         hierarchy.libraries.entry(class).or_default().push(name);
-                    } else if let Some(base) = modules.starred_class(document, base, 0) {
+                        imported
+                    } else {
+                        modules.starred_class(document, base, 0)
+                    };
+                    if let Some(base) = known {
                         hierarchy.bases.entry(class).or_default().push(base);
                         hierarchy.derived.entry(base).or_default().push(class);
                     }
@@ -206,16 +206,23 @@ impl<'db> Modules<'db> {
         Some(ClassId { document: class.document, class: found })
     }
 
-    /// Returns the class of the project that a name refers to at the end of a file: `Net`, `layers.Base`.
-    pub(crate) fn class_named(&self, document: DocumentIndex, name: &str) -> Option<ClassId> {
-        let classes = &self.indices.get(document)?.definitions.classes;
-        match classes.iter_enumerated().rev().find(|(_, class)| class.qualname == name) {
-            Some((class, _)) => Some(ClassId { document, class }),
-            None => match self.imported(document, name) {
-                Some(name) => self.find(&name, 0),
-                None => self.starred_class(document, name, 0),
-            },
+    /// Returns the class of the project that a name refers to at the end of a file: its own class, one that it imports, or
+    /// one of `from .layers import *`.
+    pub(crate) fn class_named(&self, document: DocumentIndex, name: &str, steps: usize) -> Option<ClassId> {
+        if let Some(own) = self.defined(document, name) {
+            return Some(own);
         }
+        match self.imported(document, name) {
+            Some(dotted) => self.find(&dotted, steps),
+            None => self.starred_class(document, name, steps),
+        }
+    }
+
+    /// Returns the last class with this name that a file defines.
+    fn defined(&self, document: DocumentIndex, qualname: &str) -> Option<ClassId> {
+        let classes = &self.indices.get(document)?.definitions.classes;
+        let (class, _) = classes.iter_enumerated().rev().find(|(_, class)| class.qualname == qualname)?;
+        Some(ClassId { document, class })
     }
 
     /// Returns the dotted name of a class that the file imports.
@@ -250,25 +257,14 @@ impl<'db> Modules<'db> {
         dotted.rmatch_indices('.').find_map(|(at, _)| {
             let (module, qualname) = (&dotted[..at], &dotted[at + 1..]);
             let document = *self.positions.get(module)?;
-            let classes = &self.indices.get(document)?.definitions.classes;
-            match classes.iter_enumerated().find(|(_, class)| class.qualname == qualname) {
-                Some((class, _)) => Some(ClassId { document, class }),
-                None => match self.imported(document, qualname) {
-                    Some(name) => self.find(&name, steps + 1),
-                    None => self.starred_class(document, qualname, steps + 1),
-                },
-            }
+            self.class_named(document, qualname, steps + 1)
         })
     }
 
     /// Returns the class that a file imports by `from .layers import *`.
     fn starred_class(&self, document: DocumentIndex, name: &str, steps: usize) -> Option<ClassId> {
         self.starred(document).into_iter().find_map(|other| {
-            let classes = &self.indices[other].definitions.classes;
-            match classes.iter_enumerated().find(|(_, class)| class.qualname == name) {
-                Some((class, _)) => Some(ClassId { document: other, class }),
-                None => self.find(&self.imported(other, name)?, steps + 1),
-            }
+            self.defined(other, name).or_else(|| self.find(&self.imported(other, name)?, steps + 1))
         })
     }
 

@@ -69,7 +69,7 @@ impl Solver<'_> {
     }
 
     fn named(&self, document: DocumentIndex, name: &str) -> Named {
-        if let Some(class) = self.modules.class_named(document, name) {
+        if let Some(class) = self.modules.class_named(document, name, 0) {
             return match self.hierarchy.is_protocol(class) {
                 true => Named::Unknown,
                 false => Named::Class(class),
