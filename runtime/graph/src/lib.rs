@@ -3,6 +3,7 @@
 //! This crate depends on neither Python nor libtorch.
 
 pub mod autodiff;
+pub mod batching;
 pub mod emit;
 pub mod ir;
 pub mod liveness;

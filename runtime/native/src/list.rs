@@ -15,6 +15,8 @@ pub(crate) struct List {
     pub(crate) borrowed: Option<BorrowedMemory>,
     /// The length of the data in bytes.
     pub(crate) bytes: usize,
+    /// The size in bytes of the tensors for which the memory of the data was allocated.
+    pub(crate) item_bytes: u32,
     /// The items of a list of lists.
     pub(crate) lists: Vec<List>,
     /// Whether each tensor is missing, as in `[None] * n`. Tensors beyond the end of this vector are not missing.
@@ -39,6 +41,7 @@ impl Clone for List {
             data: self.data.clone(),
             borrowed: self.borrowed,
             bytes: self.bytes,
+            item_bytes: self.item_bytes,
             lists: self.lists.clone(),
             missing: self.missing.clone(),
             missing_count: self.missing_count,

@@ -106,7 +106,9 @@ fn written(step: &Step) -> String {
         Step::Rows { out, operands: [a, _], rows, columns, .. } => {
             format!("{} = {} ({rows} rows of {columns})", place(*out), place(*a))
         }
-        Step::Borrow { base, list, .. } => format!("b{base} = item of list {}", list.0),
+        Step::Borrow { base, list, .. } | Step::BorrowLast { base, list, .. } => {
+            format!("b{base} = item of list {}", list.0)
+        }
         Step::Jump { to } => format!("jump {to}"),
         Step::JumpBack { to } | Step::ForNext { to, .. } => format!("back {to}"),
         Step::JumpIfFalse { to, .. } | Step::ForTest { to, .. } => format!("unless, jump {to}"),

@@ -188,6 +188,12 @@ pub(crate) enum Step {
 
     NewList {
         out: ListRegister,
+        /// The size of its tensors.
+        bytes: u32,
+    },
+    /// Frees the memory of a list that is not used again.
+    DropList {
+        list: ListRegister,
     },
     /// A new list whose tensors are in this memory, as long as they need no more than these bytes.
     NewListIn {
@@ -236,6 +242,12 @@ pub(crate) enum Step {
         base: u32,
         list: ListRegister,
         index: Number,
+        bytes: u32,
+    },
+    /// Removes the last item, and sets a base to its address. The item stays in the memory of the list until the list grows.
+    BorrowLast {
+        base: u32,
+        list: ListRegister,
         bytes: u32,
     },
     GetList {
@@ -366,6 +378,8 @@ impl Step {
             | Self::ForTest { .. }
             | Self::ForNext { .. }
             | Self::NewList { .. }
+            | Self::DropList { .. }
+            | Self::BorrowLast { .. }
             | Self::MoveList { .. }
             | Self::FillMissing { .. }
             | Self::PushList { .. }

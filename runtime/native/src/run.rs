@@ -18,8 +18,9 @@ pub struct Memory {
     bases: Vec<*mut u8>,
     registers: Vec<u64>,
     lists: Vec<List>,
-    /// The memory of lists that no longer exist.
-    spare: Vec<Vec<u64>>,
+    /// The memory of lists that no longer exist, with the size of their tensors. New lists of tensors of the same size
+    /// use it first, because they often become as long.
+    spare: Vec<(u32, Vec<u64>)>,
     /// The outputs that are numbers.
     numbers: Vec<u64>,
 }
@@ -86,18 +87,16 @@ impl Memory {
         self.registers.resize(program.registers as usize, 0);
         for list in &mut self.lists {
             list.clear();
-            if list.data.capacity() > 0 {
-                self.spare.push(std::mem::take(&mut list.data));
-            }
+            keep(&mut self.spare, list.item_bytes, std::mem::take(&mut list.data));
         }
         self.lists.resize_with(program.lists as usize, List::default);
-        self.spare.sort_unstable_by_key(Vec::capacity);
+        self.spare.sort_by_key(|(_, data)| data.capacity());
         self.spare.drain(..self.spare.len().saturating_sub(program.lists as usize));
     }
 
     /// Returns the size in bytes of the memory that the next run can use.
     pub fn size(&self) -> usize {
-        let lists = self.lists.iter().map(|list| &list.data).chain(&self.spare);
+        let lists = self.lists.iter().map(|list| &list.data).chain(self.spare.iter().map(|(_, data)| data));
         let bytes: usize = lists.map(|data| data.capacity() * size_of::<u64>()).sum();
         bytes + self.arena.capacity() * size_of::<Line>()
     }
@@ -125,13 +124,16 @@ impl Memory {
         &mut self.lists[list.0 as usize]
     }
 
-    /// Returns an empty list.
-    fn new_list(&mut self, list: ListRegister) -> &mut List {
+    /// Returns an empty list for tensors of this size.
+    fn new_list(&mut self, list: ListRegister, bytes: u32) -> &mut List {
         let spare = &mut self.spare;
         let list = &mut self.lists[list.0 as usize];
         list.clear();
+        list.item_bytes = bytes;
         if list.data.capacity() == 0 {
-            list.data = spare.pop().unwrap_or_default();
+            let place = spare.iter().rposition(|(item, _)| *item == bytes);
+            let found = place.map(|place| spare.swap_remove(place)).or_else(|| spare.pop());
+            list.data = found.unwrap_or_default().1;
             list.data.clear();
         }
         list
@@ -226,7 +228,7 @@ impl Memory {
                     }
                     Step::Repeat { list, count, a, bytes } => {
                         let (a, count) = (self.at(*a), self.number(*count).cast_signed());
-                        let list = self.new_list(*list);
+                        let list = self.new_list(*list, *bytes);
                         for _ in 0..count {
                             list.push(a, *bytes as usize);
                         }
@@ -241,6 +243,14 @@ impl Memory {
                         let (index, bytes) = (self.number(*index), *bytes as usize);
                         let list = self.list(*list);
                         let start = list.start(index, bytes)?;
+                        self.bases[*base as usize] = list.address().add(start);
+                    }
+                    Step::BorrowLast { base, list, bytes } => {
+                        let bytes = *bytes as usize;
+                        let list = self.list(*list);
+                        let start = list.start(u64::MAX, bytes)?;
+                        list.missing.truncate(start / bytes);
+                        list.bytes = start;
                         self.bases[*base as usize] = list.address().add(start);
                     }
                     Step::Pop { out, list, index, bytes } => {
@@ -267,7 +277,7 @@ impl Memory {
                     }
                     Step::Split { list, a, bytes } => {
                         let a = self.at(*a);
-                        self.new_list(*list).push(a, *bytes as usize);
+                        self.new_list(*list, *bytes).push(a, *bytes as usize);
                     }
                     Step::Jump { to } => at = *to as usize,
                     Step::JumpIfFalse { condition, to } => {
@@ -344,8 +354,14 @@ impl Memory {
                 *self.register(index) = start;
                 *self.register(step) = by;
             }
-            Step::NewList { out } => {
-                self.new_list(out);
+            Step::NewList { out, bytes } => {
+                self.new_list(out, bytes);
+            }
+            Step::DropList { list } => {
+                let list = self.list(list);
+                list.clear();
+                let (item, data) = (list.item_bytes, std::mem::take(&mut list.data));
+                keep(&mut self.spare, item, data);
             }
             Step::NewListIn { out, place, bytes } => {
                 let borrowed =
@@ -356,14 +372,12 @@ impl Memory {
             }
             Step::FillMissing { list, count, bytes } => {
                 let count = self.number(count).cast_signed();
-                self.new_list(list).fill_missing(count, bytes as usize)?;
+                self.new_list(list, bytes).fill_missing(count, bytes as usize)?;
             }
             Step::MoveList { out, a, is_last } => {
                 let moved = self.take(a, is_last);
                 let replaced = std::mem::replace(self.list(out), moved);
-                if replaced.data.capacity() > 0 {
-                    self.spare.push(replaced.data);
-                }
+                keep(&mut self.spare, replaced.item_bytes, replaced.data);
             }
             Step::PushList { list, item, is_last } => {
                 let item = self.take(item, is_last);
@@ -412,6 +426,13 @@ impl Memory {
             let outer = &program.outer[start as usize..][..length as usize];
             nested(step, strides, outer, out, operands);
         }
+    }
+}
+
+/// Keeps the memory of a list for another one.
+fn keep(spare: &mut Vec<(u32, Vec<u64>)>, item: u32, data: Vec<u64>) {
+    if data.capacity() > 0 {
+        spare.push((item, data));
     }
 }
 

@@ -8,13 +8,16 @@ use ag_graph::emit;
 use ag_graph::ir::build::NodeAttrs;
 use ag_graph::ir::text::print;
 use ag_graph::ir::verify::verify;
-use ag_graph::ir::{Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Value};
+use ag_graph::ir::{
+    Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value,
+};
 use ag_graph::optimize::{Pass, optimize};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_tch::PyTensor;
 
+use super::loop_batching::LoopBatching;
 use super::operand::{PyValue, operand};
 use super::operation::PyOp;
 use super::passes::{LoweringPass, enabled_passes, lowering_pass, named};
@@ -25,6 +28,9 @@ use super::types::{PyType, all_data, data};
 #[pyclass(name = "Graph", module = "autograph._runtime")]
 pub(super) struct PyGraph {
     state: State,
+    /// Whether the graph has loops that `batches_loops` batches.
+    #[pyo3(get)]
+    has_independent_loops: bool,
 }
 
 enum State {
@@ -43,6 +49,7 @@ pub(super) struct GraphBuilder {
     pub(super) functions: Functions,
     /// Functions under construction, each with the builder that was active before it.
     outer: Vec<(FunctionId, Builder)>,
+    batching: LoopBatching,
 }
 
 /// A closed region that no node owns yet.
@@ -57,8 +64,8 @@ pub(super) type PySpan = (String, u32, u32, u32, u32);
 #[pymethods]
 impl PyGraph {
     #[new]
-    #[pyo3(signature = (name = "main"))]
-    fn new(name: &str) -> Self {
+    #[pyo3(signature = (name = "main", *, batches_loops = false))]
+    fn new(name: &str, batches_loops: bool) -> Self {
         let functions = Functions::without_entry(name, Vec::new());
         let building = GraphBuilder {
             builder: Builder::new(name),
@@ -66,8 +73,9 @@ impl PyGraph {
             files: Vec::new(),
             functions,
             outer: Vec::new(),
+            batching: LoopBatching::new(batches_loops),
         };
-        Self { state: State::Building(Box::new(building)) }
+        Self { state: State::Building(Box::new(building)), has_independent_loops: false }
     }
 
     /// Adds a parameter: the argument at a path, or the capture with an index.
@@ -148,7 +156,7 @@ impl PyGraph {
             .collect();
         let building = self.building()?;
         let attrs = NodeAttrs { span: span.map(|span| building.span(span)), no_grad: !grad };
-        let outputs = building.builder.emit(op, operands, types, regions?, &attrs);
+        let outputs = building.emit(op, operands, types, regions?, &attrs);
         Ok(outputs.into_iter().map(|value| building.value(value)).collect())
     }
 
@@ -223,7 +231,8 @@ impl PyGraph {
         let outcomes: Vec<Outcome> = written.into_iter().map(outcome).collect();
         match std::mem::replace(&mut self.state, State::Poisoned) {
             State::Building(building) => {
-                let GraphBuilder { builder, origins, files, functions, outer } = *building;
+                let GraphBuilder { builder, origins, files, functions, outer, batching } = *building;
+                self.has_independent_loops = batching.has_independent_loops;
                 let others = functions.into_others();
                 let (Some(others), []) = (others, &outer[..]) else {
                     return Err(PyRuntimeError::new_err("a declared function is not defined"));
@@ -260,7 +269,7 @@ impl PyGraph {
     /// Returns the graph after these optimizer passes, by default those that are enabled.
     #[pyo3(signature = (passes = None))]
     fn optimized(&self, passes: Option<Vec<String>>) -> PyResult<Self> {
-        Ok(Self { state: State::Finished(Arc::new(self.rewritten(passes)?)) })
+        Ok(Self::from_graph(self.rewritten(passes)?))
     }
 
     /// Returns the native programs of the graph after these passes over their steps, one step a line. They follow the
@@ -273,7 +282,7 @@ impl PyGraph {
             .then(|| ag_exec::deferred_products(&graph, &|file, line| source_line(py, file, line)));
         let native = passes.into_iter().filter_map(|pass| match pass {
             LoweringPass::Native(pass) => Some(pass),
-            LoweringPass::Plan(_) => None,
+            LoweringPass::Plan(_) | LoweringPass::Batching => None,
         });
         let native = ag_native::Passes::new(native);
         let programs =
@@ -309,8 +318,7 @@ impl PyGraph {
         for graph in [&forward, &backward] {
             verify(graph).map_err(|error| PyValueError::new_err(error.to_string()))?;
         }
-        let finished = |graph| Self { state: State::Finished(Arc::new(graph)) };
-        Ok((finished(forward), finished(backward), shared_params))
+        Ok((Self::from_graph(forward), Self::from_graph(backward), shared_params))
     }
 
     /// Returns the graph as JSON, with the source line of each node.
@@ -334,7 +342,7 @@ impl PyGraph {
         let invalid = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
         let graph = emit::sexpr::read(text).map_err(|error| invalid(&error))?;
         verify(&graph).map_err(|error| invalid(&error))?;
-        Ok(Self { state: State::Finished(Arc::new(graph)) })
+        Ok(Self::from_graph(graph))
     }
 
     /// Returns the graph as SVG.
@@ -354,6 +362,10 @@ impl PyGraph {
 }
 
 impl PyGraph {
+    fn from_graph(graph: Graph) -> Self {
+        Self { state: State::Finished(Arc::new(graph)), has_independent_loops: false }
+    }
+
     /// Returns the finished graph.
     pub(super) fn finished(&self) -> PyResult<Arc<Graph>> {
         match &self.state {
@@ -383,6 +395,19 @@ impl PyGraph {
 impl GraphBuilder {
     pub(super) fn value(&self, value: Value) -> PyValue {
         PyValue { value, ty: self.builder.ty(value).clone() }
+    }
+
+    /// Appends a node to the innermost open region.
+    fn emit(
+        &mut self,
+        op: Op,
+        operands: Vec<Operand>,
+        types: Vec<Type>,
+        regions: Vec<Region>,
+        attrs: &NodeAttrs,
+    ) -> Vec<Value> {
+        let outputs = self.builder.emit(op, operands, types, regions, attrs);
+        self.batching.after_node(&mut self.builder).unwrap_or(outputs)
     }
 
     /// Returns the inverse of `span`.

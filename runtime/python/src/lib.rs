@@ -19,6 +19,7 @@ mod convert;
 mod dict_guards;
 mod gradient;
 mod graph;
+mod loop_batching;
 mod memory;
 mod model;
 mod operand;

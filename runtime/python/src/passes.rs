@@ -1,9 +1,9 @@
-//! The setting that decides which passes run: those of the optimizer on graphs, those on native programs, and those on
-//! plans.
+//! The setting that decides which passes run: loop batching while graphs are built, those of the optimizer on graphs, those
+//! on native programs, and those on plans.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ag_graph::optimize;
+use ag_graph::{batching, optimize};
 use ag_native::Passes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,12 +11,15 @@ use pyo3::prelude::*;
 /// The optimizer passes that do not run, as bits.
 static DISABLED: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the names of the passes of the optimizer, and of those on native programs and plans, in the order in which
-/// they run.
+static BATCHES_LOOPS: AtomicBool = AtomicBool::new(true);
+
+/// Returns the names of the passes of the optimizer, and of loop batching and the passes on native programs and plans, in
+/// the order in which they run.
 #[pyfunction]
 pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
     let native = ag_native::Pass::ALL.iter().map(|pass| pass.name());
-    let native = native.chain(ag_exec::Pass::ALL.iter().map(|pass| pass.name())).collect();
+    let native = native.chain(ag_exec::Pass::ALL.iter().map(|pass| pass.name()));
+    let native = std::iter::once(batching::NAME).chain(native).collect();
     (optimize::Pass::ALL.iter().map(|pass| pass.name()).collect(), native)
 }
 
@@ -33,6 +36,7 @@ pub(super) fn disable_passes(names: Vec<String>) -> PyResult<()> {
     DISABLED.store(bits.fold(0, |bits, (index, _)| bits | 1 << index), Ordering::Relaxed);
     let native = ag_native::Pass::ALL.into_iter().filter(|pass| !is_disabled(pass.name()));
     ag_exec::set_native_passes(Passes::new(native));
+    BATCHES_LOOPS.store(!is_disabled(batching::NAME), Ordering::Relaxed);
     ag_exec::set_passes(ag_exec::Pass::ALL.into_iter().filter(|pass| !is_disabled(pass.name())));
     Ok(())
 }
@@ -44,16 +48,23 @@ pub(super) fn enabled_passes() -> Vec<optimize::Pass> {
     passes.filter(|(index, _)| disabled & (1 << index) == 0).map(|(_, pass)| *pass).collect()
 }
 
-/// A pass on native programs or on plans.
+/// Returns whether loops are batched. They are not if results must equal those of libtorch to the last bit.
+pub(super) fn batches_loops() -> bool {
+    BATCHES_LOOPS.load(Ordering::Relaxed) && ag_exec::tier() != ag_exec::Tier::Torch
+}
+
+/// Loop batching, or a pass on native programs or on plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoweringPass {
+    Batching,
     Native(ag_native::Pass),
     Plan(ag_exec::Pass),
 }
 
 pub(super) fn lowering_pass(name: &str) -> Option<LoweringPass> {
     let native = ag_native::Pass::from_name(name).map(LoweringPass::Native);
-    native.or_else(|| ag_exec::Pass::from_name(name).map(LoweringPass::Plan))
+    let lowering = native.or_else(|| ag_exec::Pass::from_name(name).map(LoweringPass::Plan));
+    lowering.or_else(|| (name == batching::NAME).then_some(LoweringPass::Batching))
 }
 
 /// Returns the passes with these names; an error for an unknown one.

@@ -113,10 +113,11 @@ pub(super) fn unsupported(class: &str, object: &Bound<'_, PyAny>) -> PyErr {
 }
 
 /// Returns the settings of torch on this thread that influence what an operator computes or records, as one number. An
-/// odd number means that modes, transforms or autocast are active; the number does not describe their state.
+/// odd number means that modes, transforms or autocast are active; the number does not describe their state. Bit 1 is set
+/// if only libtorch's kernels may be used: then graphs have no batched loops.
 #[pyfunction]
 pub(super) fn ambient() -> u64 {
-    ag_exec::aten::ambient()
+    ag_exec::aten::ambient() | u64::from(ag_exec::tier() == ag_exec::Tier::Torch) << 1
 }
 
 /// Returns the names of dtypes in the text of graphs: `torch.float32` is `f32`.

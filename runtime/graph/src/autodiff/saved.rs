@@ -103,7 +103,8 @@ fn can_recompute(
     all
 }
 
-/// Returns whether a node is cheap to recompute: scalar arithmetic, sizes, lengths, items of tuples, and views.
+/// Returns whether a node is cheap to recompute: scalar arithmetic, sizes, lengths, items of tuples, and views. A reshape
+/// that copies costs as much as saving its result.
 fn is_cheap(node: &Node) -> bool {
     match &node.op {
         Op::Scalar(_) | Op::Size | Op::ListLen | Op::TupleGet(_) => true,
@@ -113,6 +114,7 @@ fn is_cheap(node: &Node) -> bool {
                 | "aten.detach.default"
                 | "aten.expand.default"
                 | "aten.permute.default"
+                | "aten.reshape.default"
                 | "aten.select.int"
                 | "aten.slice.Tensor"
                 | "aten.squeeze.default"

@@ -126,7 +126,7 @@ impl Function {
     }
 }
 
-pub(super) fn type_of(values: &[ValueInfo], operand: &Operand) -> Type {
+pub(crate) fn type_of(values: &[ValueInfo], operand: &Operand) -> Type {
     match operand {
         Operand::Value(value) => values.get(value.index()).map_or(Type::Any, |info| info.ty.clone()),
         Operand::None => Type::None,

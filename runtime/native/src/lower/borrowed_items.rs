@@ -19,11 +19,25 @@ impl Lowering<'_> {
     /// Borrows an item of a list of tensors. `None` outside of loops and branches, where values may leave the segment,
     /// so they must be copied.
     pub(super) fn borrow_item(&mut self, list: ListRegister, item: &ListItem, index: Number) -> Option<View> {
+        self.borrow(list, item, |base, bytes| Step::Borrow { base, list, index, bytes })
+    }
+
+    /// Removes the last item of a list, and borrows it.
+    pub(super) fn borrow_last(&mut self, list: ListRegister, item: &ListItem) -> Option<View> {
+        self.borrow(list, item, |base, bytes| Step::BorrowLast { base, list, bytes })
+    }
+
+    fn borrow(
+        &mut self,
+        list: ListRegister,
+        item: &ListItem,
+        step: impl FnOnce(u32, u32) -> Step,
+    ) -> Option<View> {
         self.options.passes.has(Pass::BorrowedItems).then_some(())?;
         let bytes = item.bytes().filter(|bytes| *bytes >= MIN_BYTES && self.depth > 0)?;
         let ListItem::Tensor(element, sizes) = item else { return None };
         let base = self.new_base();
-        self.step(Step::Borrow { base, list, index, bytes });
+        self.step(step(base, bytes));
         self.borrowed.insert(base, list);
         self.fired.count(Pass::BorrowedItems);
         Some(View {

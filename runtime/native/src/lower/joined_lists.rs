@@ -55,7 +55,7 @@ impl Lowering<'_> {
         }
         if let Some(made) = self.made_at(list) {
             let (place, bytes) = (Place { base, offset: 0 }, bytes as u32);
-            if let Step::NewList { out } = self.program.steps[made] {
+            if let Step::NewList { out, .. } = self.program.steps[made] {
                 self.program.steps[made] = Step::NewListIn { out, place, bytes };
             }
         }
@@ -69,7 +69,9 @@ impl Lowering<'_> {
         let steps = &self.program.steps;
         for _ in 0..MAX_MOVES {
             if self.outer_lists.contains(&list) {
-                return steps.iter().position(|step| matches!(step, Step::NewList { out } if *out == list));
+                return steps
+                    .iter()
+                    .position(|step| matches!(step, Step::NewList { out, .. } if *out == list));
             }
             list = steps.iter().find_map(|step| match step {
                 Step::MoveList { out, a, is_last: true } if *out == list => Some(*a),

@@ -48,7 +48,7 @@ impl Lowering<'_> {
             (Op::ListNew, items) => {
                 let item = ListItem::of_list(self.function.ty(node.outputs[0]))?;
                 let list = self.new_list();
-                self.step(Step::NewList { out: list });
+                self.step(Step::NewList { out: list, bytes: item.bytes().unwrap_or(0) });
                 self.note_new_list(list);
                 for operand in items {
                     // A list that occurs twice, as in `[row, row]`, cannot be moved.
@@ -94,6 +94,13 @@ impl Lowering<'_> {
             (Op::ListPop, [list, index]) => {
                 let index = self.number(index)?.0;
                 let (list, item) = self.changed(list, life)?;
+                let last =
+                    (index == Number::Const(u64::MAX)).then(|| self.borrow_last(list, &item)).flatten();
+                if let (Some(view), [rest, popped]) = (last, &node.outputs[..]) {
+                    self.define(*rest, Item::List(list, item));
+                    self.define(*popped, Item::Tensor(view));
+                    return Some(());
+                }
                 let out = self.item(&item, |step, out| match step {
                     ItemStep::Tensor(bytes) => Step::Pop { out: out.0, list, index, bytes },
                     ItemStep::List => Step::PopList { out: out.1, list, index },

@@ -35,7 +35,7 @@ use self::lists::ListItem;
 use crate::dtype::Element;
 use crate::options::Options;
 use crate::pass::Fired;
-use crate::program::{CONSTANTS, ListRegister, Number, Operation, Program, Register};
+use crate::program::{CONSTANTS, ListRegister, Number, Operation, Program, Register, Step};
 use crate::segment::{Input, Layouts, Segment};
 use crate::view::{BufferId, View};
 
@@ -117,6 +117,8 @@ struct Lowering<'a> {
     /// The start of the current basic block: this step and the following ones are neither jumps nor, except for the
     /// first, targets of jumps.
     last_jump: u32,
+    /// The number of values in each list register that are used later.
+    list_users: FxHashMap<ListRegister, u32>,
     /// Recent steps that multiply, with the buffers of their results.
     multiplications: Vec<(u32, BufferId)>,
     /// The last steps that are products, with the buffers of their results.
@@ -158,6 +160,7 @@ impl<'a> Lowering<'a> {
             borrowed: FxHashMap::default(),
             borrowers: Vec::new(),
             last_jump: 0,
+            list_users: FxHashMap::default(),
             multiplications: Vec::new(),
             products: Vec::new(),
             additions: Vec::new(),
@@ -246,6 +249,9 @@ impl<'a> Lowering<'a> {
         {
             self.borrowers.push(value);
         }
+        if let Item::List(list, _) = &item {
+            *self.list_users.entry(*list).or_default() += 1;
+        }
         self.items.insert(value, (item, self.dead.len()));
     }
 
@@ -254,16 +260,30 @@ impl<'a> Lowering<'a> {
         for value in values {
             self.borrowers.retain(|borrower| borrower != value);
             let Some((item, depth)) = self.items.get(value) else { continue };
-            let Item::Tensor(View { buffer: Some(buffer), .. }) = item else { continue };
-            let buffer = *buffer;
+            let item = match item {
+                Item::Tensor(View { buffer: Some(buffer), .. }) => Ok(*buffer),
+                Item::List(list, _) => Err(*list),
+                _ => continue,
+            };
             let is_outside = *depth < self.dead.len();
-            // Both branches of an `if` may use a value last.
-            match self.dead.last_mut() {
-                Some(dead) if is_outside => {
+            match (self.dead.last_mut(), item) {
+                // Both branches of an `if` may use a value last.
+                (Some(dead), _) if is_outside => {
                     dead.insert(*value);
                 }
-                _ => self.arena.release(buffer),
+                (_, Ok(buffer)) => self.arena.release(buffer),
+                (_, Err(list)) => self.drop_list(list),
             }
+        }
+    }
+
+    /// Frees the memory of a list after the last use of a value in its register. In loops, where a step would cost more
+    /// than it gains, and for lists of lists, the memory stays with the register.
+    fn drop_list(&mut self, list: ListRegister) {
+        let Some(users) = self.list_users.get_mut(&list) else { return };
+        *users = users.saturating_sub(1);
+        if *users == 0 && self.depth == 0 {
+            self.step(Step::DropList { list });
         }
     }
 }

@@ -121,7 +121,15 @@ impl Lowering<'_> {
             ("cat.default" | "stack.default", [list, Operand::Int(0)]) => {
                 self.joined_list(name, node, list)?
             }
-            ("split.Tensor", [a, Operand::Int(size), Operand::Int(0)]) => return self.split(node, a, *size),
+            ("split.Tensor", [a, Operand::Int(size), Operand::Int(0)]) => {
+                let size = usize::try_from(*size).ok().filter(|size| *size > 0)?;
+                return self.split(node, a, size, |part| part[0] = size);
+            }
+            ("unbind.int" | "unbind_copy.int", [a, Operand::Int(0)]) => {
+                return self.split(node, a, 1, |part| {
+                    part.remove(0);
+                });
+            }
             _ => return None,
         };
         self.define_result(node, view)
@@ -211,14 +219,20 @@ impl Lowering<'_> {
         Some(out)
     }
 
-    /// Splits along the first dimension into parts of equal size.
-    fn split(&mut self, node: &Node, a: &Operand, size: i64) -> Option<()> {
+    /// Splits a tensor along the first dimension into a list of parts with `size` rows each. `shape` changes the shape of
+    /// the tensor to that of a part.
+    fn split(
+        &mut self,
+        node: &Node,
+        a: &Operand,
+        size: usize,
+        shape: impl FnOnce(&mut Vec<usize>),
+    ) -> Option<()> {
         let a = self.tensor(a)?;
         let a = self.as_contiguous(&a)?;
-        let size = usize::try_from(size).ok().filter(|size| *size > 0)?;
         let mut part = a.sizes.clone();
         (part.first()? % size == 0 && a.count() > 0).then_some(())?;
-        part[0] = size;
+        shape(&mut part);
         let [output] = node.outputs[..] else { return None };
         matches!(self.function.ty(output), Type::List(_)).then_some(())?;
         let list = self.new_list();

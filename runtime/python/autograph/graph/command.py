@@ -33,8 +33,9 @@ def main(arguments=None):
         with contextlib.redirect_stdout(sys.stderr):
             arguments_by_name = inputs.parse_inputs(options.input)
             function, owner = find(options.file, options.qualname)
-            graph = staged(function, owner, arguments_by_name)
+            trace = traced(function, owner, arguments_by_name)
         optimizer, native = chosen(options.passes)
+        graph = trace.compiled_graph if "loop-batching" in native else trace.graph
         if optimizer:
             graph = graph.optimized(optimizer)
         text = written(graph, options.format)
@@ -121,8 +122,8 @@ def imported(path):
     return module
 
 
-def staged(function, owner, arguments_by_name):
-    """Returns the graph that a call with these inputs runs."""
+def traced(function, owner, arguments_by_name):
+    """Returns the trace of a call with these inputs."""
     plain = function.python_function if isinstance(function, Function) else function
     parameters = inputs.parameters(plain)
     positional = []
@@ -133,7 +134,7 @@ def staged(function, owner, arguments_by_name):
     inputs.check(plain, parameters, arguments_by_name)
     function = function if isinstance(function, Function) else Function(function)
     with user_code():
-        return function.trace(*positional, **arguments_by_name).graph
+        return function.trace(*positional, **arguments_by_name)
 
 
 def chosen(names):

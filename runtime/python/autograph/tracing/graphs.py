@@ -33,11 +33,11 @@ def sizes_graph(staging, origins, nodes):
     return lowering.graph, known, lowering.exceptions
 
 
-def graph(staging, results, written):
+def graph(staging, results, written, batches_loops=False):
     """Returns the graph of a trace, the exceptions that it raises (name -> class), and the indexes of the results that are
     computed from leaves that the function creates. `written` contains for each result: None if it is returned, otherwise the
     index of the parameter whose new value it is."""
-    lowering = _entry(staging)
+    lowering = _entry(staging, batches_loops=batches_loops)
     lowering.graph.finish([lowering.operand(result) for result in results], written)
     leaves = [lowering.values[leaf] for leaf in staging.made_leaves if leaf in lowering.values]
     flags = lowering.graph.computed_from(leaves) if leaves else ()
@@ -48,7 +48,7 @@ def gradient_graph(staging, results, outputs, inputs, omits_prints):
     """Returns a graph that returns the results and the gradients of the inputs, given the gradients of the outputs. Also
     returns the exceptions that it raises, and for each input whether it has a gradient. If `omits_prints`, the graph does not
     print, because the forward graph has already printed."""
-    lowering = _entry(staging, omits_prints, seeds=outputs)
+    lowering = _entry(staging, omits_prints, seeds=outputs, batches_loops=True)
     gradients = lowering.differentiate(lowering.operand(outputs), lowering.seeds, lowering.operand(inputs))
     lowered = [*map(lowering.operand, results), *(value for value in gradients if value is not None)]
     lowering.graph.finish(lowered, [None] * len(lowered))
@@ -58,7 +58,7 @@ def gradient_graph(staging, results, outputs, inputs, omits_prints):
 def derivative_graph(staging, operands, captures, steps):
     """Returns the graph of a derivative of the order `len(steps)`. Also returns the exceptions that it raises, the indexes of
     the operands that the first order differentiates, and for each input of the last order whether it has a gradient."""
-    lowering = _entry(staging, omits_prints=True)
+    lowering = _entry(staging, omits_prints=True, batches_loops=True)
     types = [capture.param.type for capture in captures]
     params = [lowering.operand(capture.param) for capture in captures]
     results = [(lowering.operand(o), gradient_type(getattr(o, "type", None))) for o in operands]
@@ -79,10 +79,10 @@ def derivative_graph(staging, operands, captures, steps):
     return lowering.graph, lowering.exceptions, first, found
 
 
-def _entry(staging, omits_prints=False, seeds=(), nodes=None):
+def _entry(staging, omits_prints=False, seeds=(), nodes=None, batches_loops=False):
     """Returns a lowering that has emitted the whole record, or only these nodes of the entry. Its graph has an additional
     parameter for the gradient of each of the `seeds`."""
-    graph = Graph(graph_name(staging.name))
+    graph = Graph(graph_name(staging.name), batches_loops=batches_loops)
     lowering = Lowering(graph, functools.partial(derivative, staging))
     lowering.omits_prints = omits_prints
     for index, capture in enumerate(staging.captures_in_order()):

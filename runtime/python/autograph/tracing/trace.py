@@ -281,7 +281,11 @@ class Trace:
         self.histories = [index for index in computed if operands[index] not in self.result.leaves]
         #: The strides of the inputs of the call that was traced. Most later calls have the same.
         self.strides = [strides_of(capture.tensor) for capture in captures]
-        self.plan = self.planned(self.graph, exceptions)
+        #: The graph that runs. `graph`, which is shown and exported, has the loops of the program.
+        self.compiled_graph = self.graph
+        if self.graph.has_independent_loops:
+            self.compiled_graph, exceptions, _ = graphs.graph(staging, operands, written, batches_loops=True)
+        self.plan = self.planned(self.compiled_graph, exceptions)
         self.captures = captures
         self.is_random = has_random(staging.record.entry)
         late = checked_late(staging.record.entry, staging.assumptions, staging.undone)

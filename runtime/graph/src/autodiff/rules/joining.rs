@@ -22,7 +22,7 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
                 r.ints(1).and_then(|sizes| sizes.into_iter().map(|size| u64::try_from(size).ok()).collect());
             joined(r, dim, sizes)
         },
-        "unbind.int" => unbind,
+        "unbind.int" | "unbind_copy.int" => unbind,
         _ => return None,
     })
 }
