@@ -467,7 +467,8 @@ def all_passes():
 
 def test_every_pass_on_native_programs_and_plans_is_documented():
     assert set(DOCUMENTED) <= set(ag.passes())
-    assert set(DOCUMENTED) == set(_runtime.passes()[1])
+    # `loop_batching_test.py` tests loop batching.
+    assert {"loop-batching", *DOCUMENTED} == set(_runtime.passes()[1])
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

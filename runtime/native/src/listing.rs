@@ -102,6 +102,9 @@ fn written(step: &Step) -> String {
             format!("{} = {} ({count} elements{around})", place(*out), operands.join(", "))
         }
         Step::Product { out, a, b, .. } => format!("{} = {} @ {}", place(*out), place(*a), place(*b)),
+        Step::Products { out, a, b, count, .. } => {
+            format!("{} = {} @ {} ({count} times)", place(*out), place(*a), place(*b))
+        }
         Step::Reduce { out, a, .. } => format!("{} = reduction of {}", place(*out), place(*a)),
         Step::Rows { out, operands: [a, _], rows, columns, .. } => {
             format!("{} = {} ({rows} rows of {columns})", place(*out), place(*a))

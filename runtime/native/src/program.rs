@@ -64,6 +64,18 @@ pub(crate) enum Step {
         a: Place,
         b: Place,
     },
+    /// Several products of the same shape.
+    Products {
+        kernel: product::Kernel,
+        /// An index into `Program::products`.
+        product: u32,
+        out: Place,
+        a: Place,
+        b: Place,
+        count: u32,
+        /// In bytes, from one product to the next: of the result and of both factors.
+        strides: [u32; 3],
+    },
     Reduce {
         /// An index into `Program::reductions`.
         reduce: u32,
@@ -337,7 +349,9 @@ impl Step {
                 visit(out);
                 operands.iter_mut().for_each(visit);
             }
-            Self::Product { out, a, b, .. } => [out, a, b].into_iter().for_each(visit),
+            Self::Product { out, a, b, .. } | Self::Products { out, a, b, .. } => {
+                [out, a, b].into_iter().for_each(visit)
+            }
             Self::Rows { out, operands, .. } => {
                 visit(out);
                 operands.iter_mut().for_each(visit);

@@ -157,6 +157,16 @@ impl Memory {
                     Step::Product { kernel, product, out, a, b } => {
                         kernel(&program.products[*product as usize], self.at(*out), self.at(*a), self.at(*b));
                     }
+                    Step::Products { kernel, product, out, a, b, count, strides } => {
+                        let product = &program.products[*product as usize];
+                        let [mut out, mut a, mut b] = [out, a, b].map(|place| self.at(*place));
+                        for _ in 0..*count {
+                            kernel(product, out, a, b);
+                            out = out.wrapping_add(strides[0] as usize);
+                            a = a.wrapping_add(strides[1] as usize);
+                            b = b.wrapping_add(strides[2] as usize);
+                        }
+                    }
                     Step::Reduce { reduce, out, a } => {
                         program.reductions[*reduce as usize].run(self.at(*out), self.at(*a));
                     }

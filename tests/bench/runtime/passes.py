@@ -39,10 +39,13 @@ def measure(name):
     workload = module.workload(**module.CONFIGURATIONS[0])
     program, arguments = workload.program, workload.arguments
     whole = staged(program, arguments)
-    listing = whole.trace(*arguments).plan.listing(lambda file, line: None)
+    trace = whole.trace(*arguments)
+    listing = trace.plan.listing(lambda file, line: None)
     cells = [name]
     for native in _runtime.passes()[1]:
         fired = sum(map(int, re.findall(rf"\b{native} (\d+)", listing)))
+        if native == "loop-batching":
+            fired = trace.graph.text().count(" = for(") - trace.compiled_graph.text().count(" = for(")
         cells.append(gain(whole, staged(program, arguments, native), arguments) + f" ({fired})" if fired else "-")
     print(f"| {' | '.join(cells)} |", flush=True)
 

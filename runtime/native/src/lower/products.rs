@@ -63,14 +63,27 @@ impl Lowering<'_> {
                 let (a, b) = (self.tensor(a)?, self.tensor(b)?);
                 let out = self.allocate(element, &sizes)?;
                 (a.rank() == 3 && b.rank() == 3 && sizes.len() == 3).then_some(())?;
-                const MOST: usize = 16;
-                (sizes[0] <= MOST && a.sizes[0] == sizes[0] && b.sizes[0] == sizes[0]).then_some(())?;
-                let matrix = |view: &View, index: usize| {
-                    view.with(view.sizes[1..].to_vec(), view.strides[1..].to_vec(), index * view.strides[0])
+                (a.sizes[0] == sizes[0] && b.sizes[0] == sizes[0]).then_some(())?;
+                let most = self.options.limits.multiplications;
+                (out.count() * a.sizes[2] <= most).then_some(())?;
+                let first = |view: &View| view.with(view.sizes[1..].to_vec(), view.strides[1..].to_vec(), 0);
+                self.product(&first(&out), &first(&a), &first(&b), false)?;
+                let Some(Step::Product { kernel, product, out: to, a: left, b: right }) =
+                    self.program.steps.last().copied()
+                else {
+                    return None;
                 };
-                for index in 0..sizes[0] {
-                    self.product(&matrix(&out, index), &matrix(&a, index), &matrix(&b, index), false)?;
-                }
+                let strides = [&out, &a, &b].map(|view| (view.strides[0] * element.size()) as u32);
+                let step = Step::Products {
+                    kernel,
+                    product,
+                    out: to,
+                    a: left,
+                    b: right,
+                    count: sizes[0] as u32,
+                    strides,
+                };
+                *self.program.steps.last_mut()? = step;
                 self.define_result(node, out)
             }
             _ => None,

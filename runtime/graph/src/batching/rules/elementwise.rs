@@ -6,10 +6,14 @@ use crate::batching::{Batching, size_list};
 use crate::ir::graph::Node;
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
-use crate::ir::types::DType;
+use crate::ir::types::{DType, MemoryFormat};
 
 /// Returns whether the operator computes each element of its only result from one element of each tensor.
 pub(super) fn is_elementwise(name: &str) -> bool {
+    // The value must not have dimensions.
+    if name == "masked_fill.Tensor" {
+        return false;
+    }
     let (base, overload) = name.split_once('.').unwrap_or((name, ""));
     matches!(
         overload,
@@ -125,12 +129,20 @@ impl Batching<'_> {
         let mut operands = Vec::new();
         for lane in lanes {
             operands.push(match lane {
+                // The other formats are orders of four or five dimensions.
+                Lane::Same(Operand::MemoryFormat(
+                    MemoryFormat::ChannelsLast | MemoryFormat::ChannelsLast3d,
+                )) => {
+                    return None;
+                }
                 Lane::Same(operand) => operand.clone(),
                 Lane::Each(value) => {
                     let ty = self.ty(&(*value).into()).tensor()?.clone();
                     let mut sizes = ty.sizes()?;
-                    // A tensor without dimensions has less weight in the promotion of dtypes than a batched one.
-                    (sizes.len() > 1 || self.have_one_dtype(lanes, ty.dtype)).then_some(())?;
+                    // A tensor without dimensions has less weight in the promotion of dtypes than a batched one. Booleans
+                    // have the least weight in any case.
+                    let is_safe = sizes.len() > 1 || ty.dtype == DType::Bool;
+                    (is_safe || self.have_one_dtype(lanes, ty.dtype)).then_some(())?;
                     let missing = (rank + 1).checked_sub(sizes.len())?;
                     if missing == 0 {
                         (*value).into()

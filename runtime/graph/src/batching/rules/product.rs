@@ -5,7 +5,7 @@ use crate::batching::lane::Lane;
 use crate::batching::{Batching, size_list};
 use crate::ir::graph::{Node, Value};
 use crate::ir::operand::Operand;
-use crate::ir::types::TensorType;
+use crate::ir::types::{Dim, TensorType};
 
 pub(super) fn is_product(name: &str) -> bool {
     matches!(name, "mm.default" | "addmm.default" | "mv.default" | "dot.default")
@@ -115,6 +115,6 @@ impl Batching<'_> {
 }
 
 fn three(like: &TensorType, first: u64, second: u64, third: u64) -> TensorType {
-    let shape = [first, second, third].into_iter().map(crate::ir::types::Dim::Known).collect();
+    let shape = [first, second, third].into_iter().map(Dim::Known).collect();
     TensorType { shape: Some(shape), ..like.clone() }
 }

@@ -49,7 +49,8 @@ impl Batching<'_> {
         if is_total(name) {
             let dtype = lanes.get(1)?.same()?;
             if rank == 0 {
-                (dtype == Operand::None).then_some(())?;
+                let result = self.values[node.outputs.first()?.index()].ty.tensor()?.dtype;
+                (self.ty(&x.into()).tensor()?.dtype == result).then_some(())?;
                 let node = Node { op: Op::aten("alias.default"), ..node.clone() };
                 return self.batched(&node, vec![x.into()]);
             }

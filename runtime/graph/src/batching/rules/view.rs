@@ -2,7 +2,7 @@
 
 use crate::batching::lane::{Lane, List};
 use crate::batching::{Batching, dimension, size_list};
-use crate::ir::graph::Node;
+use crate::ir::graph::{Node, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::{MemoryFormat, Type};
@@ -25,7 +25,9 @@ impl Batching<'_> {
         let rest = rest.iter().map(Lane::same).collect::<Option<Vec<_>>>()?;
         let operands = match (name, &rest[..]) {
             ("view.default" | "_unsafe_view.default" | "reshape.default", [_]) => {
-                vec![size_list(&self.batched_type(&result)?.sizes()?)]
+                // Strides that allow a view for one iteration allow it for all, but `reshape` does not depend on that.
+                let operands = vec![x.into(), size_list(&self.batched_type(&result)?.sizes()?)];
+                return self.batched(&Node { op: Op::aten("reshape.default"), ..node.clone() }, operands);
             }
             ("expand.default", [_, implicit]) => {
                 let sizes = self.batched_type(&result)?.sizes()?;
@@ -92,7 +94,7 @@ impl Batching<'_> {
         self.define_each(node.outputs[0], each)
     }
 
-    fn unbind(&mut self, node: &Node, x: crate::ir::graph::Value, dim: &Operand, rank: usize) -> Option<()> {
+    fn unbind(&mut self, node: &Node, x: Value, dim: &Operand, rank: usize) -> Option<()> {
         let Operand::Int(dim) = dim else { return None };
         let dim = dimension(*dim, rank)? + 1;
         let length = self.sizes(&x.into())?[dim];
