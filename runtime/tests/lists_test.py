@@ -339,3 +339,45 @@ def test_gradients_of_lists_of_parameters():
 
     weights = [{"w": torch.eye(2)}, {"w": torch.ones(2, 2)}]
     assert_same(f, (weights, t(1, 2)), (weights, t(3, 4)))
+
+
+def test_slices_of_a_list_of_the_graph_are_deleted():
+    def grown(x):
+        items, n = [], 0
+        while n < x.sum():
+            items.append(x * n)
+            n += 1
+        return items
+
+    def tail(x):
+        items = grown(x)
+        del items[2:]
+        return items, len(items)
+
+    def head(x):
+        items = grown(x)
+        del items[: x.sum().int() - 1]
+        items.append(x)
+        return items
+
+    def everything(x):
+        items = grown(x)
+        del items[:]
+        items.append(x)
+        return items
+
+    def last(x):
+        items = grown(x)
+        if x[0] > 0:
+            del items[-1:]
+        return items
+
+    for function in (tail, head, everything, last):
+        assert_same(function, (t(1, 1),), (t(3, 2),), (t(0, 1),), (t(0, 3),))
+
+    def middle(x):
+        items = grown(x)
+        del items[1:2]
+        return items
+
+    assert "this slice of a staged list cannot be deleted" in refusal(middle, t(1, 2))
