@@ -1,6 +1,7 @@
 """Derivatives and hooks that users write. If one changes Python state or needs the data of a tensor, the graph calls it in
 Python."""
 
+import pytest
 import torch
 from oracle import refusal, t
 
@@ -228,3 +229,60 @@ def test_each_backward_of_a_call_reaches_leaves_of_its_own():
         for part, other in zip(gradients, others):
             assert [g is None for g in part] == [g is None for g in other]
             torch.testing.assert_close([g for g in part if g is not None], [g for g in other if g is not None])
+
+
+class Hooked:
+    """Parameters whose hooks append their names to `order`."""
+
+    def __init__(self):
+        torch.manual_seed(0)
+        self.order, self.net = [], torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+        for name, size in {"a": (3,), "b": (3,), "c": (3,), "w": (3, 3)}.items():
+            setattr(self, name, torch.nn.Parameter(torch.randn(size)))
+        named = [*self.net.named_parameters(), *((n, p) for n, p in vars(self).items() if isinstance(p, torch.nn.Parameter))]
+        for name, parameter in named:
+            parameter.register_hook(lambda gradient, name=name: self.order.append(name))
+
+
+def products(h, x):
+    (h.b * h.c * h.a).sum().backward()
+
+
+def shared_weight(h, x):
+    linear = torch.nn.functional.linear
+    linear(linear(x, h.w, h.a), h.w, h.b).sum().backward()
+
+
+def whole_network(h, x):
+    (h.net(x) * h.a.sum() + (h.a * h.net[0].bias).sum()).sum().backward()
+
+
+def two_passes(h, x):
+    (h.a + h.b + h.c.exp()).sum().backward()
+    (h.c * h.b).sum().backward()
+
+
+def stacked(h, x):
+    torch.stack([h.c, h.a, h.b]).sum().backward()
+
+
+def recurrent(h, x):
+    for _ in range(3):
+        x = torch.tanh(x @ h.w + h.a) * h.b
+    x.sum().backward()
+
+
+def requested_in_another_order(h, x):
+    torch.autograd.grad((h.a * h.b.exp() * h.c).sum(), [h.c, h.b, h.a])
+
+
+@pytest.mark.parametrize(
+    "function", [products, shared_weight, whole_network, two_passes, stacked, recurrent, requested_in_another_order]
+)
+def test_hooks_run_in_the_order_of_autograd(function):
+    orders = []
+    for stage in (lambda f: f, ag.function):
+        hooked = Hooked()
+        stage(function)(hooked, torch.ones(2, 3))
+        orders.append(hooked.order)
+    assert orders[0] == orders[1]

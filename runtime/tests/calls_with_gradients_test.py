@@ -334,3 +334,24 @@ def test_the_saved_values_of_a_call_live_as_long_as_its_outputs():
             torch.autograd.grad(output, x)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < 60 * x.nbytes, f"{grown / x.nbytes:.0f} tensors"
+
+
+def test_views_without_gradient_require_gradients_as_their_base_does():
+    def views(x):
+        y = x * 2
+        with torch.no_grad():
+            return x[0], x.t(), x.view(-1), y[0], y, x.detach()[0], x[0].detach(), y[0] + 1, x * 2
+
+    def rows(x):
+        return x[0], x[0] * 1
+
+    def flags(results):
+        return [(result.requires_grad, result.is_leaf) for result in results]
+
+    x = torch.ones(2, 2, requires_grad=True)
+    for function in (views, rows):
+        with torch.set_grad_enabled(function is views):
+            assert flags(ag.function(function)(x)) == flags(function(x))
+    view, other = ag.function(views)(x)[0], x.detach().clone().requires_grad_()
+    (view * 3 + other).sum().backward()  # autograd drops the gradient of such a view
+    assert view.grad is None and x.grad is None and other.grad is not None

@@ -489,3 +489,17 @@ def test_a_parameter_that_no_derivative_reaches_gets_no_gradient():
         return [*found, experts.grad, *(p.detach() for p in [*router.parameters(), experts, scale])]
 
     torch.testing.assert_close(program(ag.function), program(lambda f: f))
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True, "batch_first": True}, {"num_layers": 2, "bias": False}])
+def test_final_states_of_recurrent_layers_of_float64(kind, options):
+    layer = kind(3, 4, **options).double()
+
+    def f(x):
+        output, states = layer(x)
+        return output, *layer(x, states), sum(state.sum() for state in states)
+
+    x = torch.randn(2, 5, 3, dtype=torch.float64)
+    expected, found = f(x), ag.function(f)(x)
+    torch.testing.assert_close(found, expected)

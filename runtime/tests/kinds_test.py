@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import assert_same, assert_same_state, t
+from oracle import assert_same, assert_same_state, refusal, t
 
 pytestmark = pytest.mark.filterwarnings("ignore:a call of", "ignore:.*is traced for the")
 
@@ -115,3 +115,82 @@ def test_covariances(function):
 def test_a_covariance_with_weights_is_refused_at_its_line():
     with pytest.raises(ag.StagingError, match="line"):
         ag.function(lambda x: torch.cov(x, fweights=torch.tensor([1, 2])))(torch.ones(2, 2))
+
+
+class Recorded:
+    def __init__(self):
+        self.items, self.pairs, self.last = {"a": 1.5}, [(0, 1.0), (1, 2.0)], 0
+
+
+def item_in_a_loop(r, x):
+    n = 0
+    while n < x.sum():
+        n += 1
+        r.items["a"] = x.sum()
+    return x
+
+
+def item_in_a_loop_that_ends_early(r, x):
+    n = 0
+    while n < x.sum():
+        n += 1
+        if x[0] < 0:
+            break
+        r.items["a"] = x.sum()
+    return x
+
+
+def attribute_on_one_path_in_a_loop(r, x):
+    n = 0
+    while n < x.sum():
+        n += 1
+        if n > x[1]:
+            r.last = x[0]
+    return x
+
+
+def pairs_of_different_kinds(r, x):
+    for _ in range(20):
+        r.pairs.reverse()
+        x = x * 1.1
+    r.pairs.append((1, x.sum()))
+    return x
+
+
+def pairs_in_a_loop(r, x):
+    r.pairs.append((1, x.sum()))
+    n = 0
+    while n < x.sum():
+        n += 1
+        r.pairs.reverse()
+    return x
+
+
+@pytest.mark.filterwarnings("ignore:a call of", "ignore:.*is traced for the 6th time")
+@pytest.mark.parametrize(
+    "function",
+    [item_in_a_loop, item_in_a_loop_that_ends_early, attribute_on_one_path_in_a_loop, pairs_of_different_kinds, pairs_in_a_loop],
+)  # fmt: skip
+def test_loops_keep_the_kinds_of_numbers_from_outside(function):
+    """An item that is a number before the call remains a number if no iteration assigns it, and tensors keep their dtypes."""
+
+    def program(stage):
+        recorded, step, found = Recorded(), stage(function), []
+        for number, x in enumerate([t(1.0, 1), t(-1.0, 5), t(0, 0), torch.tensor([-1, 1]), torch.tensor([2, 3]), t(-1.0, 4)]):
+            step(recorded, x)
+            found.append(repr(vars(recorded)))
+            if number % 2:
+                recorded.items, recorded.pairs = {"a": 1.5}, [(0, 1.0), (1, 2.0)]
+        return found
+
+    assert program(ag.function) == program(lambda f: f)
+
+
+@pytest.mark.parametrize("function", [attribute_on_one_path_in_a_loop, item_in_a_loop_that_ends_early])
+def test_kinds_that_change_after_a_call_of_python_are_refused(function):
+    def f(x):
+        ag.py_function(int, [], int)  # a run that contradicts a decision could not be repeated
+        return function(recorded, x)
+
+    recorded = Recorded()
+    assert "numbers of different kinds, or a number and a tensor" in refusal(f, t(1, 2))

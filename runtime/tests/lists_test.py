@@ -5,6 +5,7 @@ import heapq
 
 import pytest
 import torch
+from torch.utils import _pytree as pytree
 
 import autograph as ag
 from oracle import assert_same, refusal, t
@@ -311,3 +312,72 @@ def test_truth_of_lists_of_the_graph():
         return x, is_empty, 1 if items else 2
 
     assert_same(f, (t(1, 1),), (t(0, 0),), (t(3, 3),))
+
+
+def test_functions_over_nested_containers():
+    def f(x):
+        items = [x, x * 2]
+        items.append(x + 1)
+        nested = {"a": items, "b": (x, [x * 3])}
+        flat, structure = pytree.tree_flatten(nested)
+        doubled = pytree.tree_unflatten([v * 2 for v in flat], structure)
+        doubled["a"].append(x)
+        return pytree.tree_map(lambda v, w: v + w, nested, nested), doubled, len(flat)
+
+    assert_same(f, (t(1, 2),), (t(3, 4),))
+
+
+def test_gradients_of_lists_of_parameters():
+    def f(weights, x):
+        def loss(layers):
+            for layer in layers[:-1]:
+                x_ = torch.tanh(x @ layer["w"])
+            return (x_ @ layers[-1]["w"]).sum()
+
+        grads, value = torch.func.grad_and_value(loss)(weights)
+        return pytree.tree_map(lambda w, g: w - 0.1 * g, weights, grads), value
+
+    weights = [{"w": torch.eye(2)}, {"w": torch.ones(2, 2)}]
+    assert_same(f, (weights, t(1, 2)), (weights, t(3, 4)))
+
+
+def test_slices_of_a_list_of_the_graph_are_deleted():
+    def grown(x):
+        items, n = [], 0
+        while n < x.sum():
+            items.append(x * n)
+            n += 1
+        return items
+
+    def tail(x):
+        items = grown(x)
+        del items[2:]
+        return items, len(items)
+
+    def head(x):
+        items = grown(x)
+        del items[: x.sum().int() - 1]
+        items.append(x)
+        return items
+
+    def everything(x):
+        items = grown(x)
+        del items[:]
+        items.append(x)
+        return items
+
+    def last(x):
+        items = grown(x)
+        if x[0] > 0:
+            del items[-1:]
+        return items
+
+    for function in (tail, head, everything, last):
+        assert_same(function, (t(1, 1),), (t(3, 2),), (t(0, 1),), (t(0, 3),))
+
+    def middle(x):
+        items = grown(x)
+        del items[1:2]
+        return items
+
+    assert "this slice of a staged list cannot be deleted" in refusal(middle, t(1, 2))

@@ -361,3 +361,26 @@ def test_changes_before_an_exception_remain(raises_while_tracing):
         return state.n, torch.stack(state.log).tolist(), total.tolist(), found, torch.rand(1)
 
     assert run(ag.function) == run(lambda function: function)
+
+
+def test_attributes_of_a_simple_namespace():
+    def make():
+        counts = types.SimpleNamespace(steps=0, found=0, last=None, log=[])
+
+        def step(x):
+            counts.steps += 1
+            if x.sum() > 2:
+                counts.found += 1
+                counts.last = x * 2
+            else:
+                counts.last = x
+            for k in range(4):
+                if x.sum() * k > 3:
+                    break
+                counts.found += 10
+            counts.log.append(x.sum().item())
+            return x * counts.found
+
+        return step, lambda: (counts.steps, counts.found, counts.last, list(counts.log))
+
+    assert_same_state(make, [t(0, 1), t(3, 0), t(0, 0), t(1, 2)])

@@ -41,13 +41,14 @@ def grad(
     types = [value.type for value in requested]
     leaves = () if backward is None else [(backward, _id_outside(staging, t)) for t, needed in zip(inputs, used) if needed]
     op = Gradient(create_graph, allow_unused or materialize_grads, tuple(leaves))
+    order = hooks.order(staging, inputs, input_values, values)
     gradients = iter(staging.emit(op, [values, seeds, requested], types) if requested else [])
-    results = []
-    for tensor, needed in zip(inputs, used):
-        if needed:
-            results.append(hooks.called(staging, staging.view_of(tensor), staging.fresh(next(gradients))))
-        else:
-            results.append(torch.zeros_like(tensor) if materialize_grads else None)
+    results = [staging.fresh(next(gradients)) if needed else None for needed in used]
+    for index in order:
+        if used[index]:
+            results[index] = hooks.called(staging, staging.view_of(inputs[index]), results[index])
+        elif materialize_grads:
+            results[index] = torch.zeros_like(inputs[index])
     return tuple(results)
 
 

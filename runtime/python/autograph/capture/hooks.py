@@ -2,6 +2,7 @@
 
 from ..conversion import spans
 from ..errors import StagingError
+from ..record.queries import accumulation_order
 from ..record.types import TensorType
 
 
@@ -24,6 +25,14 @@ class Hooks:
             result = hook(gradient)
             gradient = gradient if result is None else result
         return (gradient,)
+
+
+def order(staging, inputs, values, outputs):
+    """Returns the indexes of the inputs in the order in which autograd calls their hooks."""
+    captures = [staging.view_of(tensor).base.source for tensor in inputs]
+    if sum(capture is not None and bool(capture.tensor._backward_hooks) for capture in captures) < 2:
+        return range(len(inputs))
+    return accumulation_order(staging.record, values, outputs)
 
 
 def called(staging, view, gradient):

@@ -192,13 +192,14 @@ def _is_user_class(kind):
 
 @functools.lru_cache(maxsize=None)
 def slots_of(kind):
-    """Returns the slots of a class by name."""
+    """Returns the slots of a class by name. Classes written in C, such as `types.SimpleNamespace`, may have a member `__dict__`,
+    which is no slot: it holds the attributes."""
     return {
         name: member
         for base in reversed(kind.__mro__)
         if base.__module__.partition(".")[0] not in LIBRARIES
         for name, member in base.__dict__.items()
-        if isinstance(member, types.MemberDescriptorType)
+        if isinstance(member, types.MemberDescriptorType) and name != "__dict__"
     }
 
 

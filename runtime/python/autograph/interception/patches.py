@@ -5,11 +5,12 @@ from contextlib import contextmanager
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.utils import _pytree as pytree
 
 from ..capture.staging import staging_of
 from ..operators import calls
 from ..operators.optimizers import after_step, before_step
-from . import collectives, custom, module_hooks
+from . import collectives, custom, module_hooks, structures
 from .dispatch import Recorder
 from .functions import Interception, as_subclass
 
@@ -36,13 +37,15 @@ def _no_cache(enabled):
 @contextmanager
 def tracing(staging):
     """Records torch operations. Torch's own code calls this package for modules and their backward hooks, functions with
-    their own `backward`, and formatted numbers. Autocast has no cache, and functional collectives return plain tensors."""
+    their own `backward`, formatted numbers, and nested containers. Autocast has no cache, and functional collectives return plain
+    tensors."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     function = torch.autograd.function
     function._is_setup_context_defined, defined = custom.has_setup_context, function._is_setup_context_defined
     hook, apply_on_tensors = torch.utils.hooks.BackwardHook, torch.utils.hooks.BackwardHook._apply_on_tensors
     hook._apply_on_tensors = module_hooks.apply_on_tensors
+    pytree._get_node_type, node_type = structures.node_type, pytree._get_node_type
     method = torch.Tensor.__dict__.get("as_subclass")  # None outside of traces, because a base class defines the method
     torch.Tensor.as_subclass = as_subclass
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
@@ -62,6 +65,7 @@ def tracing(staging):
             torch.Tensor.as_subclass = method
         function._is_setup_context_defined = defined
         hook._apply_on_tensors = apply_on_tensors
+        pytree._get_node_type = node_type
         torch.set_autocast_cache_enabled = set_cache
         set_cache(cached)
         _SHAPES_LOG.disabled = disabled

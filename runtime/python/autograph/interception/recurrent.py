@@ -1,6 +1,7 @@
-"""Recurrent layers of torch. The decomposition in torch 2.11 has two faults: it omits the dropout between layers
-(`num_layers < i - 1`), and for an LSTM without biases in oneDNN, it creates biases with the shape of the weights. To avoid
-both, each layer is decomposed separately."""
+"""Recurrent layers of torch. The decomposition in torch 2.11 has three faults: it omits the dropout between layers
+(`num_layers < i - 1`), for an LSTM without biases in oneDNN, it creates biases with the shape of the weights, and the final
+states of other LSTMs, such as those of `float64`, have an additional dimension. To avoid them, each layer is decomposed
+separately, and its final states get the shapes of its initial states."""
 
 import torch
 
@@ -29,7 +30,8 @@ def layers(staging, func, args, kwargs):
         weights = params[layer * params_per_layer : (layer + 1) * params_per_layer]
         options = [has_biases, 1, 0.0, train, bidirectional, *layout]
         sequence, *end = func.decompose(sequence, *sizes, start, weights, *options)
-        ends.append(end)
+        starts = start if isinstance(start, list) else [start]
+        ends.append([state.reshape(initial.shape) for state, initial in zip(end, starts)])
     if batch_first:
         sequence = sequence.transpose(0, 1)
     return sequence, *map(torch.cat, zip(*ends))

@@ -206,10 +206,20 @@ class Carry:
             except specs.Mismatch as mismatch:
                 message = f"this loop changes the type of {regions.description(cell)}: {mismatch}"
                 raise specs.Unstable(message, spans.current()) from None
+            self._check_kind(cell, outside[cell], after)
             if merged != before:
                 is_correct = False
             self.cells[cell] = merged
         return is_correct
+
+    def _check_kind(self, cell, before, after):
+        """Raises an error if the loop converts a number or tensor that exists before the call, as in `self.best = 0.0`, then
+        `while n < x: self.best = loss`. After a first iteration it may have its final kind."""
+        is_converted = specs.changes_kind(before, after) or specs.promotes(before, after)
+        if is_converted and self.staging.objects.is_existing(cell):
+            message = f"this loop assigns another kind of number or tensor to {regions.description(cell)}"
+            help = "give it values of one kind, also before the loop"
+            raise specs.Unstable(f"{message}\nhelp: {help}", spans.current())
 
     def _finish(self, block, heads):
         """Sets the parameters and results of the body's region."""

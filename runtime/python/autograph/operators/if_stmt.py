@@ -122,6 +122,8 @@ def _cells(staging, blocks):
                 is_converted = len(found) == 2 and specs.changes_kind(*found) and staging.objects.is_existing(cell)
                 if is_converted or len(found) == 2 and specs.promotes(*found):
                     regions.restart_decided(staging)
+                if is_converted and not staging.depth:
+                    raise _different_kinds(cell)
                 if len(found) == 2 and _appends(staging, cell, *found):
                     regions.restart_decided(staging, cell)
                 cells[cell] = found[0] if len(found) == 1 else specs.merge(*found)
@@ -130,6 +132,12 @@ def _cells(staging, blocks):
                     f"the branches assign different kinds to {regions.description(cell)}: {mismatch}", spans.current()
                 ) from None
     return cells
+
+
+def _different_kinds(cell):
+    """Returns the error for a place that the branches give numbers of different kinds, or a number and a tensor."""
+    what = f"to {regions.description(cell)} numbers of different kinds, or a number and a tensor"
+    return StagingError(f"the branches assign {what}\nhelp: assign values of one kind, also before the call", spans.current())
 
 
 def _appends(staging, cell, body, orelse):

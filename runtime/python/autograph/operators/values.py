@@ -170,7 +170,7 @@ class List(list):
                 raise
             return list.__getitem__(self, decided)
         if isinstance(index, slice):
-            bounds = [b if b is None else staging.operand(b) for b in (index.start, index.stop, index.step)]
+            bounds = [b if b is None else number(staging, b) for b in (index.start, index.stop, index.step)]
             return List.staged(staging.emit(LIST_SLICE, [value, *bounds], spec.types)[0], spec)
         if spec.element is None:
             raise IndexError("list index out of range")
@@ -295,8 +295,22 @@ class List(list):
         if self.value is None and not is_staged(index):
             self._changing()
             return super().__delitem__(index)
-        self.pop(index)
+        if isinstance(index, slice):
+            self._delete(index)
+        else:
+            self.pop(index)
         return None
+
+    def _delete(self, part):
+        """`del items[n:]` and `del items[:n]`."""
+        start, stop, step = part.start, part.stop, part.step
+        if step is not None or start is not None and stop is not None:
+            message = "this slice of a staged list cannot be deleted"
+            raise StagingError(f"{message}\nhelp: delete up to one end of the list: `del items[n:]`", spans.current())
+        if start is None and stop is None:
+            self.clear()
+        else:
+            self._replace_items(self.at(slice(stop, None) if start is None else slice(None, start)))
 
     def clear(self):
         self._changing()

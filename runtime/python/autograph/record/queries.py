@@ -128,13 +128,38 @@ def depend_on(record, inputs, outputs):
     """Returns for each input whether an output depends on it with a gradient. Dependencies do not continue through
     numbers and through tensors of integers or booleans, because these have no gradient."""
     needed = set(outputs)
+    for node in _differentiated(record, needed):
+        _add_operands(node, needed)
+    return [value in needed for value in inputs]
+
+
+def accumulation_order(record, inputs, outputs):
+    """Returns the indexes of the inputs in the order in which autograd completes their gradients. It differentiates the last
+    operation first, so the gradient of an input is complete after the first operation that uses the input."""
+    needed, completed = set(outputs), {}
+    for number, node in enumerate(_differentiated(record, needed)):
+        used = set()
+        _add_operands(node, used)
+        needed |= used
+        places = {arg: place for place, arg in enumerate(_flat(node.args)) if isinstance(arg, Value)}
+        completed.update((value, (number, places.get(value, 0))) for value in inputs if value in used)
+    return sorted(range(len(inputs)), key=lambda index: completed.get(inputs[index], (0, 0)))
+
+
+def _flat(operands):
+    for operand in operands:
+        yield from _flat(operand) if isinstance(operand, list) else [operand]
+
+
+def _differentiated(record, needed):
+    """Yields the nodes through which gradients of the `needed` values propagate, the last one first. The caller adds the operands
+    of each node to `needed`."""
     region = record.region
     while region is not None:
         for node in reversed(region.nodes):
             if any(o in needed and gradient_type(o.type) is not None for o in node.outputs) and not _stops_gradient(node):
-                _add_operands(node, needed)
+                yield node
         region = region.parent
-    return [value in needed for value in inputs]
 
 
 def earlier_values(value):

@@ -12,7 +12,7 @@ import weakref
 
 import torch
 
-from ..capture import contents, scalars, texts
+from ..capture import contents, gradients, scalars, texts
 from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
 from ..capture.rows import Row, StandIn, refuse
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
@@ -24,6 +24,7 @@ from ..record.nodes import Value
 from ..record.queries import depend_on
 from .standins import holds_stand_ins
 
+_DETACH = torch.ops.aten.detach.default
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _LIBRARIES = ("builtins", "torch", "numpy", "autograph")
 
@@ -106,6 +107,8 @@ class Result:
             if isinstance(value, kind):
                 requires_grad = value.requires_grad
                 return lambda values, outside: _as_kind(kind, slot(values, outside), requires_grad)
+        if _is_unrecorded_view(view) and gradients.requires_grad(self._staging, view.base.fake):
+            return lambda values, outside: _unrecorded_view(slot(values, outside))
         return slot
 
     def _row(self, value):
@@ -454,6 +457,18 @@ def _form(builder, containers):
         return None if None in forms else forms
     forms = {name: _form(item, containers) for name, item in builder.items}
     return None if None in forms.values() else forms
+
+
+def _is_unrecorded_view(view):
+    """Returns whether autograd has not recorded a view, as in `with torch.no_grad(): row = x[0]`. Such a view requires a
+    gradient if its base does."""
+    return any(not step.is_recorded for step in view.chain) and all(step.op is not _DETACH for step in view.chain)
+
+
+def _unrecorded_view(tensor):
+    """Returns a view with the memory of a tensor. As in eager torch, it requires a gradient, but gets none."""
+    with torch.no_grad():
+        return tensor.requires_grad_().view_as(tensor)
 
 
 def _as_kind(kind, tensor, requires_grad):
