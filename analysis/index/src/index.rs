@@ -19,6 +19,7 @@ use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
+pub use keras_version::Version as KerasVersion;
 pub use recent::while_keeping_tree;
 pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Signature};
 
@@ -165,6 +166,15 @@ pub fn function_ast<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<F
 }
 
 impl FileIndex {
+    /// Returns the version of Keras that the file needs.
+    pub fn keras_version(&self) -> Option<KerasVersion> {
+        match (self.names_keras2, self.names_keras3) {
+            (true, _) => Some(KerasVersion::Two),
+            (false, true) => Some(KerasVersion::Three),
+            (false, false) => None,
+        }
+    }
+
     fn build(db: &dyn Db, document: Document, text: &str, parsed: &Parsed<ModModule>) -> Self {
         let definitions = Definitions::collect(text, parsed.suite());
         let mut imports = Imports::collect(parsed.suite());

@@ -332,6 +332,7 @@ impl<'a> FunctionContext<'a> {
 
 /// A file that contains a root or a reached function: its text, syntax and imports.
 pub struct FileContext<'a> {
+    pub db: &'a dyn Db,
     pub document: Document,
     pub text: &'a str,
     pub parsed: &'a Parsed<ModModule>,
