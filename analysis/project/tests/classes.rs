@@ -378,4 +378,16 @@ def step(x):
     assert_eq!(uncertain(&[("model.py", model), ("main.py", fits)]), [false, false]);
     assert_eq!(uncertain(&[("model.py", model), ("main.py", stages_call)]), [false, false]);
     assert_eq!(uncertain(&[("model.py", model)]), [false, false]);
+    let with = |lines: &str| uncertain(&[("model.py", model), ("main.py", &format!("{calls}{lines}"))]);
+    let imports = "import numpy as np\nfrom sklearn import decomposition\nfrom sklearn.svm import SVC\n";
+    let others =
+        "np.save('x', [1])\npca = decomposition.PCA(n_components=2)\npca.fit([[1.0]])\nSVC().fit([], [])\n";
+    assert_eq!(with(&format!("{imports}{others}")), [true, true]);
+    assert_eq!(with(&format!("{imports}search = SVC(net)\nsearch.fit([], [])\n")), [false, false]);
+    assert_eq!(with(&format!("{imports}{others}for pca in [net]:\n    pca.fit([])\n")), [false, false]);
+    assert_eq!(with("def train(net):\n    net.fit([1.0])\n"), [false, false]);
+    let own = "import tools\n\ntrainer = tools.Trainer()\ntrainer.fit([1.0])\n";
+    let tools = "class Trainer:\n    def fit(self, x):\n        pass\n";
+    let files = |main| [("model.py", model), ("main.py", main), ("tools.py", tools)];
+    assert_eq!(uncertain(&files(&format!("{calls}{own}"))), [false, false]);
 }
