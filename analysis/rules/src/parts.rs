@@ -30,9 +30,9 @@ const OF_ELEMENTS: [&str; 8] = ["enumerate", "iter", "list", "next", "reversed",
 /// Methods of containers that return their elements.
 const ELEMENT_METHODS: [&str; 5] = ["get", "items", "pop", "setdefault", "values"];
 
-/// Returns whether a value may be a container, because it is a part of an argument whose structure is unknown, and the
-/// function does not use it as one Tensor.
-pub(super) fn may_be_container(ctx: &FunctionContext, value: &Expr) -> bool {
+/// Returns whether a value is a part of an argument whose structure is unknown, and the function does not use it as one
+/// Tensor. It may be a container, or the key of a dictionary.
+pub(super) fn is_unknown_part(ctx: &FunctionContext, value: &Expr) -> bool {
     Follower { calls: MAX_CALLERS, seen: FxHashSet::default() }.is_part(ctx, value)
 }
 

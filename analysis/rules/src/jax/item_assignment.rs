@@ -171,7 +171,7 @@ const REF_MAKERS: [&str; 4] =
 /// Returns the severity: info for a part of an argument of unknown structure, which may be a list or another object that
 /// supports item assignment.
 fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {
-    if parts::may_be_container(ctx, array) { Severity::Info } else { Severity::Error }
+    if parts::is_unknown_part(ctx, array) { Severity::Info } else { Severity::Error }
 }
 
 /// `x[i] = v` -> `x = x.at[i].set(v)`.

@@ -125,7 +125,7 @@ fn may_use_64_bits(ctx: &FileContext) -> bool {
 /// parameter of unknown type may be a container, which has a truth value, and its parts may be, too.
 fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = value_severity(ctx, expression);
-    if parts::may_be_container(ctx, expression) {
+    if parts::is_unknown_part(ctx, expression) {
         return Severity::Info;
     }
     let may_be_container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
