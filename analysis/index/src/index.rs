@@ -4,6 +4,7 @@
 mod compiled_modules;
 mod initial_uses;
 mod keras_version;
+mod model_calls;
 mod operands;
 mod plain;
 mod recent;
@@ -19,6 +20,8 @@ use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
+pub use keras_version::Version as KerasVersion;
+pub use model_calls::ModelCall;
 pub use recent::while_keeping_tree;
 pub use signature::{Annotation, DefaultValue, ParameterKind, ParameterSyntax, Signature};
 
@@ -73,6 +76,8 @@ pub struct FileIndex {
     pub names_keras2: bool,
     /// Whether the file uses an API that exists only in Keras 3.
     pub names_keras3: bool,
+    /// The calls that may trace a Keras model. Sorted, without duplicates.
+    pub model_calls: Vec<ModelCall>,
     /// The functions in which every `compile` of a Keras model passes `run_eagerly=True`; the module, if this holds in the
     /// whole file.
     pub compile_eagerly: Vec<Code>,
@@ -165,6 +170,15 @@ pub fn function_ast<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<F
 }
 
 impl FileIndex {
+    /// Returns the version of Keras that the file needs.
+    pub fn keras_version(&self) -> Option<KerasVersion> {
+        match (self.names_keras2, self.names_keras3) {
+            (true, _) => Some(KerasVersion::Two),
+            (false, true) => Some(KerasVersion::Three),
+            (false, false) => None,
+        }
+    }
+
     fn build(db: &dyn Db, document: Document, text: &str, parsed: &Parsed<ModModule>) -> Self {
         let definitions = Definitions::collect(text, parsed.suite());
         let mut imports = Imports::collect(parsed.suite());

@@ -1,6 +1,7 @@
 //! Class hierarchies across files: Keras base classes of both Keras versions, imports, and overriding methods. Calls into the
 //! framework itself are not followed.
 
+use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_project::config::Settings;
@@ -8,8 +9,8 @@ use ag_project::{Engine, Environment};
 use ag_staging::staged::StagedFunction;
 use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
 
-/// Returns the staged functions of a project with these files.
-fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
+/// Returns the analyzed project with these files.
+fn analyzed(files: &[(&str, &str)]) -> Engine {
     let root = SystemPath::new("/project");
     let memory = MemoryFileSystem::with_current_directory(root);
     for (name, text) in files {
@@ -18,9 +19,23 @@ fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
     let system = InMemorySystem::from_memory_fs(memory);
     let mut engine =
         Engine::open(system, root, Settings::default(), Environment::default()).expect("the engine opens");
-    engine.add_files(files.iter().map(|(name, _)| root.join(name))).expect("the files are readable");
+    let programs = files.iter().filter(|(name, _)| name.ends_with(".py"));
+    engine.add_files(programs.map(|(name, _)| root.join(name))).expect("the files are readable");
     engine.analyze(&|_, _| {});
+    engine
+}
+
+/// Returns the staged functions of a project with these files.
+fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
+    let engine = analyzed(files);
     engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
+}
+
+/// Returns the codes and severities of the findings in a project with these files.
+fn findings(files: &[(&str, &str)]) -> Vec<(&'static str, Severity)> {
+    let engine = analyzed(files);
+    let findings = engine.documents().into_iter().flat_map(|document| engine.findings(document));
+    findings.map(|finding| (finding.code, finding.severity)).collect()
 }
 
 /// Returns the names of the staged functions, each with its root kind if it is a root.
@@ -186,6 +201,63 @@ def optimizer():
     assert!(!converts(&[("layer.py", layer), ("kept.py", kept)], "Gate.call"));
 }
 
+/// The requirements of the closest folder decide, unless the file itself needs another version.
+#[test]
+fn the_keras_version_is_read_from_the_requirements() {
+    let layer = "\
+import tensorflow as tf
+
+class Gate(tf.keras.layers.Layer):
+    def call(self, x):
+        return x if tf.reduce_sum(x) > 0.0 else -x
+";
+    let converts =
+        |files: &[(&str, &str)]| converts(&[&[("package/layer.py", layer)], files].concat(), "Gate.call");
+    let project = "[project]\nname = 'package'\ndependencies = ['tensorflow<2.16']\n";
+    assert!(!converts(&[]));
+    assert!(converts(&[("pyproject.toml", project)]));
+    assert!(converts(&[(
+        "setup.py",
+        "import setuptools\nsetuptools.setup(install_requires=['keras==2.*'])\n"
+    )]));
+    assert!(converts(&[("setup.cfg", "[options]\ninstall_requires =\n    tensorflow-cpu==2.10.1\n")]));
+    assert!(converts(&[("requirements.txt", "tensorflow<2.16\n")]));
+    assert!(!converts(&[("requirements.txt", "tensorflow>=2.4\n")]));
+    assert!(!converts(&[
+        ("requirements.txt", "tensorflow<2.16\n"),
+        ("requirements-new.txt", "tensorflow>=2.16\n")
+    ]));
+    assert!(!converts(&[("pyproject.toml", project), ("package/requirements.txt", "keras>=3\n")]));
+    let legacy = "import tensorflow as tf\n\ndef optimizer():\n    return tf.keras.optimizers.legacy.SGD()\n";
+    assert!(converts(&[("package/optimizer.py", legacy)]));
+    assert!(!converts(&[("package/optimizer.py", legacy), ("requirements.txt", "keras>=3\n")]));
+}
+
+/// All rules have the same answer to the question which version of Keras a file uses.
+#[test]
+fn findings_depend_on_the_required_keras_version() {
+    let layer = "\
+import tensorflow as tf
+
+class Gate(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__(dynamic=False)
+
+    def call(self, x):
+        return x if tf.reduce_sum(x) > 0.0 else -x
+
+inputs = tf.keras.Input((3,))
+model = tf.keras.Model(inputs, tf.math.abs(Gate()(tf.math.exp(inputs))))
+";
+    let required = |requirement| findings(&[("layer.py", layer), ("requirements.txt", requirement)]);
+    let (call, layer, graph) = ("AG014", "AG417", "AG412");
+    assert_eq!(required("tensorflow<2.16"), []);
+    let either = required("tensorflow");
+    assert_eq!(either, [(layer, Severity::Info), (call, Severity::Warning), (graph, Severity::Warning)]);
+    let keras3 = required("tensorflow>=2.16");
+    assert_eq!(keras3, [(layer, Severity::Warning), (call, Severity::Error), (graph, Severity::Warning)]);
+}
+
 #[test]
 fn framework_functions_called_by_staged_code_are_not_staged() {
     let serialization = "def save(obj, file):\n    pass\n";
@@ -306,4 +378,16 @@ def step(x):
     assert_eq!(uncertain(&[("model.py", model), ("main.py", fits)]), [false, false]);
     assert_eq!(uncertain(&[("model.py", model), ("main.py", stages_call)]), [false, false]);
     assert_eq!(uncertain(&[("model.py", model)]), [false, false]);
+    let with = |lines: &str| uncertain(&[("model.py", model), ("main.py", &format!("{calls}{lines}"))]);
+    let imports = "import numpy as np\nfrom sklearn import decomposition\nfrom sklearn.svm import SVC\n";
+    let others =
+        "np.save('x', [1])\npca = decomposition.PCA(n_components=2)\npca.fit([[1.0]])\nSVC().fit([], [])\n";
+    assert_eq!(with(&format!("{imports}{others}")), [true, true]);
+    assert_eq!(with(&format!("{imports}search = SVC(net)\nsearch.fit([], [])\n")), [false, false]);
+    assert_eq!(with(&format!("{imports}{others}for pca in [net]:\n    pca.fit([])\n")), [false, false]);
+    assert_eq!(with("def train(net):\n    net.fit([1.0])\n"), [false, false]);
+    let own = "import tools\n\ntrainer = tools.Trainer()\ntrainer.fit([1.0])\n";
+    let tools = "class Trainer:\n    def fit(self, x):\n        pass\n";
+    let files = |main| [("model.py", model), ("main.py", main), ("tools.py", tools)];
+    assert_eq!(uncertain(&files(&format!("{calls}{own}"))), [false, false]);
 }

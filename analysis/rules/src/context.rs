@@ -148,6 +148,19 @@ impl<'a> FunctionContext<'a> {
         expressions::at(self.def(), definition.value.filter(|_| assigns)?)
     }
 
+    /// Returns the value that a definition binds, or the value that it unpacks: `a, b = pair`. For the target of a loop,
+    /// it is the iterable.
+    pub fn bound_value(&self, definition: &Def) -> Option<&'a Expr> {
+        if let Some(value) = definition.value {
+            return expressions::at(self.def(), value);
+        }
+        let mut assignments = self.statements().into_iter().filter_map(ast::Stmt::as_assign_stmt);
+        let binds = |assign: &&ast::StmtAssign| {
+            assign.targets.iter().any(|target| target.range().contains_range(definition.range))
+        };
+        assignments.find(binds).map(|assign| &*assign.value)
+    }
+
     /// Returns whether instances of a class are certainly neither Tensors nor structures of Tensors. This is so for a
     /// class of this file that has no base classes from other files.
     pub fn is_plain_class(&self, module: Option<&str>, class: &str) -> bool {
@@ -319,6 +332,7 @@ impl<'a> FunctionContext<'a> {
 
 /// A file that contains a root or a reached function: its text, syntax and imports.
 pub struct FileContext<'a> {
+    pub db: &'a dyn Db,
     pub document: Document,
     pub text: &'a str,
     pub parsed: &'a Parsed<ModModule>,

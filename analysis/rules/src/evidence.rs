@@ -12,7 +12,7 @@
 //! Such a finding is info unless a use of the parameter confirms the assumption: [`super::parameter_use`].
 
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
@@ -291,7 +291,7 @@ fn of_name(ctx: &FunctionContext, read: &Expr, name: &QName, seen: &mut FxHashSe
             _ => Evidence::Established,
         },
         DefKind::Undefined | DefKind::Delete => Evidence::none(),
-        DefKind::Assign | DefKind::Walrus | DefKind::ForTarget => match bound_value(ctx, definition) {
+        DefKind::Assign | DefKind::Walrus | DefKind::ForTarget => match ctx.bound_value(definition) {
             Some(value) if is_python(ctx, value) => Evidence::none(),
             Some(value) => of_expression(ctx, value, seen),
             None => Evidence::Established,
@@ -300,21 +300,6 @@ fn of_name(ctx: &FunctionContext, read: &Expr, name: &QName, seen: &mut FxHashSe
     };
     let evidence: Vec<Evidence> = definitions.into_iter().map(of_definition).collect();
     Evidence::any(evidence)
-}
-
-/// Returns the value that a definition binds, or the value that it unpacks: `a, b = data`.
-fn bound_value<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr> {
-    if let Some(value) = definition.value {
-        return expressions::at(ctx.def(), value);
-    }
-    ctx.statements().into_iter().find_map(|statement| match statement {
-        Stmt::Assign(assign)
-            if assign.targets.iter().any(|target| target.range().contains_range(definition.range)) =>
-        {
-            Some(&*assign.value)
-        }
-        _ => None,
-    })
 }
 
 /// Returns whether a value is certainly no Tensor and has none.

@@ -25,6 +25,7 @@ mod mapped;
 mod meant_to_stage;
 mod names;
 mod parameter_use;
+mod parts;
 mod path_certainty;
 mod pitfalls;
 mod program;

@@ -70,6 +70,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     with_text(db, document, |text| {
         let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
         let context = FileContext {
+            db,
             document,
             text,
             parsed: &parsed,

@@ -123,6 +123,7 @@ pub fn same_start(before: &FileIndex, after: &FileIndex, relevant: &FxHashSet<Na
     let has_same_callers = |name: &Name| before.calls.get(name) == after.calls.get(name);
     before.names_keras2 == after.names_keras2
         && before.names_keras3 == after.names_keras3
+        && before.model_calls == after.model_calls
         && before.other_names == after.other_names
         && before.roots.iter().zip(&after.roots).all(|(before, after)| same_root(before, after))
         && before

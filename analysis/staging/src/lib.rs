@@ -5,6 +5,8 @@
 //!   update      replaces a run after edits that affect only the functions that they change
 //!   fixpoint    which functions are staged, and the assumed types of their parameters
 //!     value_flow  the functions that calls may reach through variables, fields and containers
+//!   keras       the version of Keras with which a file runs
+//!     requirements  the version that the project requires
 //!   results     the results, as inputs of the queries below
 //! queries       per function: facts, decisions, control flow
 //!   transfer    transfer functions: variables carried through a staged loop become Tensors
@@ -23,10 +25,12 @@ pub mod fixpoint;
 pub mod hierarchy;
 pub mod host_numbers;
 mod import_cycles;
+pub mod keras;
 mod moves;
 pub mod options;
 pub mod queries;
 pub mod reached_from;
+mod requirements;
 pub mod results;
 pub mod staged;
 pub mod stages;

@@ -34,7 +34,7 @@ const REQUIRE_KERAS2: [&str; 3] = ["tensorflow_addons", "keras.engine", "tensorf
 
 /// A version of Keras.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub enum Version {
     Two,
     Three,
 }

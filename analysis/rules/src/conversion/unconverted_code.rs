@@ -14,8 +14,8 @@ use ag_index::assumptions::Source;
 use ag_index::assumptions::Unconverted;
 use ag_index::dialect::Dialect;
 use ag_index::facts::{Alternative, Binding, TensorKind};
-use ag_index::index::file_index;
 use ag_staging::construct::ConstructNode;
+use ag_staging::keras;
 use ag_syntax::expressions;
 
 declare_rule! {
@@ -87,7 +87,7 @@ fn check(ctx: &FunctionContext) {
         // A call of a cached function with a Tensor raises an exception before the body runs.
         None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
         // Keras 2 converts the methods of layers and what they call.
-        Some(reason) if ctx.stage.dialect == Dialect::Keras && may_be_keras2(ctx) => {
+        Some(reason) if ctx.stage.dialect == Dialect::Keras && keras::may_be_keras2(ctx.db, ctx.document) => {
             decisions(ctx, reason, Severity::Warning);
         }
         Some(reason) => decisions(ctx, reason, UNCONVERTED_CODE.severity),
@@ -97,13 +97,6 @@ fn check(ctx: &FunctionContext) {
         decisions(ctx, reason, Severity::Warning);
     }
     cached_calls(ctx);
-}
-
-/// Returns whether a file may be written for Keras 2: `tf.keras` may be either version.
-fn may_be_keras2(ctx: &FunctionContext) -> bool {
-    ctx.imports.uses("tensorflow")
-        && !ctx.imports.uses("keras")
-        && !file_index(ctx.db, ctx.document).names_keras3
 }
 
 fn decisions(ctx: &FunctionContext, reason: Unconverted, max_severity: Severity) {

@@ -64,6 +64,7 @@ fn check(ctx: &FunctionContext) {
     for decision in tracing::decisions(ctx) {
         if decision.construct.kind != ConstructKind::While
             && !tracing::is_created_before_tracing(ctx, decision.test)
+            && !compares_with_text(decision.test)
         {
             report(ctx, &decision);
         }
@@ -80,6 +81,26 @@ fn check(ctx: &FunctionContext) {
             .help("use the corresponding function of `jax.numpy`, such as `jnp.maximum`, `jnp.any` or `jnp.isin`")
             .emit();
         }
+    }
+}
+
+/// Returns whether a test only compares with strings. An array is unequal to each of them, so the result is no tracer:
+/// `for key in batch: if key == "mask": …`.
+fn compares_with_text(test: &Expr) -> bool {
+    match test {
+        Expr::UnaryOp(operation) => {
+            operation.op == ast::UnaryOp::Not && compares_with_text(&operation.operand)
+        }
+        Expr::BoolOp(operation) => operation.values.iter().all(compares_with_text),
+        Expr::Compare(compare) => {
+            let is_equality = matches!(&*compare.ops, [ast::CmpOp::Eq | ast::CmpOp::NotEq]);
+            let mut sides = std::iter::once(&*compare.left).chain(&compare.comparators);
+            is_equality
+                && sides.any(|side| {
+                    matches!(side, Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_))
+                })
+        }
+        _ => false,
     }
 }
 

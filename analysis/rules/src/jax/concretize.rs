@@ -2,9 +2,9 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
-use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
+use super::super::{FunctionContext, parts};
 use super::{snippet, value_severity};
 use ag_index::facts::{Alternative, Fact};
 
@@ -257,9 +257,11 @@ fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Computed && !ctx.fact(value).unknown
 }
 
-/// Returns whether a key is certainly a Tensor. A parameter of unknown type is not.
+/// Returns whether a key is certainly a Tensor. A parameter of unknown type is not, and a part of it may be a key:
+/// `for key in batch: out[key] = batch[key]`.
 fn is_key(ctx: &FunctionContext, key: &Expr) -> bool {
-    is_tensor(ctx, key) && !(key.is_name_expr() && tracing::origin(ctx, key) == Origin::Assumed)
+    let is_assumed = || tracing::origin(ctx, key) == Origin::Assumed || parts::is_unknown_part(ctx, key);
+    is_tensor(ctx, key) && !(key.is_name_expr() && is_assumed())
 }
 
 fn is_dict(fact: &Fact) -> bool {

@@ -3,9 +3,9 @@
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
-use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_mask, is_tensor};
+use super::super::{FunctionContext, parts};
 use super::snippet;
 use ag_db::diagnostic::{Applicability, Edit, Severity};
 use ag_flow::DefKind;
@@ -103,6 +103,7 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
     if other || !is_tensor(ctx, &subscript.value) || may_be_ref(ctx, &subscript.value) {
         return;
     }
+    let severity = severity(ctx, &subscript.value);
     let report = ctx
         .report(
             &JAX_SETITEM,
@@ -112,16 +113,17 @@ fn report(ctx: &FunctionContext, statement: &Stmt, target: &Expr, update: Option
                 snippet(ctx, &subscript.value)
             ),
         )
-        .severity(severity(ctx, &subscript.value))
+        .severity(severity)
         .why(ctx.why(&subscript.value));
     if is_mask(ctx, &subscript.slice) {
         return report.help("use `jnp.where(mask, value, x)`").emit();
     }
     match update {
         Some((method, value)) if is_assignable(&subscript.value) => {
-            let computed = tracing::origin(ctx, &subscript.value) == Origin::Computed;
+            let is_certain =
+                severity == Severity::Error && tracing::origin(ctx, &subscript.value) == Origin::Computed;
             let applicability = match &*subscript.value {
-                Expr::Name(_) if computed => Applicability::Safe,
+                Expr::Name(_) if is_certain => Applicability::Safe,
                 _ => Applicability::Unsafe,
             };
             let text = rewritten(ctx, subscript, method, value);
@@ -166,15 +168,10 @@ fn is_parameter(ctx: &FunctionContext, expression: &Expr) -> bool {
 const REF_MAKERS: [&str; 4] =
     ["jax.experimental.pallas", "jax.experimental.mutable_array", "jax.new_ref", "jax.ref"];
 
-/// Returns the severity: info for an item of an argument of unknown type, which may be an object that supports item
-/// assignment.
+/// Returns the severity: info for a part of an argument of unknown structure, which may be a list or another object that
+/// supports item assignment.
 fn severity(ctx: &FunctionContext, array: &Expr) -> Severity {
-    let item = match array {
-        Expr::Name(name) => ctx.parameter(&name.id).is_none(),
-        _ => true,
-    };
-    let assumed = item && tracing::origin(ctx, array) == Origin::Assumed;
-    if assumed { Severity::Info } else { Severity::Error }
+    if parts::is_unknown_part(ctx, array) { Severity::Info } else { Severity::Error }
 }
 
 /// `x[i] = v` -> `x = x.at[i].set(v)`.

@@ -44,11 +44,12 @@ use ruff_text_size::{Ranged, TextRange};
 use super::callers;
 use super::mapped;
 use super::parameter_use;
+use super::parts;
 use super::path_certainty;
 use super::tracing::{self, Certainty, Decision, Origin, short_circuited_severity};
 use super::{FileContext, FunctionContext, Rule};
 use ag_db::diagnostic::{Anchor, Severity};
-use ag_flow::{Def, DefKind};
+use ag_flow::DefKind;
 use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::RootKind;
 use ag_index::index::FileIndex;
@@ -121,9 +122,12 @@ fn may_use_64_bits(ctx: &FileContext) -> bool {
 
 /// Returns the severity of a finding where Python needs the truth value of `expression`, a Tensor. Under `jit` every
 /// operation returns a tracer. Only an array from outside is concrete, as long as no operation is performed on it. A
-/// parameter of unknown type may be a container, which has a truth value.
+/// parameter of unknown type may be a container, which has a truth value, and its parts may be, too.
 fn bool_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
     let severity = value_severity(ctx, expression);
+    if parts::is_unknown_part(ctx, expression) {
+        return Severity::Info;
+    }
     let may_be_container = tracing::origin(ctx, expression) == Origin::Assumed && !is_operation(expression);
     if !may_be_container {
         return severity;
@@ -204,7 +208,7 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
                     DefKind::Parameter(_) => is_concrete_argument(),
                     DefKind::Undefined => true,
                     DefKind::Assign if steps > 0 => {
-                        assigned(ctx, definition).is_some_and(|value| is_concrete(ctx, value, steps - 1))
+                        ctx.bound_value(definition).is_some_and(|value| is_concrete(ctx, value, steps - 1))
                     }
                     _ => false,
                 })
@@ -235,17 +239,6 @@ fn is_concrete(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
         Expr::List(list) => list.elts.iter().all(|element| is_concrete(ctx, element, steps)),
         _ => value.is_literal_expr(),
     }
-}
-
-/// Returns the right side of an assignment. For `a, b = pair`, returns the whole right side.
-fn assigned<'a>(ctx: &FunctionContext<'a>, definition: &Def) -> Option<&'a Expr> {
-    ctx.value_of(definition).or_else(|| {
-        let mut assignments = ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt);
-        let binds = |assign: &ast::StmtAssign| {
-            assign.targets.iter().any(|target| target.range().contains_range(definition.range))
-        };
-        assignments.find(|assign| binds(assign)).map(|assign| &*assign.value)
-    })
 }
 
 /// Returns whether the value is certainly a tracer, because it is the result of an operation: every operation is

@@ -52,12 +52,13 @@ declare_rule! {
         summary: "a functional Keras model whose inputs and outputs are not connected",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
-        check: File(|index| index.makes_keras_inputs && !index.names_keras2, check),
+        check: File(|index| index.makes_keras_inputs, check),
     }
 }
 
 fn check(ctx: &FileContext) {
-    if !(ctx.imports.uses("keras") || ctx.imports.uses("tensorflow")) {
+    let uses_keras = ctx.imports.uses("keras") || ctx.imports.uses("tensorflow");
+    if !uses_keras || keras_ranks::is_keras2(ctx) {
         return;
     }
     let layers = ctx.program().classes.iter().filter(|class| is_layer(ctx, class));

@@ -69,11 +69,14 @@ declare_rule! {
         summary: "a Keras layer, model or metric that raises when it is used",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Keras], fix: None,
-        check: File(|index| index.derives_from_keras && !index.names_keras2, check),
+        check: File(|index| index.derives_from_keras, check),
     }
 }
 
 fn check(ctx: &FileContext) {
+    if keras_ranks::is_keras2(ctx) {
+        return;
+    }
     for class in &ctx.program().classes {
         if let Some(base) = Base::of(ctx, class) {
             Class { ctx, base, class }.check();

@@ -4,11 +4,17 @@ use ruff_python_ast as ast;
 
 use crate::FileContext;
 use ag_db::diagnostic::Severity;
+use ag_index::index::KerasVersion;
+use ag_staging::keras;
 
-/// Returns the severity of code that Keras 3 rejects and Keras 2 accepts. `tf.keras` may be either version.
+/// Returns the severity of code that Keras 3 rejects and Keras 2 accepts.
 pub(super) fn severity_of_keras3(ctx: &FileContext) -> Severity {
-    let is_either = ["tf.keras", "tensorflow.keras", "tf_keras"].iter().any(|name| ctx.text.contains(name));
-    if is_either { Severity::Info } else { Severity::Warning }
+    if keras::may_be_keras2(ctx.db, ctx.document) { Severity::Info } else { Severity::Warning }
+}
+
+/// Returns whether a file certainly runs with Keras 2.
+pub(super) fn is_keras2(ctx: &FileContext) -> bool {
+    keras::version(ctx.db, ctx.document) == Some(KerasVersion::Two)
 }
 
 /// Returns whether a dotted name is a layer class.

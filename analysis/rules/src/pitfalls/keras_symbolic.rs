@@ -5,6 +5,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 
+use super::keras_ranks;
 use super::keras_tensors::{KerasTensors, raises};
 use crate::FileContext;
 use crate::declare::declare_rule;
@@ -313,6 +314,9 @@ impl<'a> Uses<'_, 'a> {
     }
 
     fn operation(&self, call: &ast::ExprCall, tensor: &Expr) {
+        if keras_ranks::is_keras2(self.ctx) {
+            return;
+        }
         let message = format!(
             "Keras 3 rejects functions of TensorFlow on `{}`, a symbolic tensor of a functional model",
             self.ctx.text(tensor)

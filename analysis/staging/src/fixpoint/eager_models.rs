@@ -8,36 +8,29 @@
 //! Such a call traces nothing. `model.fit(…)`, a symbolic input or a `tf.function` around the call do, unless
 //! `model.compile(run_eagerly=True)` precedes it.
 
+use std::cell::LazyCell;
+
 use crate::fixpoint::Fixpoint;
 use ag_db::Db;
 use ag_index::ids::{Code, FunctionIndex};
-use ag_index::index::{FileIndex, file_index};
+use ag_index::index::{FileIndex, ModelCall, file_index};
 use ag_index::keras_classes;
+use ag_index::modules::module_names;
 use ruff_python_ast::name::Name;
-
-/// Functions and methods that trace a model, or make its inputs symbolic.
-const TRACING: [&str; 13] = [
-    "Input",
-    "evaluate",
-    "evaluate_generator",
-    "export",
-    "fit",
-    "fit_generator",
-    "get_concrete_function",
-    "predict",
-    "predict_generator",
-    "predict_on_batch",
-    "save",
-    "test_on_batch",
-    "train_on_batch",
-];
+use rustc_hash::FxHashSet;
 
 impl Fixpoint {
     /// Finds out whether the project may trace models.
     pub(super) fn find_tracing_of_models(&mut self, db: &dyn Db) {
-        self.names.extend(TRACING.map(Name::new_static));
-        self.traces_models =
-            TRACING.iter().any(|name| self.calls(db, name) && !self.is_own_evaluation(db, name));
+        let packages = LazyCell::new(|| {
+            let names = self.documents.iter().flat_map(|document| module_names(db, *document));
+            names.filter_map(|name| name.split('.').next().map(Name::new)).collect::<FxHashSet<_>>()
+        });
+        let is_of_project =
+            |call: &&ModelCall| call.package.as_ref().is_none_or(|package| packages.contains(package));
+        let calls = self.documents.iter().flat_map(|document| &file_index(db, *document).model_calls);
+        let traced: FxHashSet<&str> = calls.filter(is_of_project).map(|call| call.name).collect();
+        self.traces_models = traced.into_iter().any(|name| !self.is_own_evaluation(db, name));
     }
 
     /// Returns whether a function is the `call` of a Keras model, and the project creates the model but does not trace

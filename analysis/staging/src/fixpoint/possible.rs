@@ -219,7 +219,7 @@ impl Fixpoint {
                 if site.receiver.is_some() && !self.is_on_dataset(declared, position) {
                     return None;
                 }
-                let site = self.with_library(file_index(db, self.documents[root.document]), site);
+                let site = self.with_library(db, root.document, site);
                 let around = site.in_staged_code.then(|| self.staged.get(&declared)).flatten();
                 let sole_callees = root.is_sole_function
                     && around.is_none_or(|around| !around.possible || around.sole_callees);

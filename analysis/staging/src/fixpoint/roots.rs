@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use crate::fixpoint::parameters::takes_receiver;
 use crate::fixpoint::{Cause, Fixpoint, Staged};
 use crate::hierarchy::ClassId;
+use crate::keras;
 use ag_db::{Db, Document};
 use ag_index::answers::ScopeTypes;
 use ag_index::assumptions::{RootOptions, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::ids::{Code, DocumentIndex, FunctionIndex};
-use ag_index::index::{FileIndex, FunctionId, Signature, file_index, function_ast};
+use ag_index::index::{FileIndex, FunctionId, KerasVersion, Signature, file_index, function_ast};
 use ag_index::modules::module_name;
 use ag_index::oracle::Scope;
 use ag_index::roots::{Reference, RootSite, RootTarget};
@@ -66,7 +67,7 @@ impl Fixpoint {
         for document in self.documents.indices() {
             let index = file_index(db, self.documents[document]);
             for (position, site) in index.roots.iter_enumerated() {
-                let site = &self.with_library(index, site);
+                let site = &self.with_library(db, document, site);
                 if !self.is_selected(site.dialect) {
                     continue;
                 }
@@ -111,7 +112,7 @@ impl Fixpoint {
                 let scope = Scope { document, code: function.into() };
                 let declared = Scope { document, code: site.scope };
                 let location = self.index(db, scope).location(site.scope, site.range);
-                let site = self.with_library(self.index(db, scope), &site);
+                let site = self.with_library(db, scope.document, &site);
                 self.stage_root(db, scope, &site, false, Cause { scope: declared, location });
             }
         }
@@ -207,11 +208,19 @@ impl Fixpoint {
         self.options.dialects.is_empty() || self.options.dialects.contains(&dialect)
     }
 
-    /// Adapts the root of a Keras method to the version of Keras that the project uses: version 2 converts methods. If
-    /// the project has code for both versions, the file of the method decides.
-    pub(super) fn with_library<'s>(&self, index: &FileIndex, site: &'s RootSite) -> Cow<'s, RootSite> {
-        let is_keras2 = if self.has_keras3 { index.names_keras2 } else { self.has_keras2 };
-        if site.dialect != Dialect::Keras || !is_keras2 {
+    /// Adapts the root of a Keras method to the version of Keras with which its file runs: version 2 converts methods. If
+    /// that version is unknown, the other files of the project decide.
+    pub(super) fn with_library<'s>(
+        &self,
+        db: &dyn Db,
+        document: DocumentIndex,
+        site: &'s RootSite,
+    ) -> Cow<'s, RootSite> {
+        if site.dialect != Dialect::Keras {
+            return Cow::Borrowed(site);
+        }
+        let version = keras::version(db, self.documents[document]);
+        if !version.map_or(self.has_keras2 && !self.has_keras3, |version| version == KerasVersion::Two) {
             return Cow::Borrowed(site);
         }
         Cow::Owned(RootSite { dialect: Dialect::Tensorflow, converts: true, ..site.clone() })
