@@ -43,6 +43,10 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             if stage.by_value {
                 diagnostic.severity = diagnostic.severity.min(highest_by_value);
             }
+            // There may be no object of the class.
+            if stage.is_override {
+                diagnostic.severity = diagnostic.severity.min(Severity::Warning);
+            }
         }
     }
     if let Some(root) = reached_from::step(db, stage) {

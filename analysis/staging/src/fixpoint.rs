@@ -44,7 +44,19 @@ pub use limits::AnalysisLimits;
 pub use roots::is_unsupported;
 
 use crate::options::StagingOptions;
-use crate::value_flow::PossibleCalls;
+use crate::value_flow::{Callable, PossibleCalls};
+
+/// Whether a function that certain calls reach is really staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    Certain,
+    /// It is staged for the objects of a class that may have none: it overrides a method that staged code of a base
+    /// class calls on `self`, and the class inherits this code.
+    Inherited,
+    /// It may not be staged. It overrides such a method in a class that may not run the staged code of its base class, or
+    /// it is a method of a Keras model that the project only calls in eager code.
+    Uncertain,
+}
 
 /// How a function is staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,9 +68,7 @@ pub struct Staged {
     /// The kind of the root that reaches the function: `root`, if the function is itself a root.
     pub mode: RootKind,
     pub converts: bool,
-    /// Whether it may not be staged. It overrides a base-class method that is called on `self`, or it is a method of a
-    /// Keras model that the project only calls in eager code.
-    pub uncertain: bool,
+    pub certainty: Certainty,
     /// Whether only possible calls and roots reach it, and no certain ones: [`PossibleCalls`].
     pub possible: bool,
     /// If `possible`: whether each call and root on the way can reach only one function of the project
@@ -117,6 +127,8 @@ pub struct Fixpoint {
     pub possible: Arc<PossibleCalls>,
     /// Whether all certain calls are known. From then on, only possible calls are added.
     is_certain_complete: bool,
+    /// The functions that staged code alone calls, directly or through other such functions.
+    only_staged: BTreeSet<Callable>,
     has_keras2: bool,
     has_keras3: bool,
     /// Whether the project may trace Keras models otherwise than by a call in staged code.
@@ -167,6 +179,7 @@ impl Fixpoint {
             hierarchy,
             possible: Arc::default(),
             is_certain_complete: false,
+            only_staged: BTreeSet::new(),
             has_keras2: documents.iter().any(|document| file_index(db, *document).names_keras2),
             has_keras3: documents.iter().any(|document| file_index(db, *document).names_keras3),
             traces_models: false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ruff_index::{IndexSlice, IndexVec};
 use rustc_hash::FxHashMap;
 
-use crate::fixpoint::{Answers, Cause, Contribution, Fixpoint, ParameterAssumption, Staged};
+use crate::fixpoint::{Answers, Cause, Certainty, Contribution, Fixpoint, ParameterAssumption, Staged};
 use ag_db::Db;
 use ag_db::Document;
 use ag_db::diagnostic::{Anchor, Span, Step, Why};
@@ -100,7 +100,9 @@ pub fn of_scope(
         mode: staged.mode,
         cause: Some(span(db, fixpoint, &staged.cause)),
         converts: staged.converts,
-        uncertain: staged.uncertain || staged.possible && !staged.sole_callees,
+        uncertain: (staged.possible || staged.certainty == Certainty::Uncertain)
+            && !fixpoint.is_staged_if_called(scope, staged),
+        is_override: staged.certainty != Certainty::Certain,
         by_value: staged.possible,
         also_unconverted: as_it_is.copied().filter(|_| !nested),
         unconverted: staged.unconverted.filter(|reason| match reason {

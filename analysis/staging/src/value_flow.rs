@@ -3,7 +3,8 @@
 //!
 //! This solves the constraints of all files ([`ag_index::value_flow`]). It ignores types, contexts and the order of
 //! execution, so the calls that it finds are possible, but not certain. Findings that depend on such a call are info,
-//! unless no other function of the project reaches the call: [`PossibleCall::is_sole_callee`].
+//! unless no other function of the project reaches the call ([`PossibleCall::is_sole_callee`]), or staged code alone
+//! calls the function.
 //!
 //! ```text
 //! values       functions, objects and containers, and the cells that hold them
@@ -28,7 +29,7 @@ mod solve;
 mod unresolved;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ag_db::{Db, Document};
@@ -90,6 +91,8 @@ pub struct PossibleCalls {
     /// For each function with possible calls, the code that makes them: the function itself and its lambdas.
     callers: BTreeMap<Scope, Vec<Callable>>,
     pub roots: Vec<PossibleRoot>,
+    /// The functions that code of a module or an object of a library may call.
+    pub called_outside: BTreeSet<Callable>,
     /// The value flow of each document.
     pub flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
     /// The number of steps that solving took: how often a use was applied to a value.
@@ -124,6 +127,7 @@ impl PossibleCalls {
                     && calls.iter().map(|it| call(caller, it)).eq(others.iter().map(|it| call(caller, it)))
             })
             && self.roots.iter().map(root).eq(other.roots.iter().map(root))
+            && self.called_outside == other.called_outside
     }
 
     /// Returns the sites of all possible calls and roots in a document, in order, each with its code and its

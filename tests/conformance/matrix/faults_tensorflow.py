@@ -86,8 +86,8 @@ FAULTS = [
     """),
     Fault("dtype in a loop", "raises", """
         total = 0  # cause
-        for v in x:  # fault
-            total = total + v  # cause
+        for v in x:  # cause
+            total = total + v  # fault
         y = x + total
     """, """
         total = 0.0
@@ -157,8 +157,8 @@ FAULTS = [
         y = x + bias
     """),
     Fault("optimizer in the function", "raises", """
-        optimizer = keras.optimizers.Adam(0.1)  # cause
-        optimizer.apply_gradients([(x, WEIGHTS)])  # fault
+        optimizer = keras.optimizers.Adam(0.1)  # fault
+        optimizer.apply_gradients([(x, WEIGHTS)])  # cause
         y = x + WEIGHTS
     """, """
         OPTIMIZER.apply_gradients([(x, WEIGHTS)])

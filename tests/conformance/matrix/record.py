@@ -2,6 +2,8 @@
 
     python record.py FRAMEWORK [FAULT...]        # in an environment with the framework
 
+Without names, it records the faults that have no recording yet.
+
 A cell is valid if the framework does what the fault says for the faulty program, and does nothing of that for the
 repaired one. `recorded/FRAMEWORK.json` maps each fault to its carriers, and these to "" (valid) or the reason why not.
 """
@@ -208,7 +210,7 @@ def main():
     path.parent.mkdir(exist_ok=True)
     recorded = json.loads(path.read_text()) if path.exists() else {}
     for fault in framework.faults:
-        if not only or fault.name in only:
+        if fault.name in only if only else fault.name not in recorded:
             verdicts = recorded[fault.name] = record_row(runner, framework, fault)
             path.write_text(json.dumps(recorded, indent=1) + "\n")
             print(f"{fault.name}: {sum(not why for why in verdicts.values())} of {len(verdicts)}", flush=True)

@@ -16,8 +16,8 @@ declare_rule! {
     ///
     /// - a number or string appended to a list that is initialized with `[]` without annotation
     /// - a number appended to a list that is annotated as a list of Tensors
-    /// - a number or string stored in a dictionary that is initialized with `{}` without annotation, and a number as a
-    ///   key of such a dictionary
+    /// - a number or string stored in a dictionary that is initialized with `{}` or with Tensors, without annotation,
+    ///   and a number as a key of such a dictionary
     /// - an index of a tuple with elements of different types, if the index is not a literal
     ///
     /// ## Why is this bad?
@@ -129,10 +129,19 @@ fn check_item(ctx: &FunctionContext, statement: &Stmt) {
     let Some(assign) = statement.as_assign_stmt() else { return };
     let [Expr::Subscript(item)] = assign.targets.as_slice() else { return };
     let Expr::Name(dict) = &*item.value else { return };
-    if !is_always(ctx, dict, |value| value.as_dict_expr().is_some_and(|dict| dict.items.is_empty())) {
+    let type_of = |value: &Expr| ScriptType::of_expression(ctx, value);
+    // `{}` or `{"mean": x.mean()}`
+    let has_tensors = |value: &Expr| {
+        value.as_dict_expr().is_some_and(|dict| {
+            dict.items.iter().all(|item| {
+                let key = item.key.as_ref().and_then(type_of);
+                key == Some(ScriptType::Str) && type_of(&item.value) == Some(ScriptType::Tensor)
+            })
+        })
+    };
+    if !is_always(ctx, dict, has_tensors) {
         return;
     }
-    let type_of = |value: &Expr| ScriptType::of_expression(ctx, value);
     let key = type_of(&item.slice).filter(|key| matches!(key, ScriptType::Int | ScriptType::Float));
     let value = type_of(&assign.value).filter(|ty| !matches!(ty, ScriptType::Tensor | ScriptType::None));
     if key.is_none() && value.is_none() {

@@ -1,6 +1,6 @@
 //! The calls of staged functions, and how they stage the functions that they call.
 
-use crate::fixpoint::{Cause, Fixpoint, Staged};
+use crate::fixpoint::{Cause, Certainty, Fixpoint, Staged};
 use crate::hierarchy::{ClassId, ModuleFramework};
 use ag_db::{Db, Document};
 use ag_index::answers::{CallSite, ScopeTypes, Target};
@@ -40,9 +40,14 @@ impl Fixpoint {
                     Some(entry) if call.on_self => self.overriding(db, scope, entry.path.name()),
                     _ => Vec::new(),
                 };
-                for method in overriding {
+                for (class, method) in overriding {
                     if let Some(caller) = &caller {
-                        let caller = Staged { uncertain: true, ..caller.clone() };
+                        let own = match self.is_inherited(db, scope, class) {
+                            true => Certainty::Inherited,
+                            false => Certainty::Uncertain,
+                        };
+                        let certainty = caller.certainty.max(own);
+                        let caller = Staged { certainty, ..caller.clone() };
                         changed |= self.reach(db, scope, &caller, method, call);
                     }
                     self.contribute(db, scope, call, is_staged, target, method, &mut contributions);
@@ -88,7 +93,7 @@ impl Fixpoint {
             root: None,
             mode: lambda.kind,
             converts: lambda.converts,
-            uncertain: false,
+            certainty: Certainty::Certain,
             possible: false,
             sole_callees: false,
             unconverted: None,
@@ -159,7 +164,7 @@ impl Fixpoint {
             root: None,
             mode: caller.mode,
             converts: caller.converts && unconverted.is_none(),
-            uncertain: caller.uncertain,
+            certainty: caller.certainty,
             possible: caller.possible,
             sole_callees: caller.sole_callees,
             unconverted,

@@ -2,7 +2,7 @@
 //! staged too. Findings in them are info, or at most warnings if the calls can reach no other function. No certain
 //! result depends on these functions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ag_db::Db;
@@ -14,7 +14,7 @@ use ag_index::oracle::Scope;
 use ag_index::value_flow::{Owner, SiteIndex};
 
 use crate::fixpoint::parameters::takes_receiver;
-use crate::fixpoint::{Answers, Cause, Fixpoint, Staged};
+use crate::fixpoint::{Answers, Cause, Certainty, Fixpoint, Staged};
 use crate::value_flow::{Callable, PossibleCalls, PossibleRoot, StagingFunction};
 
 /// The maximum length of a chain of possible calls.
@@ -81,7 +81,58 @@ impl Fixpoint {
         // First follow the calls that can reach only one function each.
         self.follow_calls(db, &possible, true);
         self.follow_calls(db, &possible, false);
+        self.only_staged = self.called_by_staged_code(&possible);
         self.staged.len() != before
+    }
+
+    /// Returns the functions that staged code alone calls, directly or through other such functions. A call may reach
+    /// several of them, but each is staged whenever it is called.
+    ///
+    /// ```python
+    /// transforms = [clip(1.0), momentum(0.9)]       # the functions `update` of two objects
+    ///
+    /// @jax.jit
+    /// def step(grads):
+    ///     for transform in transforms:
+    ///         grads = transform.update(grads)       # calls both
+    /// ```
+    fn called_by_staged_code(&self, possible: &PossibleCalls) -> BTreeSet<Callable> {
+        let mut callers: BTreeMap<Callable, Vec<Callable>> = BTreeMap::new();
+        for (caller, calls) in &possible.calls {
+            for call in calls {
+                callers.entry(call.callee).or_default().push(*caller);
+            }
+        }
+        let is_root = |scope: &Scope| {
+            let staged = self.staged.get(scope);
+            staged.is_some_and(|it| it.root.is_some() && it.certainty != Certainty::Uncertain)
+        };
+        let roots = self.staged.keys().filter(|scope| is_root(scope));
+        let mut found: BTreeSet<Callable> = roots
+            .map(|scope| Callable { document: scope.document, owner: Owner::Code(scope.code) })
+            .collect();
+        let known = found.clone();
+        found.extend(callers.keys().filter(|callee| !possible.called_outside.contains(callee)));
+        loop {
+            let is_called_otherwise = |callee: &&Callable| {
+                let callers = callers.get(*callee).into_iter().flatten();
+                !known.contains(*callee) && callers.into_iter().any(|caller| !found.contains(caller))
+            };
+            let others: Vec<Callable> = found.iter().filter(is_called_otherwise).copied().collect();
+            if others.is_empty() {
+                return found;
+            }
+            for other in others {
+                found.remove(&other);
+            }
+        }
+    }
+
+    /// Returns whether a function that is possibly staged is staged whenever it is called.
+    pub(crate) fn is_staged_if_called(&self, scope: Scope, staged: &Staged) -> bool {
+        let callable = Callable { document: scope.document, owner: Owner::Code(scope.code) };
+        staged.sole_callees && staged.certainty != Certainty::Uncertain
+            || self.only_staged.contains(&callable)
     }
 
     /// Follows possible roots and calls. `only`: follows those to which a single function flows.
@@ -235,7 +286,7 @@ impl Fixpoint {
                 root: Some(kind),
                 mode: kind,
                 converts: dialect.converts(),
-                uncertain: false,
+                certainty: Certainty::Certain,
                 possible: true,
                 sole_callees: root.is_sole_function,
                 unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),

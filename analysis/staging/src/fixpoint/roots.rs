@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::fixpoint::parameters::takes_receiver;
-use crate::fixpoint::{Cause, Fixpoint, Staged};
+use crate::fixpoint::{Cause, Certainty, Fixpoint, Staged};
 use crate::hierarchy::ClassId;
 use crate::keras;
 use ag_db::{Db, Document};
@@ -25,6 +25,18 @@ fn has_unsupported_syntax<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bo
     function_ast(db, function)
         .as_ref()
         .is_some_and(|ast| !unsupported::find(function.path(db), ast, imports, &[]).is_empty())
+}
+
+/// Returns the method that contains some code, or is this code, and the method's name.
+fn method_around(index: &FileIndex, code: Code) -> Option<(FunctionIndex, &str)> {
+    let mut function = code.function()?;
+    loop {
+        let entry = index.definitions.functions.get(function)?;
+        if entry.class.is_some() {
+            return Some((function, entry.path.name()));
+        }
+        function = entry.parent?;
+    }
 }
 
 /// The maximum number of derived classes. A call on an interface with more of them is little evidence for each.
@@ -49,7 +61,7 @@ impl Staged {
             root: Some(site.kind),
             mode: site.kind,
             converts: site.converts && !declines,
-            uncertain: false,
+            certainty: Certainty::Certain,
             possible: false,
             sole_callees: false,
             unconverted,
@@ -195,7 +207,7 @@ impl Fixpoint {
         // `tf.function(self.step)`
         if let RootTarget::Reference(Reference::SelfAttribute(name)) = &site.target {
             bound = true;
-            for method in self.overriding(db, declared, name) {
+            for (_, method) in self.overriding(db, declared, name) {
                 changed |= self.stage_root(db, method, site, bound, cause.clone());
             }
         }
@@ -227,16 +239,61 @@ impl Fixpoint {
     }
 
     /// Returns the methods that `self.method()` in `scope` may call because they override `method` in derived classes.
-    pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<Scope> {
+    /// Each is returned with its class.
+    pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<(ClassId, Scope)> {
         let Some(class) = self.index(db, scope).class_around(scope.code) else { return Vec::new() };
         let derived = self.hierarchy.derived(ClassId { document: scope.document, class }, MAX_DERIVED);
-        let methods = derived.into_iter().filter_map(|derived| {
-            let index = file_index(db, *self.documents.get(derived.document)?);
-            let methods = &index.definitions.classes.get(derived.class)?.methods;
-            let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;
-            Some(Scope { document: derived.document, code: function.into() })
-        });
-        methods.collect()
+        derived.into_iter().filter_map(|class| Some((class, self.method_of(db, class, name)?))).collect()
+    }
+
+    /// Returns the method that a class itself defines under a name.
+    fn method_of(&self, db: &dyn Db, class: ClassId, name: &str) -> Option<Scope> {
+        let index = file_index(db, *self.documents.get(class.document)?);
+        let methods = &index.definitions.classes.get(class.class)?.methods;
+        let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;
+        Some(Scope { document: class.document, code: function.into() })
+    }
+
+    /// Returns whether a staged method is staged for the objects of a derived class, too: the class inherits the method,
+    /// and its methods from the root to this one.
+    ///
+    /// ```python
+    /// class Trainer:
+    ///     @tf.function
+    ///     def train(self, batch):
+    ///         return self.update(batch)
+    ///
+    ///     def update(self, batch):          # inherited by all classes that override neither `train` nor `update`
+    ///         return self.loss(batch)
+    /// ```
+    pub(super) fn is_inherited(&self, db: &dyn Db, method: Scope, class: ClassId) -> bool {
+        let order = self.hierarchy.lookup_order(class);
+        let is_inherited = |method: Scope, name: &str| {
+            order.iter().find_map(|class| self.method_of(db, *class, name)) == Some(method)
+        };
+        let mut scope = method;
+        for _ in 0..MAX_DERIVED {
+            let index = self.index(db, scope);
+            let Some((function, name)) = method_around(index, scope.code) else { return false };
+            let Some(staged) = self.staged.get(&scope) else { return false };
+            if !is_inherited(Scope { code: function.into(), ..scope }, name) {
+                return false;
+            }
+            let is_own = |site: &RootSite| matches!(site.target, RootTarget::Own(function) if scope.code == function.into());
+            let is_declared = staged.root.is_some() && index.roots.iter().any(is_own);
+            scope = staged.cause.scope;
+            if is_declared || staged.root == Some(RootKind::KerasMethod) {
+                return true;
+            }
+            if staged.root.is_some() {
+                // `self.train = jax.jit(self.update)` in a method. Constructors call those of the base class.
+                let declared = method_around(self.index(db, scope), scope.code);
+                return declared.is_some_and(|(function, name)| {
+                    name == "__init__" || is_inherited(Scope { code: function.into(), ..scope }, name)
+                });
+            }
+        }
+        false
     }
 
     /// Returns whether type inference should resolve the function that a root names. With selective limits, it resolves
@@ -277,7 +334,7 @@ impl Fixpoint {
                     root: Some(RootKind::Configured),
                     mode: RootKind::Configured,
                     converts: dialect.converts(),
-                    uncertain: false,
+                    certainty: Certainty::Certain,
                     possible: false,
                     sole_callees: false,
                     unconverted: (dialect == Dialect::Keras).then_some(Unconverted::Keras),
@@ -327,9 +384,10 @@ impl Fixpoint {
         let around = self.staged.get(&cause.scope).filter(|around| site.in_staged_code && around.possible);
         let (possible, sole_callees) = (around.is_some(), around.is_some_and(|around| around.sole_callees));
         let staged = Staged::at(site, index.signature(scope.code), given, cause);
-        let uncertain = site.kind == RootKind::KerasMethod
+        let is_eager = site.kind == RootKind::KerasMethod
             && scope.code.function().is_some_and(|function| self.is_only_called_eagerly(db, index, function));
-        self.stage(db, scope, Staged { possible, sole_callees, uncertain, ..staged })
+        let certainty = if is_eager { Certainty::Uncertain } else { Certainty::Certain };
+        self.stage(db, scope, Staged { possible, sole_callees, certainty, ..staged })
     }
 
     /// Marks a scope as staged. If there are several causes, a certain one takes precedence over a possible one, then
@@ -359,7 +417,7 @@ impl Fixpoint {
             }
             Some(_) if staged.possible => false,
             Some(known) if known.root.is_none() && staged.root.is_some() => {
-                staged.uncertain &= known.uncertain;
+                staged.certainty = staged.certainty.min(known.certainty);
                 *known = staged;
                 true
             }
@@ -372,8 +430,8 @@ impl Fixpoint {
                 *known = staged;
                 true
             }
-            Some(known) if known.uncertain && !staged.uncertain => {
-                known.uncertain = false;
+            Some(known) if known.certainty > staged.certainty => {
+                known.certainty = staged.certainty;
                 true
             }
             // `vmap(f, in_axes=(0, None))` and `vmap(f)`: the second traces both arguments.

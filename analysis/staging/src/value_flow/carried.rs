@@ -96,7 +96,9 @@ impl PossibleCalls {
         });
         let mut roots: Vec<_> = roots.collect();
         roots.sort_unstable_by_key(|root| (root.document, root.site, root.staged_by, root.function));
-        Self { calls, callers: BTreeMap::new(), roots, flows, is_stale: true, ..*self }.with_callers()
+        let called_outside = self.called_outside.iter().filter_map(|known| callable(*known)).collect();
+        let callers = BTreeMap::new();
+        Self { calls, callers, roots, called_outside, flows, is_stale: true, ..*self }.with_callers()
     }
 
     fn flows_after(

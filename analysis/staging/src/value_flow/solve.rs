@@ -392,8 +392,11 @@ impl<'a> Solver<'a> {
         let is_only_root = |root, function| rooted.get(&root).copied().flatten() == Some(function);
         let mut possible =
             PossibleCalls { flows: self.flows.clone(), steps: self.steps, ..PossibleCalls::default() };
+        possible.called_outside = held.iter().copied().collect();
         for ((caller, callee), site) in self.calls.iter().map(|(pair, site)| (*pair, *site)) {
-            if caller.owner != Owner::Code(Code::Module) {
+            if caller.owner == Owner::Code(Code::Module) {
+                possible.called_outside.insert(callee);
+            } else {
                 let bound = only_call((caller.document, site), callee);
                 possible.calls.entry(caller).or_default().push(PossibleCall {
                     callee,
