@@ -9,7 +9,7 @@ use ruff_python_ast::name::Name;
 use rustc_hash::FxHashMap;
 
 use super::solve::Solver;
-use super::values::{Use, class_id};
+use super::values::{Cell, Value, class_id};
 use crate::hierarchy::ClassId;
 
 /// The maximum number of definitions of a method. The name of a method with more definitions does not identify an
@@ -71,12 +71,8 @@ impl Solver<'_> {
                 let to = self.cell(document, *to);
                 for class in classes {
                     let receiver = self.instance_of(*class);
-                    let use_ = Use::Bind { receiver, to, site: Some((document, *site)) };
-                    if let Some(attribute) = self.own_attribute(*class, name)
-                        && !self.uses[attribute as usize].has(&use_)
-                    {
-                        self.add_use(attribute, use_);
-                        found = true;
+                    if let Some(attribute) = self.own_attribute(*class, name) {
+                        found |= self.read(attribute, receiver, to, Some((document, *site)));
                     }
                 }
             }
@@ -113,14 +109,32 @@ impl Solver<'_> {
         interfaces
     }
 
-    /// Assumes that unknown decorators return the functions that they decorate. Returns whether this adds anything.
+    /// Returns whether one of the functions in `argument` is not among the values of the parameter to which a call of
+    /// `callee` passes it, because this parameter has more values than a cell holds.
+    fn is_left_out(&self, callee: Cell, argument: Cell) -> bool {
+        self.values[callee as usize].list.iter().any(|value| {
+            let Value::Function { document, function, bound } = *value else { return false };
+            let node = self.flows[document].code.parameters[function].get(usize::from(bound));
+            node.is_some_and(|node| {
+                let parameter = &self.values[self.cell(document, *node) as usize];
+                parameter.is_full()
+                    && self.values[argument as usize].list.iter().any(|value| !parameter.list.has(value))
+            })
+        })
+    }
+
+    /// Assumes that unknown decorators return the functions that they decorate, and so do decorators of more functions
+    /// than a variable holds: a call of their results calls these functions. Returns whether this adds anything.
     pub(super) fn skip_decorators(&mut self) -> bool {
         let mut found = false;
         for document in self.flows.indices() {
             let flow = Arc::clone(&self.flows[document]);
             for call in flow.code.decorators.iter().filter_map(|call| flow.code.calls.get(*call as usize)) {
                 let Some(Some(function)) = call.positional.first() else { continue };
-                if self.values[self.cell(document, call.callee) as usize].list.is_empty() {
+                let callee = self.cell(document, call.callee);
+                if self.values[callee as usize].list.is_empty()
+                    || self.is_left_out(callee, self.cell(document, *function))
+                {
                     let (from, to) = (self.cell(document, *function), self.cell(document, call.result));
                     found |= !self.successors[from as usize].has(&to);
                     self.edge(from, to);

@@ -243,6 +243,7 @@ impl<'a> Collector<'a> {
     fn attribute(&mut self, expression: &'a Expr, attribute: &'a ast::ExprAttribute) -> Option<Node> {
         if let Some(dotted) = self.index.imports.resolve(expression)
             && let Some(root) = root_name(expression)
+            && self.index.imports.alternatives(root).next().is_none()
             && self.local(root).is_none_or(|node| self.flow.code.globals.get(root) == Some(&node))
         {
             return Some(self.import(dotted));
