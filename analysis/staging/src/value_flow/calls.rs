@@ -72,6 +72,7 @@ impl Solver<'_> {
                 let name = self.names[name as usize].clone();
                 self.call_library(&name, document, position, &call);
             }
+            Value::Unknown => self.note_unknown_call((document, call.site)),
             Value::Module(_) | Value::Derived(_) | Value::Group(_) => {}
         }
     }
@@ -437,6 +438,7 @@ impl Solver<'_> {
                 let function = Callable { document: defined, owner: Owner::Lambda(lambda) };
                 self.note_root((document, site), staged_by, function);
             }
+            Value::Unknown => self.note_unknown_root((document, site), staged_by),
             Value::Container(object) => {
                 let elements = self.field(object, Field::All);
                 self.add_use(elements, Use::Root { document, site, staged_by, is_first: false });

@@ -128,7 +128,7 @@ impl Solver<'_> {
                 }
             }
             Value::Derived(class) => self.load_overrides(class, true, name, to, site),
-            Value::Mutator(_) | Value::Group(_) => {}
+            Value::Mutator(_) | Value::Group(_) | Value::Unknown => {}
         }
     }
 

@@ -406,6 +406,20 @@ impl<'a> Solver<'a> {
         self.note_call_at(site, callee);
     }
 
+    /// Records that a site may call functions that are not known.
+    pub(super) fn note_unknown_call(&mut self, site: (DocumentIndex, SiteIndex)) {
+        self.callees.insert(site, None);
+    }
+
+    /// Records that functions that are not known may flow to a root.
+    pub(super) fn note_unknown_root(
+        &mut self,
+        (document, site): (DocumentIndex, SiteIndex),
+        staged_by: StagingFunction,
+    ) {
+        self.rooted.insert((document, site, staged_by), None);
+    }
+
     fn note_call_at(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable) {
         let caller = self.owner(site);
         let known = self.calls.entry((caller, callee)).or_insert(site.1);

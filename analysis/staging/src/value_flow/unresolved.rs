@@ -15,6 +15,9 @@ use crate::hierarchy::ClassId;
 /// The maximum number of definitions of a method. The name of a method with more definitions does not identify an
 /// interface.
 const MAX_OVERRIDES: usize = 64;
+/// The maximum number of classes that define a method without a common base. If there are more, the method's name does
+/// not identify them.
+const MAX_UNRELATED: usize = 4;
 /// Methods that arrays and containers also have. Their names do not identify an interface.
 const ARRAY_METHODS: [&str; 36] = [
     "all",
@@ -54,9 +57,16 @@ const ARRAY_METHODS: [&str; 36] = [
     "values",
     "var",
 ];
+/// The classes that define a method of one name.
+struct Interface {
+    classes: Vec<ClassId>,
+    /// Whether the method is abstract in a base of all these classes, so that objects of other classes do not have it.
+    is_certain: bool,
+}
+
 impl Solver<'_> {
-    /// Resolves methods of objects about which nothing is known. If the method's name belongs to an interface
-    /// ([`Self::interfaces`]), all methods of this name may be called. Returns whether this adds anything.
+    /// Resolves methods of objects about which nothing is known. If the method's name belongs to an interface, or to few
+    /// classes ([`Self::interfaces`]), all methods of this name may be called. Returns whether this adds anything.
     pub(super) fn load_abstract(&mut self) -> bool {
         let interfaces = self.interfaces();
         let mut found = false;
@@ -64,11 +74,14 @@ impl Solver<'_> {
             let flow = Arc::clone(&self.flows[document]);
             for constraint in &flow.code.constraints {
                 let Constraint::Load { base, name, to, site } = constraint else { continue };
-                let Some(classes) = interfaces.get(name) else { continue };
+                let Some(Interface { classes, is_certain }) = interfaces.get(name) else { continue };
                 if !self.values[self.cell(document, *base) as usize].list.is_empty() {
                     continue;
                 }
                 let to = self.cell(document, *to);
+                if !is_certain {
+                    self.add(to, Value::Unknown);
+                }
                 for class in classes {
                     let receiver = self.instance_of(*class);
                     if let Some(attribute) = self.own_attribute(*class, name) {
@@ -80,9 +93,9 @@ impl Solver<'_> {
         found
     }
 
-    /// Returns the interfaces of the project. The keys are names of abstract methods, the values are the classes that
-    /// define a method of this name. A name is included only if one of these classes is a base of all others.
-    pub(super) fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
+    /// Returns the interfaces of the project by the names of their methods. A name is included if it is the name of an
+    /// abstract method and one of the classes that define it is a base of all others, or if few classes define it.
+    fn interfaces(&mut self) -> FxHashMap<Name, Interface> {
         let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
         for (document, index) in self.modules.indices.iter_enumerated() {
             for (function, entry) in index.definitions.functions.iter_enumerated() {
@@ -96,14 +109,16 @@ impl Solver<'_> {
                 known.1 |= is_abstract;
             }
         }
-        definitions.retain(|name, (_, is_abstract)| *is_abstract && !ARRAY_METHODS.contains(&name.as_str()));
+        definitions.retain(|name, _| !ARRAY_METHODS.contains(&name.as_str()) && !name.starts_with("__"));
         let mut interfaces = FxHashMap::default();
-        for (name, (classes, _)) in definitions {
+        for (name, (mut classes, is_abstract)) in definitions {
+            classes.dedup();
             let shared = |candidate: &ClassId| {
                 classes.iter().all(|class| self.hierarchy.lookup_order(*class).contains(candidate))
             };
-            if classes.len() <= MAX_OVERRIDES && classes.iter().any(shared) {
-                interfaces.insert(name, classes);
+            let is_certain = is_abstract && classes.len() <= MAX_OVERRIDES && classes.iter().any(shared);
+            if is_certain || classes.len() <= MAX_UNRELATED {
+                interfaces.insert(name, Interface { classes, is_certain });
             }
         }
         interfaces

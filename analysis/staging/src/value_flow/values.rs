@@ -44,6 +44,8 @@ pub(super) enum Value {
     /// A function, class or module outside the project, by the id of its dotted name
     /// ([`super::solve::Solver::name_id`]).
     Library(u32),
+    /// Any value: some values of the cell are assumed, so a call may reach other functions, too.
+    Unknown,
     /// The values of another cell. One value stands for the many methods that override a method.
     Group(Cell),
 }
@@ -262,6 +264,7 @@ impl Use {
                 matches!(value, Value::Instance(_) | Value::Function { .. } | Value::Class(_))
             }
             Self::Put { .. } => matches!(value, Value::Container(_)),
+            Self::Root { .. } if value == Value::Unknown => true,
             Self::Root { is_first: false, .. } => is_function || matches!(value, Value::Container(_)),
             Self::Root { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
             _ => true,
