@@ -228,6 +228,9 @@ pub struct FlowCode {
     /// The parameters of each function, in the order of its signature.
     pub parameters: IndexVec<FunctionIndex, Vec<Node>>,
     pub results: IndexVec<FunctionIndex, Node>,
+    /// The methods `__getattr__` that look the name up in other objects, each with these objects:
+    /// `def __getattr__(self, name): return getattr(self.wrapped, name)`.
+    pub forwards: FxHashMap<FunctionIndex, Vec<Node>>,
     /// The functions that return some of their parameters.
     pub returned: FxHashMap<FunctionIndex, Returned>,
     /// The code that evaluates each site.

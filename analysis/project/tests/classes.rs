@@ -465,3 +465,50 @@ def step(x):
     let found = names(&[("pkg/__init__.py", ""), ("main.py", main)]);
     assert_eq!(found, ["step", "step.above", "step.halve"]);
 }
+
+/// `__getattr__` looks names up in a module.
+#[test]
+fn attributes_are_forwarded_to_another_object() {
+    let main = "\
+import jax
+import operations
+
+class Backend:
+    def __getattr__(self, name):
+        return getattr(operations, name)
+
+class Layer:
+    def __init__(self):
+        self.backend = Backend()
+
+    @jax.jit
+    def run(self, x):
+        return self.backend.double(x)
+";
+    let operations = "def double(x):\n    return 2 * x\n\ndef unused(x):\n    return x\n";
+    let found = names(&[("main.py", main), ("operations.py", operations)]);
+    assert_eq!(found, ["Backend.__getattr__", "Layer.run", "double"]);
+}
+
+/// Nothing is known about the object, but few classes have a method of this name.
+#[test]
+fn a_method_name_of_few_classes_identifies_them() {
+    let main = "\
+import jax
+
+class Tracker:
+    def flatten_end(self, x):
+        return x
+
+class Other:
+    def reshape(self, x):
+        return x
+
+@jax.jit
+def run(context, x):
+    for current in context:
+        x = current.flatten_end(x)
+    return x.reshape(3)
+";
+    assert_eq!(names(&[("main.py", main)]), ["Tracker.flatten_end", "run"]);
+}

@@ -254,10 +254,25 @@ impl Solver<'_> {
                 objects.into_iter().any(|object| self.objects[object as usize].stored.contains(&name));
             if !is_set && !self.fields_of(class).contains(&name) {
                 self.operate(Value::Instance(object), Operation::MissingAttribute, to, site);
+                self.forward(class, name, to, site);
                 found = true;
             }
         }
         found
+    }
+
+    /// Loads an attribute of the objects in which `__getattr__` of a class looks names up.
+    fn forward(&mut self, class: ClassId, name: u32, to: Cell, site: Site) {
+        let method = self.name_id("__getattr__");
+        let Some(method) = self.class_attribute(class, method) else { return };
+        for value in self.values_of(method) {
+            let Value::Function { document, function, .. } = value else { continue };
+            let flow = Arc::clone(&self.flows[document]);
+            for base in flow.code.forwards.get(&function).into_iter().flatten() {
+                let base = self.cell(document, *base);
+                self.add_use(base, Use::Load { name, to, site: Some(site) });
+            }
+        }
     }
 
     /// Evaluates `receiver.attribute`, where `attribute` is the cell to which the body of the class binds the name.

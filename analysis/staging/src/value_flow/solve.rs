@@ -21,6 +21,9 @@ use crate::hierarchy::{ClassId, Hierarchy, Modules};
 /// The maximum number of uses that are applied to values. When it is reached, the calls found so far are the result.
 const MAX_STEPS: usize = 6_000_000;
 
+/// The number of these steps that remain for assumptions when the deferred uses are applied.
+const ASSUMED_STEPS: usize = 1_000_000;
+
 pub(super) struct Solver<'a> {
     db: &'a dyn Db,
     pub(super) flows: IndexVec<DocumentIndex, Arc<FileFlow>>,
@@ -246,7 +249,7 @@ impl<'a> Solver<'a> {
         }
         if use_.has_effect_on(value) && (!use_.is_of_many_cells() || self.applied.insert((use_, value))) {
             match use_ {
-                Use::Passed { .. } | Use::Held | Use::Method { .. } => self.deferred.push_back((use_, value)),
+                Use::Passed { .. } | Use::Held => self.deferred.push_back((use_, value)),
                 _ => self.pending.push_back((use_, value)),
             }
         }
@@ -272,6 +275,9 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let Some(cell) = self.queue.pop_front() else {
+                if self.steps >= MAX_STEPS - ASSUMED_STEPS {
+                    return;
+                }
                 let Some((use_, value)) = self.deferred.pop_front() else { return };
                 self.apply(use_, value);
                 continue;
