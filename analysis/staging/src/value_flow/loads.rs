@@ -352,10 +352,10 @@ impl Solver<'_> {
                 self.operate(value, Operation::Descriptor, to, site);
                 self.derived_property(object, receiver, to, site);
             }
-            (Value::Function { document, function, .. }, Some(site)) => {
-                if !matches!(receiver, Value::Class(_)) {
-                    self.note_call(site, Callable { document, owner: Owner::Code(Code::Function(function)) });
-                }
+            (Value::Function { document, function, .. }, Some(site))
+                if !matches!(receiver, Value::Class(_)) =>
+            {
+                self.note_call(site, Callable { document, owner: Owner::Code(Code::Function(function)) });
             }
             _ => {}
         }
