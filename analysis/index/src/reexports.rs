@@ -74,7 +74,7 @@ fn add_starred(db: &dyn Db, document: Document, imports: &mut Imports) {
         let written = written_imports(db, other);
         modules.extend(written.stars().iter().map(|module| (other, module.clone())));
         for (local, dotted) in written.names() {
-            if is_framework(dotted) && !local.starts_with('_') {
+            if is_framework(dotted) && !is_of_project(db, dotted) && !local.starts_with('_') {
                 imports.add_starred(local.clone(), canonical(dotted));
             }
         }
@@ -88,6 +88,11 @@ fn is_candidate(dotted: &str) -> bool {
 
 fn is_framework(dotted: &str) -> bool {
     dotted.split('.').next().is_some_and(|package| FRAMEWORKS.contains(&package))
+}
+
+/// Returns whether the project contains the package of a name: it is the framework itself.
+fn is_of_project(db: &dyn Db, dotted: &str) -> bool {
+    dotted.split('.').next().is_some_and(|package| find(db, package).is_some())
 }
 
 /// Follows an imported name through modules of the project. Returns the framework's own name for it.

@@ -82,6 +82,11 @@ pub enum Constraint {
         class: ClassIndex,
         to: Node,
     },
+    /// The class, or one that derives from it: `cls` of its class methods.
+    Type {
+        class: ClassIndex,
+        to: Node,
+    },
     /// An object of the class: `self` of its methods.
     Instance {
         class: ClassIndex,
@@ -192,6 +197,16 @@ pub struct LambdaFlow {
     pub around: Owner,
 }
 
+/// The results of a function that returns some of its parameters: `def register(function): return function`. For such
+/// a parameter, the result of a call is the argument of this call, whatever other calls pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Returned {
+    /// The positions of these parameters.
+    pub parameters: Vec<u32>,
+    /// The results that are not parameters.
+    pub others: Node,
+}
+
 /// The constraints of a file, without positions in its text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FlowCode {
@@ -213,6 +228,11 @@ pub struct FlowCode {
     /// The parameters of each function, in the order of its signature.
     pub parameters: IndexVec<FunctionIndex, Vec<Node>>,
     pub results: IndexVec<FunctionIndex, Node>,
+    /// The methods `__getattr__` that look the name up in other objects, each with these objects:
+    /// `def __getattr__(self, name): return getattr(self.wrapped, name)`.
+    pub forwards: FxHashMap<FunctionIndex, Vec<Node>>,
+    /// The functions that return some of their parameters.
+    pub returned: FxHashMap<FunctionIndex, Returned>,
     /// The code that evaluates each site.
     pub owners: IndexVec<SiteIndex, Owner>,
 }

@@ -1,5 +1,5 @@
-//! Class hierarchies across files: Keras base classes of both Keras versions, imports, and overriding methods. Calls into the
-//! framework itself are not followed.
+//! Class hierarchies and functions as values across files: Keras base classes of both Keras versions, imports, overriding
+//! methods, decorators. Calls into the framework itself are not followed.
 
 use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
@@ -390,4 +390,209 @@ def step(x):
     let tools = "class Trainer:\n    def fit(self, x):\n        pass\n";
     let files = |main| [("model.py", model), ("main.py", main), ("tools.py", tools)];
     assert_eq!(uncertain(&files(&format!("{calls}{own}"))), [false, false]);
+}
+
+/// Returns the names of the staged functions, sorted.
+fn names(files: &[(&str, &str)]) -> Vec<String> {
+    let mut names: Vec<String> = staged(files).into_iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// A package that contains a module `numpy` gets another module of this name by `from .a import *`.
+#[test]
+fn a_package_binds_the_name_of_its_submodule() {
+    let backend = "\
+from pkg.config import name
+
+if name() == 'a':
+    from pkg.backend.a import *
+else:
+    from pkg.backend.numpy import *
+";
+    let main = "\
+import jax
+from pkg import backend
+
+@jax.jit
+def step(x):
+    return backend.numpy.total(x)
+";
+    let files = [
+        ("pkg/__init__.py", ""),
+        ("pkg/config.py", "def name():\n    return 'a'\n"),
+        ("pkg/backend/__init__.py", backend),
+        ("pkg/backend/a/__init__.py", "from pkg.backend.a import numpy\n"),
+        ("pkg/backend/a/numpy.py", "def total(x):\n    return in_a(x)\n\ndef in_a(x):\n    return x\n"),
+        ("pkg/backend/numpy/__init__.py", "from pkg.backend.numpy import numpy\n"),
+        (
+            "pkg/backend/numpy/numpy.py",
+            "def total(x):\n    return in_numpy(x)\n\ndef in_numpy(x):\n    return x\n",
+        ),
+        ("pkg/main.py", main),
+    ];
+    let found = names(&files);
+    assert!(found.contains(&"in_a".to_owned()), "{found:?}");
+    assert!(found.contains(&"in_numpy".to_owned()), "{found:?}");
+}
+
+#[test]
+fn branches_import_a_name_from_several_modules() {
+    let main = "\
+import jax
+from config import NAME
+
+if NAME == 'a':
+    from a import linear
+elif NAME == 'b':
+    from b import linear
+else:
+    from c import linear
+
+@jax.jit
+def step(x):
+    return linear(x)
+";
+    let module =
+        |name: &str| format!("def linear(x):\n    return in_{name}(x)\n\ndef in_{name}(x):\n    return x\n");
+    let (a, b, c) = (module("a"), module("b"), module("c"));
+    let files = [("main.py", main), ("config.py", "NAME = 'a'\n"), ("a.py", &a), ("b.py", &b), ("c.py", &c)];
+    let found = names(&files);
+    for name in ["in_a", "in_b", "in_c"] {
+        assert!(found.contains(&name.to_owned()), "{name}: {found:?}");
+    }
+}
+
+/// The number of overriding methods, and of decorated functions, is larger than that of the values of a variable.
+const MANY: usize = 90;
+
+#[test]
+fn all_methods_that_override_a_method_are_reached() {
+    let mut text = "\
+import jax
+
+class Base:
+    @jax.jit
+    def mean(self, x):
+        return getattr(self, '_mean')(x)
+
+    @classmethod
+    def make(cls, x):
+        return getattr(cls, '_scale')(x)
+
+@jax.jit
+def run(x):
+    return Base.make(x)
+"
+    .to_owned();
+    for at in 0..MANY {
+        text += &format!(
+            "\nclass Derived{at}(Base):\n    def _mean(self, x):\n        return x\n\n    @classmethod\n    def _scale(cls, x):\n        return x\n"
+        );
+    }
+    let found = names(&[("main.py", &text)]);
+    let count = |name: &str| found.iter().filter(|own| own.ends_with(name)).count();
+    assert_eq!((count("._mean"), count("._scale")), (MANY, MANY), "{found:?}");
+}
+
+#[test]
+fn decorators_of_many_functions_keep_them_apart() {
+    let registry = "\
+import functools
+
+class export:
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, symbol):
+        self.symbol = symbol
+        return symbol
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args)
+    return wrapper
+";
+    let mut operations = "from registry import export, logged\n".to_owned();
+    for at in 0..MANY {
+        operations += &format!("\n@export('o{at}')\ndef exported{at}(x):\n    return x\n");
+        operations += &format!("\n@logged\ndef logged{at}(x):\n    return x\n");
+    }
+    let last = MANY - 1;
+    let main = format!(
+        "import jax\nimport operations\n\n@jax.jit\ndef step(x):\n    return operations.exported{last}(operations.logged{last}(x))\n"
+    );
+    let found = names(&[("registry.py", registry), ("operations.py", &operations), ("main.py", &main)]);
+    assert!(found.contains(&format!("exported{last}")), "{found:?}");
+    assert!(found.contains(&format!("logged{last}")), "{found:?}");
+    assert_eq!(found.iter().filter(|name| name.starts_with("exported")).count(), 1, "{found:?}");
+}
+
+/// The project may contain only a part of a package.
+#[test]
+fn a_module_that_is_not_in_the_project_is_a_library() {
+    let main = "\
+import jax
+from pkg.backend import ops
+
+@jax.jit
+def step(x):
+    def above(x):
+        return x > 0
+
+    def halve(x):
+        return x / 2
+
+    return ops.while_loop(above, halve, x)
+";
+    let found = names(&[("pkg/__init__.py", ""), ("main.py", main)]);
+    assert_eq!(found, ["step", "step.above", "step.halve"]);
+}
+
+/// `__getattr__` looks names up in a module.
+#[test]
+fn attributes_are_forwarded_to_another_object() {
+    let main = "\
+import jax
+import operations
+
+class Backend:
+    def __getattr__(self, name):
+        return getattr(operations, name)
+
+class Layer:
+    def __init__(self):
+        self.backend = Backend()
+
+    @jax.jit
+    def run(self, x):
+        return self.backend.double(x)
+";
+    let operations = "def double(x):\n    return 2 * x\n\ndef unused(x):\n    return x\n";
+    let found = names(&[("main.py", main), ("operations.py", operations)]);
+    assert_eq!(found, ["Backend.__getattr__", "Layer.run", "double"]);
+}
+
+/// Nothing is known about the object, but few classes have a method of this name.
+#[test]
+fn a_method_name_of_few_classes_identifies_them() {
+    let main = "\
+import jax
+
+class Tracker:
+    def flatten_end(self, x):
+        return x
+
+class Other:
+    def reshape(self, x):
+        return x
+
+@jax.jit
+def run(context, x):
+    for current in context:
+        x = current.flatten_end(x)
+    return x.reshape(3)
+";
+    assert_eq!(names(&[("main.py", main)]), ["Tracker.flatten_end", "run"]);
 }

@@ -33,6 +33,8 @@ use rustc_hash::FxHashMap;
 pub struct Imports {
     /// The dotted name for each local name. Relative imports keep their leading dots.
     names: FxHashMap<Name, Name>,
+    /// What other branches of conditions bind to the names, in the order of the text.
+    alternatives: Vec<(Name, Name)>,
     /// The modules that are imported in any form: see [`Imports::uses`].
     modules: Vec<Name>,
     /// The modules of `from module import *`, as written.
@@ -87,6 +89,18 @@ impl Imports {
         self.names.get(local)
     }
 
+    /// Returns the dotted names to which branches of conditions bind `local`, besides [`Self::get`].
+    ///
+    /// ```python
+    /// if backend == "a":
+    ///     from .a import linear
+    /// else:
+    ///     from .b import linear
+    /// ```
+    pub fn alternatives(&self, local: &str) -> impl Iterator<Item = &Name> {
+        self.alternatives.iter().filter(move |(name, _)| name == local).map(|(_, target)| target)
+    }
+
     /// Returns the modules of which the file imports all names: `from .layers import *`. Relative names keep their dots.
     pub fn stars(&self) -> &[Name] {
         &self.stars
@@ -136,24 +150,33 @@ struct Collector {
     imports: Imports,
     /// The names that the `try` of the current handler imports.
     tried: Vec<Name>,
+    /// The number of `if` statements around the current statement.
+    conditions: usize,
 }
 
 impl Collector {
     fn bind(&mut self, local: Name, target: Name) {
-        if !self.tried.contains(&local) {
-            self.imports.names.insert(local, target);
+        if self.tried.contains(&local) {
+            return;
         }
+        if self.conditions > 0
+            && let Some(other) = self.imports.names.get(&local).filter(|other| **other != target)
+        {
+            self.imports.alternatives.push((local.clone(), other.clone()));
+        }
+        self.imports.names.insert(local, target);
     }
 
     /// Visits a `try`, whose handlers keep the names that its body imports.
     fn visit_try(&mut self, node: &ast::StmtTry) {
-        let mut body = Self { tried: self.tried.clone(), ..Self::default() };
+        let mut body = Self { tried: self.tried.clone(), conditions: self.conditions, ..Self::default() };
         body.imports.legacy_keras = self.imports.legacy_keras;
         body.visit_body(&node.body);
         self.imports.legacy_keras |= body.imports.legacy_keras;
         let outside = self.tried.len();
         self.tried.extend(body.imports.names.keys().cloned());
         self.imports.names.extend(body.imports.names);
+        self.imports.alternatives.extend(body.imports.alternatives);
         self.imports.modules.extend(body.imports.modules);
         self.imports.stars.extend(body.imports.stars);
         for ast::ExceptHandler::ExceptHandler(handler) in &node.handlers {
@@ -199,6 +222,11 @@ impl StatementVisitor<'_> for Collector {
                 self.imports.modules.push(Name::new(base));
             }
             Stmt::Try(node) => self.visit_try(node),
+            Stmt::If(_) => {
+                self.conditions += 1;
+                statement_visitor::walk_stmt(self, statement);
+                self.conditions -= 1;
+            }
             _ if chooses_legacy_keras(statement) => self.imports.choose_legacy_keras(),
             _ => statement_visitor::walk_stmt(self, statement),
         }

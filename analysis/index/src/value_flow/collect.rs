@@ -52,6 +52,8 @@ struct Frame<'a> {
     class: Option<ClassIndex>,
     /// The function whose body this scope is; `None` for a comprehension.
     function: Option<FunctionIndex>,
+    /// What the function returns.
+    returns: Vec<Node>,
 }
 
 struct Collector<'a> {
@@ -121,6 +123,9 @@ impl<'a> Collector<'a> {
         let node = self.node();
         self.flow.code.globals.insert(name.clone(), node);
         if let Some(dotted) = self.index.imports.get(name) {
+            self.add(Constraint::Import { name: dotted.clone(), to: node });
+        }
+        for dotted in self.index.imports.alternatives(name) {
             self.add(Constraint::Import { name: dotted.clone(), to: node });
         }
         node

@@ -29,9 +29,7 @@ impl Solver<'_> {
                 let callee = Callable { document: defined, owner: Owner::Code(Code::Function(function)) };
                 self.note_value_call((document, call.site), callee, bound);
                 self.pass(document, &call, 0, (defined, function), usize::from(bound));
-                let returned = self.flows[defined].code.results[function];
-                let returned = self.cell(defined, returned);
-                self.edge(returned, result);
+                self.return_to(result, (document, &call), (defined, function), usize::from(bound));
             }
             Value::Lambda { document: defined, lambda, bound } => {
                 let callee = Callable { document: defined, owner: Owner::Lambda(lambda) };
@@ -54,7 +52,7 @@ impl Solver<'_> {
             }
             Value::Class(class) => self.construct(class, document, position, &call),
             Value::Instance(object) => {
-                self.use_call_methods(value, object, Use::Call { document, call: position });
+                self.use_call_methods(value, object, Use::Call { document, call: position, is_method: true });
             }
             Value::Container(_) => {
                 self.add(result, value);
@@ -74,7 +72,46 @@ impl Solver<'_> {
                 let name = self.names[name as usize].clone();
                 self.call_library(&name, document, position, &call);
             }
-            Value::Module(_) => {}
+            Value::Unknown => self.note_unknown_call((document, call.site)),
+            Value::Module(_) | Value::Derived(_) | Value::Group(_) => {}
+        }
+    }
+
+    /// Lets the results of a function flow to the result of a call. If the function returns a parameter, the argument of
+    /// this call is returned, and not those of others.
+    fn return_to(
+        &mut self,
+        result: Cell,
+        (document, call): (DocumentIndex, &Call),
+        (defined, function): (DocumentIndex, FunctionIndex),
+        bound: usize,
+    ) {
+        let flow = Arc::clone(&self.flows[defined]);
+        let all = self.cell(defined, flow.code.results[function]);
+        let Some(returned) = flow.code.returned.get(&function) else { return self.edge(all, result) };
+        let mut arguments = Vec::new();
+        for position in returned.parameters.iter().map(|position| *position as usize) {
+            let given = position.checked_sub(bound).and_then(|at| call.positional.get(at));
+            let named = || {
+                let name = &self.modules.indices[defined]
+                    .signatures
+                    .get(function)?
+                    .parameters
+                    .get(position.into())?
+                    .name;
+                call.keywords.iter().find(|(own, _)| own == name).map(|(_, node)| Some(*node))
+            };
+            match given.copied().or_else(named) {
+                Some(argument) if call.starred.is_none() => arguments.extend(argument),
+                // A default, a bound argument, or one in `*arguments` or `**arguments`.
+                _ => return self.edge(all, result),
+            }
+        }
+        let others = self.cell(defined, returned.others);
+        self.edge(others, result);
+        for argument in arguments {
+            let from = self.cell(document, argument);
+            self.edge(from, result);
         }
     }
 
@@ -205,10 +242,9 @@ impl Solver<'_> {
             self.add_use(all, Use::Hold { object, to: result });
         }
         if let Some(init) = init {
-            let bound = self.new_cell();
-            self.add_use(init, Use::Bind { receiver: instance, to: bound, site: None });
+            let bound = self.bound(init, instance);
             // The result of `__init__` is None.
-            self.add_use(bound, Use::Call { document, call: position });
+            self.add_use(bound, Use::Call { document, call: position, is_method: true });
         } else {
             self.fill(object, class, document, call);
         }
@@ -237,8 +273,7 @@ impl Solver<'_> {
     }
 
     fn construct_with(&mut self, attribute: Cell, instance: Value, site: (DocumentIndex, SiteIndex)) {
-        let (bound, to) = (self.new_cell(), self.new_cell());
-        self.add_use(attribute, Use::Bind { receiver: instance, to: bound, site: None });
+        let (bound, to) = (self.bound(attribute, instance), self.ignored);
         self.add_use(bound, Use::Invoke { to, site });
     }
 
@@ -332,8 +367,7 @@ impl Solver<'_> {
         for name in CALL_METHODS {
             let name = self.name_id(name);
             if let Some(attribute) = self.class_attribute(class, name) {
-                let bound = self.new_cell();
-                self.add_use(attribute, Use::Bind { receiver: value, to: bound, site: None });
+                let bound = self.bound(attribute, value);
                 self.add_use(bound, used);
             }
         }
@@ -404,6 +438,7 @@ impl Solver<'_> {
                 let function = Callable { document: defined, owner: Owner::Lambda(lambda) };
                 self.note_root((document, site), staged_by, function);
             }
+            Value::Unknown => self.note_unknown_root((document, site), staged_by),
             Value::Container(object) => {
                 let elements = self.field(object, Field::All);
                 self.add_use(elements, Use::Root { document, site, staged_by, is_first: false });

@@ -22,7 +22,7 @@ impl Solver<'_> {
         }
         for (position, call) in flow.code.calls.iter().enumerate() {
             let callee = self.cell(document, call.callee);
-            self.add_use(callee, Use::Call { document, call: position as u32 });
+            self.add_use(callee, Use::Call { document, call: position as u32, is_method: false });
         }
         self.add_roots(document, &flow);
     }
@@ -48,6 +48,11 @@ impl Solver<'_> {
             }
             Constraint::Class { class, to } => {
                 self.add(cell(to), Value::Class(class_id(document, *class)));
+            }
+            Constraint::Type { class, to } => {
+                let class = class_id(document, *class);
+                self.add(cell(to), Value::Class(class));
+                self.add(cell(to), Value::Derived(class));
             }
             Constraint::Instance { class, to } => {
                 let to = cell(to);

@@ -147,7 +147,7 @@ impl Solver<'_> {
             if let Some((_, operation)) = special.copied()
                 && let Some(base) = argument(self, usize::from(operation == Operation::InstanceCheck))
             {
-                let to = if operation == Operation::Next { result } else { self.new_cell() };
+                let to = if operation == Operation::Next { result } else { self.ignored };
                 self.add_use(base, Use::Method { operation, to, site });
             }
             // `type(self)()`
@@ -455,8 +455,7 @@ impl Solver<'_> {
                 if !within && holds == HeldArguments::All {
                     self.add(result, value);
                 }
-                let to = self.new_cell();
-                return self.operate(value, Operation::Library, to, site);
+                return self.operate(value, Operation::Library, self.ignored, site);
             }
             Value::Class(_) if !within && holds == HeldArguments::All => {
                 return self.add(result, value);

@@ -38,6 +38,9 @@ const DERIVATIVE_METHODS: [&str; 9] =
 /// The library function that represents all [`DERIVATIVE_METHODS`].
 pub(super) const DEFINE_DERIVATIVE: &str = "jax.custom_vjp.define";
 
+/// The maximum number of overriding methods that flow as separate values.
+const FEW_OVERRIDES: usize = 8;
+
 /// Decorators of methods that are called when the attribute is read.
 const PROPERTIES: [&str; 4] = ["property", "cached_property", "abstractproperty", "lazy_property"];
 
@@ -72,10 +75,12 @@ impl Solver<'_> {
                 if let Some(site) = site {
                     self.operate(value, Operation::Attribute, to, site);
                 }
-                self.load_overrides(object, class, name, to, site);
+                if self.instance_of(class) == value {
+                    self.load_overrides(class, false, name, to, site);
+                }
                 let attribute = self.class_attribute(class, name);
                 if let Some(attribute) = attribute {
-                    self.add_use(attribute, Use::Bind { receiver: value, to, site });
+                    self.read(attribute, value, to, site);
                 } else if let (Some(site), true) = (site, self.has_method(class, "__getattr__")) {
                     self.missing.push(Missing { object, name, to, site });
                 } else if order.iter().any(|class| self.hierarchy.has_library_base(*class)) {
@@ -85,7 +90,7 @@ impl Solver<'_> {
             }
             Value::Class(class) => {
                 if let Some(attribute) = self.class_attribute(class, name) {
-                    self.add_use(attribute, Use::Bind { receiver: value, to, site });
+                    self.read(attribute, value, to, site);
                 }
             }
             // `hk.transform(f).apply`, `jax.jit(f).lower`
@@ -122,7 +127,8 @@ impl Solver<'_> {
                     self.add(to, library);
                 }
             }
-            Value::Mutator(_) => {}
+            Value::Derived(class) => self.load_overrides(class, true, name, to, site),
+            Value::Mutator(_) | Value::Group(_) | Value::Unknown => {}
         }
     }
 
@@ -134,17 +140,34 @@ impl Solver<'_> {
     ///     def mean(self):
     ///         return self._mean()      # `Normal._mean`
     /// ```
-    fn load_overrides(&mut self, object: u32, class: ClassId, name: u32, to: Cell, site: Option<Site>) {
-        if self.instance_of(class) != Value::Instance(object) {
-            return;
-        }
+    fn load_overrides(&mut self, class: ClassId, of_class: bool, name: u32, to: Cell, site: Option<Site>) {
         let text = self.names[name as usize].clone();
-        for derived in self.hierarchy.derived(class, MAX_DERIVED) {
-            if let Some(attribute) = self.own_attribute(derived, &text) {
-                let receiver = self.instance_of(derived);
-                self.add_use(attribute, Use::Bind { receiver, to, site });
-            }
+        let derived = self.hierarchy.derived(class, MAX_DERIVED).into_iter();
+        let overrides: Vec<_> =
+            derived.filter_map(|class| Some((class, self.own_attribute(class, &text)?))).collect();
+        let to = match overrides.len() {
+            0..=FEW_OVERRIDES => to,
+            _ => self.group_of(class, of_class, name, to),
+        };
+        for (derived, attribute) in overrides {
+            let receiver = if of_class { Value::Class(derived) } else { self.instance_of(derived) };
+            self.read(attribute, receiver, to, site);
         }
+    }
+
+    /// Returns the cell of all methods that override a method of a class. One value represents this cell in `to`.
+    fn group_of(&mut self, class: ClassId, of_class: bool, name: u32, to: Cell) -> Cell {
+        let group = match self.groups.get(&(class, of_class, name)) {
+            Some(group) => *group,
+            None => {
+                let group = self.new_cell();
+                self.values[group as usize].is_group = true;
+                self.groups.insert((class, of_class, name), group);
+                group
+            }
+        };
+        self.add(to, Value::Group(group));
+        group
     }
 
     fn library_method(&mut self, name: u32) -> Value {
@@ -158,7 +181,7 @@ impl Solver<'_> {
         let name = self.names[name as usize].clone();
         let found = order.iter().skip(1).find_map(|base| self.own_attribute(*base, &name));
         if let Some(attribute) = found {
-            self.add_use(attribute, Use::Bind { receiver: value, to, site: Some(site) });
+            self.read(attribute, value, to, Some(site));
         }
     }
 
@@ -175,15 +198,15 @@ impl Solver<'_> {
         {
             self.objects[object as usize].stored.insert(name);
             let to = self.field(object, Field::Name(name));
-            return self.add_use(from, Use::Bind { receiver: instance, to, site: None });
+            self.read(from, instance, to, None);
+            return;
         }
         let Value::Instance(object) = value else { return };
         self.objects[object as usize].stored.insert(name);
         let field = self.field(object, Field::Name(name));
         self.edge(from, field);
         let (Some(site), Some(class)) = (site, self.objects[object as usize].class) else { return };
-        let result = self.new_cell();
-        self.operate(value, Operation::SetAttribute, result, site);
+        self.operate(value, Operation::SetAttribute, self.ignored, site);
         // `@name.setter`
         if let Some(attribute) = self.class_attribute(class, name) {
             self.add_use(attribute, Use::Set { receiver: value, from, site });
@@ -200,8 +223,7 @@ impl Solver<'_> {
     /// `__set__` of a descriptor.
     pub(super) fn set(&mut self, value: Value, receiver: Value, from: Cell, site: Site) {
         if let Value::Instance(_) = value {
-            let to = self.new_cell();
-            return self.operate(value, Operation::SetDescriptor, to, site);
+            return self.operate(value, Operation::SetDescriptor, self.ignored, site);
         }
         let Value::Function { document, function, bound: 0 } = value else { return };
         let index = self.modules.indices[document];
@@ -232,22 +254,51 @@ impl Solver<'_> {
                 objects.into_iter().any(|object| self.objects[object as usize].stored.contains(&name));
             if !is_set && !self.fields_of(class).contains(&name) {
                 self.operate(Value::Instance(object), Operation::MissingAttribute, to, site);
+                self.forward(class, name, to, site);
                 found = true;
             }
         }
         found
     }
 
-    /// Evaluates `receiver.attribute`, where the body of the class binds the attribute to `value`: binds a method to
-    /// its object, calls a property or descriptor.
-    pub(super) fn bind(&mut self, value: Value, receiver: Value, to: Cell, site: Option<Site>) {
-        let Value::Function { document, function, bound: 0 } = value else {
-            if let (Value::Instance(object), Some(site)) = (value, site) {
-                self.operate(value, Operation::Descriptor, to, site);
-                self.derived_property(object, receiver, to, site);
+    /// Loads an attribute of the objects in which `__getattr__` of a class looks names up.
+    fn forward(&mut self, class: ClassId, name: u32, to: Cell, site: Site) {
+        let method = self.name_id("__getattr__");
+        let Some(method) = self.class_attribute(class, method) else { return };
+        for value in self.values_of(method) {
+            let Value::Function { document, function, .. } = value else { continue };
+            let flow = Arc::clone(&self.flows[document]);
+            for base in flow.code.forwards.get(&function).into_iter().flatten() {
+                let base = self.cell(document, *base);
+                self.add_use(base, Use::Load { name, to, site: Some(site) });
             }
-            return self.add(to, value);
-        };
+        }
+    }
+
+    /// Evaluates `receiver.attribute`, where `attribute` is the cell to which the body of the class binds the name.
+    /// Returns whether this has not been recorded before.
+    pub(super) fn read(&mut self, attribute: Cell, receiver: Value, to: Cell, site: Option<Site>) -> bool {
+        let bound = self.bound(attribute, receiver);
+        let is_new = !self.successors[bound as usize].has(&to);
+        self.edge(bound, to);
+        self.add_use(attribute, Use::Read { receiver, to, site });
+        is_new
+    }
+
+    /// Returns the cell of `receiver.attribute`. All expressions that read the attribute of this receiver share it.
+    pub(super) fn bound(&mut self, attribute: Cell, receiver: Value) -> Cell {
+        if let Some(known) = self.bound.get(&(attribute, receiver)) {
+            return *known;
+        }
+        let to = self.new_cell();
+        self.bound.insert((attribute, receiver), to);
+        self.add_use(attribute, Use::Bind { receiver, to });
+        to
+    }
+
+    /// Binds a method to its object, and evaluates a property.
+    pub(super) fn bind(&mut self, value: Value, receiver: Value, to: Cell) {
+        let Value::Function { document, function, bound: 0 } = value else { return self.add(to, value) };
         let index = self.modules.indices[document];
         let Some(signature) = index.signatures.get(function) else { return };
         let has = |names: &[&str]| signature.decorators.iter().any(|name| names.contains(&name.as_str()));
@@ -261,6 +312,7 @@ impl Solver<'_> {
             // `Base.method(self)`, and `__init__` of a metaclass
             return self.add(to, value);
         }
+        let is_property = has(&PROPERTIES);
         let receiver = match receiver {
             Value::Instance(object) if is_of_class => {
                 self.objects[object as usize].class.map_or(receiver, Value::Class)
@@ -268,17 +320,45 @@ impl Solver<'_> {
             _ => receiver,
         };
         self.give(document, function, 0, receiver);
-        if has(&PROPERTIES) {
-            if let Some(site) = site {
-                let callee = Callable { document, owner: Owner::Code(Code::Function(function)) };
-                self.note_call(site, callee);
-            }
+        if is_property {
             let result = self.flows[document].code.results[function];
             let result = self.cell(document, result);
             self.edge(result, to);
             return;
         }
         self.add(to, Value::Function { document, function, bound: 1 });
+    }
+
+    /// Returns whether reading an attribute with this value does more than bind it: the value is a property or a
+    /// descriptor, or a library function, which flows no further by itself.
+    pub(super) fn is_evaluated(&self, value: Value) -> bool {
+        match value {
+            Value::Function { document, function, bound: 0 } => self.is_getter(document, function),
+            Value::Instance(_) | Value::Library(_) => true,
+            _ => false,
+        }
+    }
+
+    fn is_getter(&self, document: DocumentIndex, function: FunctionIndex) -> bool {
+        let signature = self.modules.indices[document].signatures.get(function);
+        signature.is_some_and(|own| own.decorators.iter().any(|name| PROPERTIES.contains(&name.as_str())))
+    }
+
+    /// Evaluates an attribute for which [`Self::is_evaluated`]: calls a property or a descriptor.
+    pub(super) fn evaluate(&mut self, value: Value, receiver: Value, to: Cell, site: Option<Site>) {
+        match (value, site) {
+            (Value::Library(_), _) => self.add(to, value),
+            (Value::Instance(object), Some(site)) => {
+                self.operate(value, Operation::Descriptor, to, site);
+                self.derived_property(object, receiver, to, site);
+            }
+            (Value::Function { document, function, .. }, Some(site))
+                if !matches!(receiver, Value::Class(_)) =>
+            {
+                self.note_call(site, Callable { document, owner: Owner::Code(Code::Function(function)) });
+            }
+            _ => {}
+        }
     }
 
     /// Reads a property whose class is derived from `property` (`class dependent(property)`,
@@ -373,9 +453,7 @@ impl Solver<'_> {
                         Field::All => Operation::Iterate,
                         _ => Operation::Item,
                     };
-                    let results = self.new_cell();
-                    self.operate(value, operation, results, site);
-                    self.edge(results, to);
+                    self.operate(value, operation, to, site);
                 }
                 // NamedTuples and dataclasses
                 let fields = self.fields_of(class);
@@ -447,14 +525,13 @@ impl Solver<'_> {
             return;
         };
         for method in self.special_methods(class, operation).iter().copied() {
-            let bound = self.new_cell();
-            self.add_use(method, Use::Bind { receiver: value, to: bound, site: Some(site) });
+            let bound = self.bound(method, value);
             self.add_use(bound, Use::Invoke { to, site });
         }
     }
 
     /// Returns the methods of the class, with those of its bases, that an operation may call.
-    fn special_methods(&mut self, class: ClassId, operation: Operation) -> Arc<[Cell]> {
+    pub(super) fn special_methods(&mut self, class: ClassId, operation: Operation) -> Arc<[Cell]> {
         if let Some(known) = self.special.get(&(class, operation)) {
             return Arc::clone(known);
         }

@@ -21,33 +21,19 @@ impl Solver<'_> {
         let Some(steps) = steps.checked_sub(1) else { return };
         let Some(absolute) = self.modules.absolute(document, dotted) else { return };
         let absolute = imports::canonical(&absolute);
+        self.rebound(&absolute, to, steps);
         let mut end = absolute.len();
         loop {
             if let Some(module) = self.modules.positions.get(&absolute[..end]).copied() {
                 let mut rest = absolute[end..].split('.').filter(|part| !part.is_empty());
                 match rest.next() {
-                    None => {
-                        self.add(to, Value::Module(module));
-                        // `from pkg import name`, where `pkg` has a function and a module of this name
-                        if let Some((package, name)) = absolute.rsplit_once('.')
-                            && let Some(package) = self.modules.positions.get(package).copied()
-                            && self.modules.indices[package]
-                                .imports
-                                .get(name)
-                                .is_some_and(|own| *own != absolute)
-                        {
-                            self.export(package, name, to, steps);
-                        }
-                    }
+                    None => self.add(to, Value::Module(module)),
                     Some(first) => {
                         let rest: Vec<&str> = rest.collect();
-                        let mut from = if rest.is_empty() { to } else { self.new_cell() };
-                        self.export(module, first, from, steps);
-                        for (position, name) in rest.iter().enumerate() {
-                            let next = if position + 1 == rest.len() { to } else { self.new_cell() };
-                            let name = self.name_id(name);
-                            self.add_use(from, Use::Load { name, to: next, site: None });
-                            from = next;
+                        let from = self.start_of(&rest, to);
+                        // The project contains only a part of the package.
+                        if !self.export(module, first, from, steps) {
+                            break;
                         }
                     }
                 }
@@ -62,28 +48,69 @@ impl Solver<'_> {
         self.add(to, library);
     }
 
-    /// Adds the value of a variable of a module.
-    pub(super) fn export(&mut self, module: DocumentIndex, name: &str, to: Cell, steps: u8) {
+    /// Returns a new cell such that its attribute `names` flows to `to`; `to` itself if there are no names.
+    fn start_of(&mut self, names: &[&str], to: Cell) -> Cell {
+        names.iter().rev().fold(to, |to, name| {
+            let from = self.new_cell();
+            let name = self.name_id(name);
+            self.add_use(from, Use::Load { name, to, site: None });
+            from
+        })
+    }
+
+    /// Follows the parts of a dotted name that are modules, but to whose names their packages bind other values:
+    ///
+    /// ```python
+    /// # pkg/backend/__init__.py; the package contains a module `numpy`, too
+    /// if backend() == "jax":
+    ///     from pkg.backend.jax import *    # a module `numpy` is among its names
+    /// ```
+    fn rebound(&mut self, absolute: &str, to: Cell, steps: u8) {
+        for (at, _) in absolute.match_indices('.') {
+            let (package, rest) = (&absolute[..at], &absolute[at + 1..]);
+            let mut names = rest.split('.');
+            let Some(package_index) = self.modules.positions.get(package).copied() else { continue };
+            let Some(name) = names.next() else { continue };
+            let module = &absolute[..at + 1 + name.len()];
+            let imports = &self.modules.indices[package_index].imports;
+            let is_bound = match imports.get(name) {
+                Some(own) => *own != *module && own.trim_start_matches('.') != name,
+                None => !imports.stars().is_empty(),
+            };
+            if is_bound && self.modules.positions.contains_key(module) {
+                let names: Vec<&str> = names.collect();
+                let from = self.start_of(&names, to);
+                self.export(package_index, name, from, steps);
+            }
+        }
+    }
+
+    /// Adds the value of a variable of a module. Returns whether the module has the variable.
+    pub(super) fn export(&mut self, module: DocumentIndex, name: &str, to: Cell, steps: u8) -> bool {
         if let Some(node) = self.flows[module].code.globals.get(name) {
             let from = self.cell(module, *node);
             self.edge(from, to);
-            return;
+            return true;
         }
         let index = self.modules.indices[module];
         if let Some(dotted) = index.imports.get(name) {
-            return self.import(module, dotted, to, steps);
+            for dotted in std::iter::once(dotted).chain(index.imports.alternatives(name)) {
+                self.import(module, dotted, to, steps);
+            }
+            return true;
         }
         // `from .layers import *`. Several modules may have the name, if branches import them.
-        let Some(steps) = steps.checked_sub(1) else { return };
+        let Some(steps) = steps.checked_sub(1) else { return true };
         let others = self.modules.starred(module);
         let has_name = |other: &DocumentIndex| {
             self.flows[*other].code.globals.contains_key(name)
                 || self.modules.indices[*other].imports.get(name).is_some()
         };
         let found: Vec<_> = others.into_iter().filter(has_name).take(MAX_STARS).collect();
-        for other in found {
-            self.export(other, name, to, steps);
+        for other in &found {
+            self.export(*other, name, to, steps);
         }
+        !found.is_empty()
     }
 
     pub(super) fn module_attribute(&mut self, module: DocumentIndex, name: u32, to: Cell) {

@@ -14,12 +14,15 @@ use ruff_python_ast::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::libraries::{CALL_WITH_ELEMENTS, LOOPS, RECORD};
-use super::values::{Cell, Field, Missing, Object, OrderedSet, Origin, Use, Value, Values};
+use super::values::{Cell, Field, HeldArguments, Missing, Object, OrderedSet, Origin, Use, Value, Values};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, StagingFunction};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
 /// The maximum number of uses that are applied to values. When it is reached, the calls found so far are the result.
-const MAX_STEPS: usize = 3_000_000;
+const MAX_STEPS: usize = 6_000_000;
+
+/// The number of these steps that remain for assumptions when the deferred uses are applied.
+const ASSUMED_STEPS: usize = 1_000_000;
 
 pub(super) struct Solver<'a> {
     db: &'a dyn Db,
@@ -32,6 +35,9 @@ pub(super) struct Solver<'a> {
     pub(super) uses: Vec<OrderedSet<Use>>,
     /// Uses that have not been applied to a value yet.
     pending: VecDeque<(Use, Value)>,
+    /// Uses that call functions, but seldom make values flow any further. They are applied when all other uses have
+    /// been, so that a project that exceeds [`MAX_STEPS`] lacks only some of them.
+    deferred: VecDeque<(Use, Value)>,
     /// Uses that several cells may have ([`Use::is_of_many_cells`]), each with a value to which it has been applied or
     /// is about to be. The set prevents that a use is applied to a value twice.
     applied: FxHashSet<(Use, Value)>,
@@ -43,6 +49,12 @@ pub(super) struct Solver<'a> {
     name_ids: FxHashMap<Name, u32>,
     pub(super) orders: FxHashMap<ClassId, Arc<[ClassId]>>,
     pub(super) attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
+    /// The methods that override a method of a class. The second part of the key: they are read from the class.
+    pub(super) groups: FxHashMap<(ClassId, bool, u32), Cell>,
+    /// The cell of each attribute of a receiver: see [`Self::bound`].
+    pub(super) bound: FxHashMap<(Cell, Value), Cell>,
+    /// The cell of results that no code uses.
+    pub(super) ignored: Cell,
     pub(super) special: FxHashMap<(ClassId, Operation), Arc<[Cell]>>,
     /// The dispatching functions, such as those decorated with `singledispatch`, each with the cell of its definition.
     pub(super) dispatchers: FxHashMap<(DocumentIndex, FunctionIndex), Cell>,
@@ -89,6 +101,7 @@ pub(super) fn solve(
         successors: Vec::new(),
         uses: Vec::new(),
         pending: VecDeque::new(),
+        deferred: VecDeque::new(),
         applied: FxHashSet::default(),
         queue: VecDeque::new(),
         objects: Vec::new(),
@@ -97,6 +110,9 @@ pub(super) fn solve(
         name_ids: FxHashMap::default(),
         orders: FxHashMap::default(),
         attributes: FxHashMap::default(),
+        groups: FxHashMap::default(),
+        bound: FxHashMap::default(),
+        ignored: cells,
         special: FxHashMap::default(),
         dispatchers: FxHashMap::default(),
         passed_on: FxHashMap::default(),
@@ -110,7 +126,7 @@ pub(super) fn solve(
         rooted: FxHashMap::default(),
         steps: 0,
     };
-    solver.grow(cells as usize);
+    solver.grow(cells as usize + 1);
     for document in solver.flows.indices() {
         solver.add_declarations(document);
     }
@@ -228,9 +244,28 @@ impl<'a> Solver<'a> {
     /// Queues a use of a value. A use that several cells may have has the same effect for all of them, so it is queued
     /// only once for each value.
     fn apply_later(&mut self, use_: Use, value: Value) {
-        if use_.has_effect_on(value) && (!use_.is_of_many_cells() || self.applied.insert((use_, value))) {
-            self.pending.push_back((use_, value));
+        if matches!(use_, Use::Read { .. }) && !self.is_evaluated(value) || self.lacks_methods(use_, value) {
+            return;
         }
+        if use_.has_effect_on(value) && (!use_.is_of_many_cells() || self.applied.insert((use_, value))) {
+            match use_ {
+                Use::Passed { .. } | Use::Held => self.deferred.push_back((use_, value)),
+                _ => self.pending.push_back((use_, value)),
+            }
+        }
+    }
+
+    /// Returns whether a use only calls special methods that the class of the value does not have.
+    fn lacks_methods(&mut self, use_: Use, value: Value) -> bool {
+        let Value::Instance(object) = value else { return false };
+        let operation = match use_ {
+            Use::Method { operation, .. } => operation,
+            Use::Passed { holds, within, .. } if within || holds != HeldArguments::All => Operation::Library,
+            _ => return false,
+        };
+        self.objects[object as usize]
+            .class
+            .is_none_or(|class| self.special_methods(class, operation).is_empty())
     }
 
     fn run(&mut self) {
@@ -239,7 +274,14 @@ impl<'a> Solver<'a> {
                 self.apply(use_, value);
                 continue;
             }
-            let Some(cell) = self.queue.pop_front() else { return };
+            let Some(cell) = self.queue.pop_front() else {
+                if self.steps >= MAX_STEPS - ASSUMED_STEPS {
+                    return;
+                }
+                let Some((use_, value)) = self.deferred.pop_front() else { return };
+                self.apply(use_, value);
+                continue;
+            };
             let values = &mut self.values[cell as usize];
             let value = values.list[values.done];
             values.done += 1;
@@ -288,6 +330,9 @@ impl<'a> Solver<'a> {
         if self.steps.is_multiple_of(1 << 12) {
             self.db.unwind_if_revision_cancelled();
         }
+        if let Value::Group(group) = value {
+            return self.add_use(group, use_);
+        }
         match use_ {
             Use::Load { name, to, site } => self.load(value, name, to, site),
             Use::Super { class, name, to, site } => self.load_above(value, class, name, to, site),
@@ -298,10 +343,11 @@ impl<'a> Solver<'a> {
             Use::Fill { container, to } => self.add(to, Value::Container(container)),
             Use::Put { field, from } => self.put_into(value, field, from),
             Use::Method { operation, to, site } => self.operate(value, operation, to, site),
-            Use::Call { document, call } => self.call(value, document, call),
+            Use::Call { document, call, .. } => self.call(value, document, call),
             Use::Invoke { to, site } => self.invoke(value, to, site),
             Use::CallObject { to, site } => self.call_object(value, to, site),
-            Use::Bind { receiver, to, site } => self.bind(value, receiver, to, site),
+            Use::Bind { receiver, to } => self.bind(value, receiver, to),
+            Use::Read { receiver, to, site } => self.evaluate(value, receiver, to, site),
             Use::Meta { class, operation, site } => self.call_metaclass(value, class, operation, site),
             Use::Register { from } => self.register(value, from),
             Use::Get { receiver, to, site } => self.get(value, receiver, to, site),
@@ -364,6 +410,20 @@ impl<'a> Solver<'a> {
     pub(super) fn note_call(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable) {
         self.callees.insert(site, None);
         self.note_call_at(site, callee);
+    }
+
+    /// Records that a site may call functions that are not known.
+    pub(super) fn note_unknown_call(&mut self, site: (DocumentIndex, SiteIndex)) {
+        self.callees.insert(site, None);
+    }
+
+    /// Records that functions that are not known may flow to a root.
+    pub(super) fn note_unknown_root(
+        &mut self,
+        (document, site): (DocumentIndex, SiteIndex),
+        staged_by: StagingFunction,
+    ) {
+        self.rooted.insert((document, site, staged_by), None);
     }
 
     fn note_call_at(&mut self, site: (DocumentIndex, SiteIndex), callee: Callable) {

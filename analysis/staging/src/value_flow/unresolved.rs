@@ -9,12 +9,15 @@ use ruff_python_ast::name::Name;
 use rustc_hash::FxHashMap;
 
 use super::solve::Solver;
-use super::values::{Use, class_id};
+use super::values::{Cell, Value, class_id};
 use crate::hierarchy::ClassId;
 
 /// The maximum number of definitions of a method. The name of a method with more definitions does not identify an
 /// interface.
 const MAX_OVERRIDES: usize = 64;
+/// The maximum number of classes that define a method without a common base. If there are more, the method's name does
+/// not identify them.
+const MAX_UNRELATED: usize = 4;
 /// Methods that arrays and containers also have. Their names do not identify an interface.
 const ARRAY_METHODS: [&str; 36] = [
     "all",
@@ -54,9 +57,16 @@ const ARRAY_METHODS: [&str; 36] = [
     "values",
     "var",
 ];
+/// The classes that define a method of one name.
+struct Interface {
+    classes: Vec<ClassId>,
+    /// Whether the method is abstract in a base of all these classes, so that objects of other classes do not have it.
+    is_certain: bool,
+}
+
 impl Solver<'_> {
-    /// Resolves methods of objects about which nothing is known. If the method's name belongs to an interface
-    /// ([`Self::interfaces`]), all methods of this name may be called. Returns whether this adds anything.
+    /// Resolves methods of objects about which nothing is known. If the method's name belongs to an interface, or to few
+    /// classes ([`Self::interfaces`]), all methods of this name may be called. Returns whether this adds anything.
     pub(super) fn load_abstract(&mut self) -> bool {
         let interfaces = self.interfaces();
         let mut found = false;
@@ -64,19 +74,18 @@ impl Solver<'_> {
             let flow = Arc::clone(&self.flows[document]);
             for constraint in &flow.code.constraints {
                 let Constraint::Load { base, name, to, site } = constraint else { continue };
-                let Some(classes) = interfaces.get(name) else { continue };
+                let Some(Interface { classes, is_certain }) = interfaces.get(name) else { continue };
                 if !self.values[self.cell(document, *base) as usize].list.is_empty() {
                     continue;
                 }
                 let to = self.cell(document, *to);
+                if !is_certain {
+                    self.add(to, Value::Unknown);
+                }
                 for class in classes {
                     let receiver = self.instance_of(*class);
-                    let use_ = Use::Bind { receiver, to, site: Some((document, *site)) };
-                    if let Some(attribute) = self.own_attribute(*class, name)
-                        && !self.uses[attribute as usize].has(&use_)
-                    {
-                        self.add_use(attribute, use_);
-                        found = true;
+                    if let Some(attribute) = self.own_attribute(*class, name) {
+                        found |= self.read(attribute, receiver, to, Some((document, *site)));
                     }
                 }
             }
@@ -84,9 +93,9 @@ impl Solver<'_> {
         found
     }
 
-    /// Returns the interfaces of the project. The keys are names of abstract methods, the values are the classes that
-    /// define a method of this name. A name is included only if one of these classes is a base of all others.
-    pub(super) fn interfaces(&mut self) -> FxHashMap<Name, Vec<ClassId>> {
+    /// Returns the interfaces of the project by the names of their methods. A name is included if it is the name of an
+    /// abstract method and one of the classes that define it is a base of all others, or if few classes define it.
+    fn interfaces(&mut self) -> FxHashMap<Name, Interface> {
         let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
         for (document, index) in self.modules.indices.iter_enumerated() {
             for (function, entry) in index.definitions.functions.iter_enumerated() {
@@ -100,27 +109,47 @@ impl Solver<'_> {
                 known.1 |= is_abstract;
             }
         }
-        definitions.retain(|name, (_, is_abstract)| *is_abstract && !ARRAY_METHODS.contains(&name.as_str()));
+        definitions.retain(|name, _| !ARRAY_METHODS.contains(&name.as_str()) && !name.starts_with("__"));
         let mut interfaces = FxHashMap::default();
-        for (name, (classes, _)) in definitions {
+        for (name, (mut classes, is_abstract)) in definitions {
+            classes.dedup();
             let shared = |candidate: &ClassId| {
                 classes.iter().all(|class| self.hierarchy.lookup_order(*class).contains(candidate))
             };
-            if classes.len() <= MAX_OVERRIDES && classes.iter().any(shared) {
-                interfaces.insert(name, classes);
+            let is_certain = is_abstract && classes.len() <= MAX_OVERRIDES && classes.iter().any(shared);
+            if is_certain || classes.len() <= MAX_UNRELATED {
+                interfaces.insert(name, Interface { classes, is_certain });
             }
         }
         interfaces
     }
 
-    /// Assumes that unknown decorators return the functions that they decorate. Returns whether this adds anything.
+    /// Returns whether one of the functions in `argument` is not among the values of the parameter to which a call of
+    /// `callee` passes it, because this parameter has more values than a cell holds.
+    fn is_left_out(&self, callee: Cell, argument: Cell) -> bool {
+        self.values[callee as usize].list.iter().any(|value| {
+            let Value::Function { document, function, bound } = *value else { return false };
+            let node = self.flows[document].code.parameters[function].get(usize::from(bound));
+            node.is_some_and(|node| {
+                let parameter = &self.values[self.cell(document, *node) as usize];
+                parameter.is_full()
+                    && self.values[argument as usize].list.iter().any(|value| !parameter.list.has(value))
+            })
+        })
+    }
+
+    /// Assumes that unknown decorators return the functions that they decorate, and so do decorators of more functions
+    /// than a variable holds: a call of their results calls these functions. Returns whether this adds anything.
     pub(super) fn skip_decorators(&mut self) -> bool {
         let mut found = false;
         for document in self.flows.indices() {
             let flow = Arc::clone(&self.flows[document]);
             for call in flow.code.decorators.iter().filter_map(|call| flow.code.calls.get(*call as usize)) {
                 let Some(Some(function)) = call.positional.first() else { continue };
-                if self.values[self.cell(document, call.callee) as usize].list.is_empty() {
+                let callee = self.cell(document, call.callee);
+                if self.values[callee as usize].list.is_empty()
+                    || self.is_left_out(callee, self.cell(document, *function))
+                {
                     let (from, to) = (self.cell(document, *function), self.cell(document, call.result));
                     found |= !self.successors[from as usize].has(&to);
                     self.edge(from, to);

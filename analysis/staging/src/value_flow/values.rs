@@ -34,6 +34,8 @@ pub(super) enum Value {
         bound: u8,
     },
     Class(ClassId),
+    /// A class that derives from this class.
+    Derived(ClassId),
     Instance(u32),
     Container(u32),
     /// A method that adds its arguments to a container: `container.append`.
@@ -42,6 +44,10 @@ pub(super) enum Value {
     /// A function, class or module outside the project, by the id of its dotted name
     /// ([`super::solve::Solver::name_id`]).
     Library(u32),
+    /// Any value: some values of the cell are assumed, so a call may reach other functions, too.
+    Unknown,
+    /// The values of another cell. One value stands for the many methods that override a method.
+    Group(Cell),
 }
 
 /// A part of an object: an attribute or an element.
@@ -140,6 +146,8 @@ pub(super) enum Use {
     Call {
         document: DocumentIndex,
         call: u32,
+        /// Whether the value is a method that a call of an object runs. Objects of several classes may share it.
+        is_method: bool,
     },
     /// Python or a library calls the value. No arguments flow to its parameters.
     Invoke {
@@ -151,8 +159,13 @@ pub(super) enum Use {
         to: Cell,
         site: (DocumentIndex, SiteIndex),
     },
-    /// The class of `receiver` binds an attribute to the value, and `receiver.attribute` is read.
+    /// The class of `receiver` binds an attribute to the value, and `to` is the cell of `receiver.attribute`.
     Bind {
+        receiver: Value,
+        to: Cell,
+    },
+    /// The class of `receiver` binds an attribute to the value, and the expression at `site` reads it.
+    Read {
         receiver: Value,
         to: Cell,
         site: Option<(DocumentIndex, SiteIndex)>,
@@ -222,13 +235,22 @@ pub(super) enum Use {
 
 impl Use {
     /// Returns whether several cells may have the same use: all containers that are passed to one call share the use of
-    /// their elements.
+    /// their elements, and the objects that are called at one place share the call of their methods.
     pub(super) fn is_of_many_cells(self) -> bool {
-        matches!(self, Self::Passed { within: true, .. } | Self::Root { is_first: false, .. })
+        matches!(
+            self,
+            Self::Passed { within: true, .. }
+                | Self::Root { is_first: false, .. }
+                | Self::Call { is_method: true, .. }
+                | Self::Invoke { .. }
+        )
     }
 
     /// Returns whether the use has an effect on this value. Most values that are passed to libraries have none.
     pub(super) fn has_effect_on(self, value: Value) -> bool {
+        if matches!(value, Value::Group(_)) {
+            return true;
+        }
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
             Self::Passed { holds: HeldArguments::All, within: false, .. } => true,
@@ -242,6 +264,7 @@ impl Use {
                 matches!(value, Value::Instance(_) | Value::Function { .. } | Value::Class(_))
             }
             Self::Put { .. } => matches!(value, Value::Container(_)),
+            Self::Root { .. } if value == Value::Unknown => true,
             Self::Root { is_first: false, .. } => is_function || matches!(value, Value::Container(_)),
             Self::Root { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
             _ => true,
@@ -303,6 +326,8 @@ pub(super) struct Values {
     pub(super) done: usize,
     /// If the type of the variable is declared, the classes of whose objects it holds nothing but.
     pub(super) declared: Option<Box<[ClassId]>>,
+    /// Whether a single value represents the cell, so that it may hold any number of values.
+    pub(super) is_group: bool,
 }
 
 impl Values {
@@ -312,9 +337,13 @@ impl Values {
         self.declared = Some(known.chain(classes).copied().collect());
     }
 
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() >= MAX_VALUES && !self.is_group
+    }
+
     /// Adds a value, unless the cell is full. Returns whether the value was added.
     pub(super) fn insert(&mut self, value: Value) -> bool {
-        self.list.len() < MAX_VALUES && self.list.insert(value)
+        !self.is_full() && self.list.insert(value)
     }
 }
 

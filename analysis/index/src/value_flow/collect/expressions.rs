@@ -243,6 +243,7 @@ impl<'a> Collector<'a> {
     fn attribute(&mut self, expression: &'a Expr, attribute: &'a ast::ExprAttribute) -> Option<Node> {
         if let Some(dotted) = self.index.imports.resolve(expression)
             && let Some(root) = root_name(expression)
+            && self.index.imports.alternatives(root).next().is_none()
             && self.local(root).is_none_or(|node| self.flow.code.globals.get(root) == Some(&node))
         {
             return Some(self.import(dotted));
@@ -293,6 +294,7 @@ impl<'a> Collector<'a> {
             }
         }
         let callee = callee?;
+        self.forward(call, positional.first().copied().flatten());
         let result = self.node();
         let site = self.site(call.range());
         let attribute = call.arguments.args.get(1).and_then(Expr::as_string_literal_expr);
@@ -309,6 +311,19 @@ impl<'a> Collector<'a> {
             expects_exception: self.expecting > 0,
         }));
         Some(result)
+    }
+
+    /// Records `getattr(base, name)` in a method `__getattr__(self, name)`.
+    fn forward(&mut self, call: &'a ast::ExprCall, base: Option<Node>) {
+        if let (Expr::Name(called), [_, Expr::Name(name), ..]) = (&*call.func, &*call.arguments.args)
+            && called.id == "getattr"
+            && let Some(base) = base
+            && let Some(function) = self.function()
+            && self.index.short_name(function) == "__getattr__"
+            && self.local(&name.id) == self.flow.code.parameters[function].get(1).copied()
+        {
+            self.flow.code.forwards.entry(function).or_default().push(base);
+        }
     }
 
     fn lambda(&mut self, lambda: &'a ast::ExprLambda) -> Node {

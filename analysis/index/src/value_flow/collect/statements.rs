@@ -11,7 +11,7 @@ use crate::expected::expects_exception;
 use crate::ids::{Code, FunctionIndex};
 use crate::index::last_name;
 use crate::value_flow::scopes::Bound;
-use crate::value_flow::{Call, Constraint, Node, Operation, Owner, Part};
+use crate::value_flow::{Call, Constraint, Node, Operation, Owner, Part, Returned};
 
 /// Decorators that Python itself interprets. The name still refers to the decorated function.
 const OBJECT_MODEL_DECORATORS: [&str; 9] = [
@@ -37,9 +37,8 @@ impl<'a> Collector<'a> {
             Stmt::ClassDef(class) => self.class(class),
             Stmt::Return(node) => {
                 let value = node.value.as_deref().and_then(|value| self.value(value));
-                if let Some(function) = self.function() {
-                    let result = self.flow.code.results[function];
-                    self.copy(value, result);
+                if let Some(frame) = self.scopes.iter_mut().rev().find(|frame| frame.function.is_some()) {
+                    frame.returns.extend(value);
                 }
             }
             Stmt::Assign(node) => {
@@ -163,16 +162,43 @@ impl<'a> Collector<'a> {
                         signature.decorators.iter().any(|name| name == "classmethod")
                     });
             self.add(match is_class_method {
-                true => Constraint::Class { class, to: first },
+                true => Constraint::Type { class, to: first },
                 false => Constraint::Instance { class, to: first },
             });
         }
+        let bound = Bound::of(&def.body);
+        // Parameters that the body does not assign hold the arguments throughout.
+        let kept = def.parameters.iter_non_variadic_params().map(|parameter| &parameter.parameter.name.id);
+        let kept = kept.filter(|name| !bound.names.contains(name));
+        let kept: Vec<Node> =
+            kept.filter_map(|name| frame.names.get(name.as_str()).copied().flatten()).collect();
         self.flow.code.parameters[function] = parameters;
         let outer = std::mem::replace(&mut self.owner, Owner::Code(Code::Function(function)));
-        self.enter(frame, Bound::of(&def.body));
+        self.enter(frame, bound);
         self.body(&def.body);
-        self.leave();
+        let returns = self.scopes.pop().map(|frame| frame.returns).unwrap_or_default();
+        self.returns(function, returns, &kept);
         self.owner = outer;
+    }
+
+    /// Records what a function returns. `kept`: the parameters that it does not assign.
+    fn returns(&mut self, function: FunctionIndex, returns: Vec<Node>, kept: &[Node]) {
+        let result = self.flow.code.results[function];
+        let (parameters, others): (Vec<Node>, Vec<Node>) =
+            returns.into_iter().partition(|node| kept.contains(node));
+        if parameters.is_empty() {
+            return others.into_iter().for_each(|from| self.copy(Some(from), result));
+        }
+        let known = &self.flow.code.parameters[function];
+        let mut positions: Vec<u32> =
+            (0..).zip(known).filter(|(_, node)| parameters.contains(node)).map(|(at, _)| at).collect();
+        positions.dedup();
+        let to = self.node();
+        others.into_iter().for_each(|from| self.copy(Some(from), to));
+        for from in parameters.into_iter().chain([to]) {
+            self.copy(Some(from), result);
+        }
+        self.flow.code.returned.insert(function, Returned { parameters: positions, others: to });
     }
 
     /// Applies a decorator to a function. Returns the resulting value.
