@@ -162,7 +162,8 @@ impl<'a> Blocks<'_, 'a> {
             return all;
         }
         let own = function.def.range();
-        let next = starts.into_iter().filter(|start| *start > own.start()).min();
+        // A function of the same name within this one is another name.
+        let next = starts.into_iter().filter(|start| *start >= own.end()).min();
         TextRange::new(own.end(), next.unwrap_or(all.end()))
     }
 
