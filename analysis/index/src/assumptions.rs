@@ -29,8 +29,10 @@ pub struct Stage {
     /// called on `self`, and its class inherits the code of that call, or such a method calls it.
     pub is_override: bool,
     /// Whether it is only reached because it flows to a call as a value. If it is not `uncertain`, no other function of
-    /// the project flows to that call.
+    /// the project flows to that call, or staged code alone calls it.
     pub by_value: bool,
+    /// Whether other functions of the project flow to that call, too. Then its arguments may be meant for one of them.
+    pub several_callees: bool,
     /// Why AutoGraph does not convert it, although its dialect has AutoGraph. Then a test of a Tensor in it is an
     /// error.
     pub unconverted: Option<Unconverted>,

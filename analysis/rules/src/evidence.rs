@@ -160,6 +160,10 @@ fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
             !(parameter_use::may_be_number(ctx, position) || is_data_of_step(ctx, position))
                 || parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }
+        // The arguments of a call that may reach several functions may be meant for another one.
+        Source::CallSites if ctx.stage.several_callees => {
+            parameter_use::is_used_as_tensor(ctx, &parameter.name)
+        }
         // What library functions pass to their bodies is known only from the arguments of the call.
         Source::CallSites if !callers::is_called_by_users(ctx.stage) => {
             parameter_use::is_used_as_tensor(ctx, &parameter.name) || is_passed_tensor(ctx, position, calls)

@@ -104,6 +104,7 @@ pub fn of_scope(
             && !fixpoint.is_staged_if_called(scope, staged),
         is_override: staged.certainty != Certainty::Certain,
         by_value: staged.possible,
+        several_callees: staged.possible && !staged.sole_callees,
         also_unconverted: as_it_is.copied().filter(|_| !nested),
         unconverted: staged.unconverted.filter(|reason| match reason {
             Unconverted::Body | Unconverted::Caller => !runs_eagerly(fixpoint, staged),
