@@ -7,6 +7,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::host_arrays::{self, Stored};
 use super::super::tracing::{is_created_before_tracing, is_tensor};
+use super::static_parameters::SHAPED;
 use super::{kinds, snippet, value_severity};
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::Alternative;
@@ -210,6 +211,10 @@ fn check(ctx: &FunctionContext) {
             .why(ctx.why(value));
         match ctx.imports.local_name_of("jax.numpy") {
             _ if function.ends_with(".at") => report.help("use `x = x.at[i].add(value)`").emit(),
+            // The function of `jax.numpy` needs the value, too.
+            _ if is_shape(call, function, value) => {
+                report.help("make it a static argument, or use the shape of an array").emit();
+            }
             Some(jnp) => {
                 let edit = Edit::replace(call.func.range(), format!("{jnp}.{function}"));
                 report.fix(Applicability::Unsafe, "Use `jax.numpy`", vec![edit]).emit();
@@ -217,6 +222,15 @@ fn check(ctx: &FunctionContext) {
             None => report.help(format!("use `jax.numpy.{function}`")).emit(),
         }
     }
+}
+
+/// Returns whether the function of `jax.numpy` with this name takes a value at this place that determines a shape.
+fn is_shape(call: &ast::ExprCall, function: &str, value: &Expr) -> bool {
+    let shaped = SHAPED.iter().find(|(name, _)| name.strip_prefix("jax.numpy.") == Some(function));
+    shaped.into_iter().flat_map(|(_, parameters)| *parameters).any(|(position, _)| {
+        let argument = call.arguments.args.get(*position);
+        argument.is_some_and(|argument| argument.range().contains_range(value.range()))
+    })
 }
 
 /// Reports `np.eye(10)[labels]` and `out[i] = 1.0` with a traced index: NumPy needs its value.
