@@ -76,11 +76,13 @@ def enter(staging, function, converted, args, keywords):
 
 
 def _stack_is_deep():
-    """Returns whether Python's stack is close to its limit."""
-    frame, depth = sys._getframe(1), 0
-    while frame is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth > sys.getrecursionlimit() * 0.6
+    """Returns whether Python's stack is close to its limit. Makes an object of one frame only: a walk over `f_back` would
+    make an object of each frame, at each level of the recursion."""
+    try:
+        sys._getframe(int(sys.getrecursionlimit() * 0.6))
+    except ValueError:
+        return False
+    return True
 
 
 def _called(staging, outer, function, converted, arguments):
