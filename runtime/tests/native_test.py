@@ -311,14 +311,14 @@ def test_a_scaled_sum_is_not_fused_with_a_product():
 
 def test_threads_decide_which_tensors_are_large():
     """With one thread, native kernels also run large tensors, because libtorch is not faster."""
-    x, w = torch.randn(40, 300) / 300, torch.randn(300, 500)
+    x, w = torch.randn(200, 200), torch.randn(200, 200)
     before = torch.get_num_threads()
     try:
         for threads, is_native in [(1, True), (4, False)]:
             torch.set_num_threads(threads)
-            staged = ag.function(lambda x, w: torch.tanh(x @ w) * 2)
+            staged = ag.function(lambda x, w: torch.tanh(x * w) * 2)
             torch.testing.assert_close(staged(x, w), staged.python_function(x, w))
-            assert ("0  native" in native_listing(staged, x, w)) == is_native  # the product is the first step
+            assert ("0  native" in native_listing(staged, x, w)) == is_native
     finally:
         torch.set_num_threads(before)
 
