@@ -101,6 +101,14 @@ def branch(xs, flag):
     return torch.cat(ys)
 
 
+def number_as_bias(xs, weights):
+    ys = []
+    for i in range(20):
+        number = xs[i].sum()
+        ys.append(torch.addmm(number, xs[i], weights) + torch.addmm(xs[i, 0], xs[i], weights))
+    return torch.stack(ys)
+
+
 def items(xs, scale):
     """A list from outside, and a list of one iteration."""
     rows = [x * scale for x in xs]
@@ -132,6 +140,7 @@ BATCHED = {
     last: (generator(20, 2, 3), generator(3)),
     own_weights: (generator(20, 2, 4), generator(20, 4, 5)),
     column: (generator(20, 20), generator(20)),
+    number_as_bias: (generator(20, 2, 20), generator(20, 20)),
     items: (generator(20, 3), generator(3)),
     nested: (generator(20, 18, 2), generator(2)),
 }
@@ -148,6 +157,25 @@ def test_a_condition_that_is_the_same_in_all_iterations_stays_a_branch():
     for flag in (torch.tensor(True), torch.tensor(False)):
         compare(branch, generator(20, 3), flag)
     assert is_batched(branch, generator(20, 3), torch.tensor(True))
+
+
+def test_a_branch_may_append_to_a_list():
+    def program(xs, flag):
+        ys = []
+        for i in range(20):
+            if flag:
+                ys.append(xs[i] * 2)
+            ys.append(xs[i] + 1)
+        return ys
+
+    for flag in (torch.tensor(True), torch.tensor(False)):
+        compare(program, generator(20, 3), flag)
+
+
+def test_batched_nodes_have_the_lines_of_the_loop():
+    text = ag.function(items).trace(*BATCHED[items]).compiled_graph.text()
+    nodes = [line for line in text.splitlines() if " = aten." in line]
+    assert nodes and all(" at 0:" in line for line in nodes)
 
 
 def running(xs, weight):

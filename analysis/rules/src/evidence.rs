@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 use super::FunctionContext;
 use super::callers::{self, MAX_CALLERS};
 use super::parameter_use;
-use super::path_certainty;
+use super::path_certainty::{self, Passed};
 use ag_db::diagnostic::{Anchor, Diagnostic};
 use ag_flow::{Def, DefKind};
 use ag_index::answers::Target;
@@ -187,21 +187,14 @@ fn is_passed_tensor(ctx: &FunctionContext, position: usize, calls: usize) -> boo
     else {
         return true;
     };
-    let Some(call) = callers::of_stage(ctx.db, ctx.stage) else { return true };
-    let (Some(caller), Some(Expr::Call(expression))) =
-        (FunctionContext::of(ctx.db, call.function), expressions::at(call.ast.def(), call.range))
-    else {
-        return true;
-    };
-    // `tf.vectorized_map(f, rows)` calls `f` with parts of its other arguments.
-    if caller.resolve(&expression.func).is_some() {
-        let others = expression.arguments.iter_source_order().map(|argument| argument.value()).skip(1);
-        let evidence = of_any(&caller, others, &mut FxHashSet::default());
-        return !is_unconfirmed(&caller, evidence, calls);
+    match path_certainty::passed(ctx, &parameter.name) {
+        Some((caller, Passed::Argument(value))) => !is_assumed(&caller, value, calls),
+        Some((caller, Passed::FromLibrary(others))) => {
+            let evidence = of_any(&caller, others, &mut FxHashSet::default());
+            !is_unconfirmed(&caller, evidence, calls)
+        }
+        None => true,
     }
-    let callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
-    path_certainty::argument(ctx.db, ctx.stage, &callee, &parameter.name)
-        .is_none_or(|(_, value)| !is_assumed(&caller, value, calls))
 }
 
 /// `seen`: the expressions that are already followed.
@@ -211,7 +204,7 @@ fn of_expression(ctx: &FunctionContext, expression: &Expr, seen: &mut FxHashSet<
     }
     match expression {
         Expr::Name(name) => of_name(ctx, expression, &QName::from(&name.id), seen),
-        Expr::Attribute(attribute) if is_of_tensor(attribute) => Evidence::Established,
+        Expr::Attribute(attribute) if parameter_use::is_of_tensor(attribute) => Evidence::Established,
         Expr::Attribute(attribute) => match QName::from_expr(expression) {
             Some(name) if !ctx.flow.definitions_of(expression.range(), &name).is_empty() => {
                 of_name(ctx, expression, &name, seen)
@@ -243,7 +236,9 @@ fn of_expression(ctx: &FunctionContext, expression: &Expr, seen: &mut FxHashSet<
                     of_any(ctx, arguments(), seen)
                 }
                 // `options.get("mask")`; not a method of the project.
-                Expr::Attribute(method) if !is_of_tensor(method) && ctx.callee(call).is_none() => {
+                Expr::Attribute(method)
+                    if !parameter_use::is_of_tensor(method) && ctx.callee(call).is_none() =>
+                {
                     of_item(ctx, &method.value, seen)
                 }
                 _ => Evidence::Established,
@@ -251,11 +246,6 @@ fn of_expression(ctx: &FunctionContext, expression: &Expr, seen: &mut FxHashSet<
         }
         _ => Evidence::Established,
     }
-}
-
-/// Returns whether only Tensors and arrays have an attribute: `x.sum`.
-fn is_of_tensor(attribute: &ast::ExprAttribute) -> bool {
-    parameter_use::TENSOR_ATTRIBUTES.contains(&attribute.attr.as_str())
 }
 
 /// Returns the evidence for an item of a container.

@@ -57,7 +57,7 @@ const ACCEPT_STRUCTURES: [&str; 13] = [
 ];
 
 /// Attributes of Tensors that numbers, sequences and dictionaries do not have.
-pub(super) const TENSOR_ATTRIBUTES: [&str; 33] = [
+const TENSOR_ATTRIBUTES: [&str; 33] = [
     "T",
     "abs",
     "all",
@@ -92,6 +92,11 @@ pub(super) const TENSOR_ATTRIBUTES: [&str; 33] = [
     "to",
     "view",
 ];
+
+/// Returns whether only Tensors and arrays have an attribute: `x.sum`.
+pub(super) fn is_of_tensor(attribute: &ast::ExprAttribute) -> bool {
+    TENSOR_ATTRIBUTES.contains(&attribute.attr.as_str())
+}
 
 /// Methods that only containers have: `x.items()`.
 const CONTAINER_METHODS: [&str; 5] = ["append", "get", "items", "keys", "values"];
@@ -228,9 +233,7 @@ pub(super) fn is_used_as_tensor(ctx: &FunctionContext, parameter: &Name) -> bool
             };
             tensors && call.arguments.args.iter().any(|argument| computes(argument, parameter))
         }
-        Expr::Attribute(attribute) => {
-            is(&attribute.value, parameter) && TENSOR_ATTRIBUTES.contains(&attribute.attr.as_str())
-        }
+        Expr::Attribute(attribute) => is(&attribute.value, parameter) && is_of_tensor(attribute),
         Expr::BinOp(ast::ExprBinOp { left, op: Operator::MatMult, right, .. }) => {
             computes(left, parameter) || computes(right, parameter)
         }

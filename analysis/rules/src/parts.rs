@@ -14,14 +14,12 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashSet;
 
-use super::callers::{self, MAX_CALLERS};
+use super::callers::MAX_CALLERS;
 use super::names::bound_names;
-use super::parameter_use::{self, TENSOR_ATTRIBUTES};
-use super::{FunctionContext, path_certainty};
+use super::path_certainty::{self, Passed};
+use super::{FunctionContext, parameter_use};
 use ag_flow::{Def, DefKind};
-use ag_index::answers::Target;
 use ag_index::assumptions::{Parameter, Source};
-use ag_syntax::expressions;
 use ag_syntax::qname::QName;
 
 /// Builtins that return the elements of their arguments.
@@ -49,7 +47,9 @@ impl Follower {
     fn is_part(&mut self, ctx: &FunctionContext, value: &Expr) -> bool {
         match value {
             Expr::Subscript(subscript) => self.is_tree(ctx, &subscript.value),
-            Expr::Attribute(attribute) => self.is_tree(ctx, &attribute.value) && !is_of_tensor(attribute),
+            Expr::Attribute(attribute) => {
+                self.is_tree(ctx, &attribute.value) && !parameter_use::is_of_tensor(attribute)
+            }
             Expr::Starred(starred) => self.is_part(ctx, &starred.value),
             Expr::Named(named) => self.is_part(ctx, &named.value),
             Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
@@ -129,23 +129,15 @@ impl Follower {
     /// Returns whether the call that leads here passes a tree for a parameter, or a part of one.
     fn is_argument(&mut self, ctx: &FunctionContext, parameter: &Parameter, whole: bool) -> bool {
         let Some(calls) = self.calls.checked_sub(1) else { return false };
-        let Some(call) = callers::of_stage(ctx.db, ctx.stage) else { return false };
-        let (Some(caller), Some(Expr::Call(expression))) =
-            (FunctionContext::of(ctx.db, call.function), expressions::at(call.ast.def(), call.range))
-        else {
-            return false;
-        };
         let mut follower = Self { calls, seen: FxHashSet::default() };
-        // `lax.scan(body, state, rows)` passes `state` and parts of `rows`.
-        if caller.resolve(&expression.func).is_some() {
-            let mut others =
-                expression.arguments.iter_source_order().map(|argument| argument.value()).skip(1);
-            return whole && others.any(|other| follower.is_tree(&caller, other));
+        match path_certainty::passed(ctx, &parameter.name) {
+            Some((caller, Passed::Argument(value))) if whole => follower.is_tree(&caller, value),
+            Some((caller, Passed::Argument(value))) => follower.is_part(&caller, value),
+            Some((caller, Passed::FromLibrary(others))) => {
+                whole && others.into_iter().any(|other| follower.is_tree(&caller, other))
+            }
+            None => false,
         }
-        let callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
-        path_certainty::argument(ctx.db, ctx.stage, &callee, &parameter.name).is_some_and(|(_, value)| {
-            if whole { follower.is_tree(&caller, value) } else { follower.is_part(&caller, value) }
-        })
     }
 }
 
@@ -160,7 +152,7 @@ fn taken_from(value: &Expr) -> Option<&Expr> {
     loop {
         element = match element {
             Expr::Subscript(subscript) => &subscript.value,
-            Expr::Attribute(attribute) if !is_of_tensor(attribute) => &attribute.value,
+            Expr::Attribute(attribute) if !parameter_use::is_of_tensor(attribute) => &attribute.value,
             Expr::Name(name) => {
                 let mut binding = generators
                     .iter()
@@ -170,9 +162,4 @@ fn taken_from(value: &Expr) -> Option<&Expr> {
             _ => return None,
         }
     }
-}
-
-/// Returns whether only Tensors and arrays have an attribute: `x.sum`.
-fn is_of_tensor(attribute: &ast::ExprAttribute) -> bool {
-    TENSOR_ATTRIBUTES.contains(&attribute.attr.as_str())
 }

@@ -162,6 +162,31 @@ pub(super) fn receives<'a>(
             .is_some_and(|(caller, value)| accepts(caller, value))
 }
 
+/// What the call that leads to a function passes for a parameter.
+pub(super) enum Passed<'db> {
+    Argument(&'db Expr),
+    /// A library function calls the function with values that it computes from these arguments:
+    /// `lax.scan(body, state, rows)` passes `state` and parts of `rows`.
+    FromLibrary(Vec<&'db Expr>),
+}
+
+/// Returns what the call that leads here passes for a parameter, with the calling function. `None` if it is not known.
+pub(super) fn passed<'db>(
+    ctx: &FunctionContext<'db>,
+    parameter: &Name,
+) -> Option<(FunctionContext<'db>, Passed<'db>)> {
+    let call = callers::of_stage(ctx.db, ctx.stage)?;
+    let caller = FunctionContext::of(ctx.db, call.function)?;
+    let expression = expressions::at(call.ast.def(), call.range)?.as_call_expr()?;
+    if caller.resolve(&expression.func).is_some() {
+        let others = expression.arguments.iter_source_order().map(|argument| argument.value()).skip(1);
+        return Some((caller, Passed::FromLibrary(others.collect())));
+    }
+    let callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
+    let (_, value) = argument(ctx.db, ctx.stage, &callee, parameter)?;
+    Some((caller, Passed::Argument(value)))
+}
+
 /// Returns the argument that the call of `callee` passes for the parameter `name`, and the calling function.
 pub(super) fn argument<'db>(
     db: &'db dyn Db,

@@ -6,7 +6,7 @@ mod registers;
 use std::time::{Duration, Instant};
 
 use ag_graph::ir::Type;
-use ag_graph::ir::arithmetic::Kind;
+use ag_graph::ir::arithmetic::{Kind, range_length};
 
 use super::aten::{self, NoAutogradGuard, Output};
 use super::deferred;
@@ -339,7 +339,8 @@ impl Machine<'_> {
             Step::ForStart { index, left, step, start, stop, by } => {
                 let [start, stop, by] = [start, stop, by].map(|input| registers.scalar(input).cast_signed());
                 *registers.scalar_mut(index) = start.cast_unsigned();
-                *registers.scalar_mut(left) = iteration_count(start, stop, by)?;
+                *registers.scalar_mut(left) = range_length(start, stop, by)
+                    .ok_or_else(|| Fault::Value("range() arg 3 must not be zero".into()))?;
                 *registers.scalar_mut(step) = by.cast_unsigned();
             }
 
@@ -477,17 +478,6 @@ impl Plan {
         let (function, operation) = (function.name.clone(), origin.operation.clone());
         Location { function, file, span: origin.span, operation }
     }
-}
-
-/// Returns the length of `range(start, stop, step)`.
-fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Fault> {
-    let distance = match step {
-        0 => return Err(Fault::Value("range() arg 3 must not be zero".into())),
-        1.. => i128::from(stop) - i128::from(start),
-        _ => i128::from(start) - i128::from(stop),
-    };
-    let step = i128::from(step.unsigned_abs());
-    Ok(u64::try_from((distance.max(0) + step - 1) / step).unwrap_or(u64::MAX))
 }
 
 /// Determines when the host is polled: about every 50 ms. If iterations are short, the timer reads the clock rarely.

@@ -3,7 +3,7 @@
 
 use std::mem::MaybeUninit;
 
-use ag_graph::ir::arithmetic::float;
+use ag_graph::ir::arithmetic::{float, range_length};
 
 use crate::dtype::Element;
 use crate::list::{BorrowedMemory, List, position};
@@ -360,7 +360,7 @@ impl Memory {
             Step::ForStart { index, left, step, start, stop, by } => {
                 let [start, stop, by] = [start, stop, by].map(|number| self.number(number));
                 *self.register(left) =
-                    iteration_count(start.cast_signed(), stop.cast_signed(), by.cast_signed())?;
+                    range_length(start.cast_signed(), stop.cast_signed(), by.cast_signed()).ok_or(Stopped)?;
                 *self.register(index) = start;
                 *self.register(step) = by;
             }
@@ -470,15 +470,4 @@ unsafe fn nested(
             *operand = operand.wrapping_add(stride as usize);
         }
     }
-}
-
-/// Returns the length of `range(start, stop, step)`.
-fn iteration_count(start: i64, stop: i64, step: i64) -> Result<u64, Stopped> {
-    let distance = match step {
-        0 => return Err(Stopped),
-        1.. => i128::from(stop) - i128::from(start),
-        _ => i128::from(start) - i128::from(stop),
-    };
-    let step = i128::from(step.unsigned_abs());
-    u64::try_from((distance.max(0) + step - 1) / step).map_err(|_| Stopped)
 }

@@ -44,12 +44,6 @@ pub(crate) fn extent(sizes: &[usize], strides: &[usize]) -> Option<usize> {
     last?.checked_add(1)
 }
 
-/// Returns the index of a dimension, which counts from the end if it is negative.
-pub(crate) fn dimension(dim: i64, rank: usize) -> Option<usize> {
-    let dim = if dim < 0 { dim + rank.max(1) as i64 } else { dim };
-    usize::try_from(dim).ok().filter(|dim| *dim < rank)
-}
-
 impl View {
     pub(crate) fn count(&self) -> usize {
         self.sizes.iter().product()

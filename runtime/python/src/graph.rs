@@ -4,23 +4,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ag_graph::autodiff::{Functions, Partition, differentiable_results, partition};
+use ag_graph::batching::LoopBatching;
 use ag_graph::emit;
 use ag_graph::ir::build::NodeAttrs;
 use ag_graph::ir::text::print;
 use ag_graph::ir::verify::verify;
-use ag_graph::ir::{
-    Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Type, Value,
-};
+use ag_graph::ir::{Builder, Function, FunctionId, Graph, Op, Operand, Origin, Outcome, Region, Span, Value};
 use ag_graph::optimize::{Pass, optimize};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_tch::PyTensor;
 
-use super::loop_batching::LoopBatching;
 use super::operand::{PyValue, operand};
 use super::operation::PyOp;
-use super::passes::{LoweringPass, enabled_passes, lowering_pass, named};
+use super::passes::{LoweringPass, enabled_passes, loop_batching, lowering_pass, named};
 use super::plan::PyPlan;
 use super::types::{PyType, all_data, data};
 
@@ -73,7 +71,7 @@ impl PyGraph {
             files: Vec::new(),
             functions,
             outer: Vec::new(),
-            batching: LoopBatching::new(batches_loops),
+            batching: LoopBatching::new(loop_batching(batches_loops)),
         };
         Self { state: State::Building(Box::new(building)), has_independent_loops: false }
     }
@@ -156,7 +154,8 @@ impl PyGraph {
             .collect();
         let building = self.building()?;
         let attrs = NodeAttrs { span: span.map(|span| building.span(span)), no_grad: !grad };
-        let outputs = building.emit(op, operands, types, regions?, &attrs);
+        let outputs = building.builder.emit(op, operands, types, regions?, &attrs);
+        let outputs = building.batching.after_node(&mut building.builder).unwrap_or(outputs);
         Ok(outputs.into_iter().map(|value| building.value(value)).collect())
     }
 
@@ -232,7 +231,7 @@ impl PyGraph {
         match std::mem::replace(&mut self.state, State::Poisoned) {
             State::Building(building) => {
                 let GraphBuilder { builder, origins, files, functions, outer, batching } = *building;
-                self.has_independent_loops = batching.has_independent_loops;
+                self.has_independent_loops = batching.found;
                 let others = functions.into_others();
                 let (Some(others), []) = (others, &outer[..]) else {
                     return Err(PyRuntimeError::new_err("a declared function is not defined"));
@@ -395,19 +394,6 @@ impl PyGraph {
 impl GraphBuilder {
     pub(super) fn value(&self, value: Value) -> PyValue {
         PyValue { value, ty: self.builder.ty(value).clone() }
-    }
-
-    /// Appends a node to the innermost open region.
-    fn emit(
-        &mut self,
-        op: Op,
-        operands: Vec<Operand>,
-        types: Vec<Type>,
-        regions: Vec<Region>,
-        attrs: &NodeAttrs,
-    ) -> Vec<Value> {
-        let outputs = self.builder.emit(op, operands, types, regions, attrs);
-        self.batching.after_node(&mut self.builder).unwrap_or(outputs)
     }
 
     /// Returns the inverse of `span`.

@@ -19,7 +19,6 @@ mod convert;
 mod dict_guards;
 mod gradient;
 mod graph;
-mod loop_batching;
 mod memory;
 mod model;
 mod operand;

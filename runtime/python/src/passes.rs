@@ -13,8 +13,8 @@ static DISABLED: AtomicU32 = AtomicU32::new(0);
 
 static BATCHES_LOOPS: AtomicBool = AtomicBool::new(true);
 
-/// Returns the names of the passes of the optimizer, and of loop batching and the passes on native programs and plans, in
-/// the order in which they run.
+/// Returns two lists of names, each in the order in which the passes run: those of the optimizer, and those of all other
+/// passes: loop batching and the passes on native programs and plans.
 #[pyfunction]
 pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
     let native = ag_native::Pass::ALL.iter().map(|pass| pass.name());
@@ -48,9 +48,14 @@ pub(super) fn enabled_passes() -> Vec<optimize::Pass> {
     passes.filter(|(index, _)| disabled & (1 << index) == 0).map(|(_, pass)| *pass).collect()
 }
 
-/// Returns whether loops are batched. They are not if results must equal those of libtorch to the last bit.
-pub(super) fn batches_loops() -> bool {
-    BATCHES_LOOPS.load(Ordering::Relaxed) && ag_exec::tier() != ag_exec::Tier::Torch
+/// Returns the mode of loop batching for a graph. If results must equal those of libtorch to the last bit, loops are not
+/// batched.
+pub(super) fn loop_batching(is_wanted: bool) -> batching::Mode {
+    match BATCHES_LOOPS.load(Ordering::Relaxed) && ag_exec::tier() != ag_exec::Tier::Torch {
+        false => batching::Mode::Ignore,
+        true if is_wanted => batching::Mode::Batch,
+        true => batching::Mode::Find,
+    }
 }
 
 /// Loop batching, or a pass on native programs or on plans.

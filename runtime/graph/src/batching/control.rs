@@ -3,6 +3,7 @@
 
 use super::Batching;
 use super::lane::{Lane, List};
+use crate::ir::arithmetic::range_length;
 use crate::ir::graph::{Node, Region, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
@@ -21,7 +22,7 @@ impl Batching<'_> {
             let (values, nodes) = (self.values.len(), self.nodes.len());
             match self.with_starts(node, &bounds, &starts)? {
                 Visited::Complete => return Some(()),
-                // A carried value that is the same for all iterations before the loop is not the same after a step of it.
+                // `h = h0; for t in range(n): h = f(h, x[i, t])`: `h` is the same for all `i` before the nested loop only.
                 Visited::Differs(places) => {
                     self.values.truncate(values);
                     self.nodes.truncate(nodes);
@@ -64,7 +65,14 @@ impl Batching<'_> {
                     self.nodes = outer;
                     return Some(Visited::Differs(places));
                 }
-                let count = (is_for && node.regions.len() == 1).then(|| iterations(bounds)).flatten();
+                let count = match *bounds {
+                    [Operand::Int(start), Operand::Int(stop), Operand::Int(step)]
+                        if node.regions.len() == 1 =>
+                    {
+                        range_length(start, stop, step)
+                    }
+                    _ => None,
+                };
                 for (start, result) in starts.iter().zip(&results) {
                     outputs.push(start.after(result, count)?);
                 }
@@ -114,6 +122,10 @@ impl Batching<'_> {
                 (Lane::Same(_), Lane::Same(_)) => a.clone(),
                 (Lane::Same(_), Lane::Each(_)) => b.clone(),
                 (Lane::Carried { .. }, Lane::Carried { .. }) => self.with_sum(a, *output)?,
+                (Lane::List(list), Lane::List(other)) => {
+                    let length = list.length.filter(|length| other.length == Some(*length));
+                    Lane::List(List { length, ..list.clone() })
+                }
                 _ => a.clone(),
             });
         }
@@ -203,16 +215,4 @@ impl Lane {
         };
         Some(Self::List(List { length, ..start.clone() }))
     }
-}
-
-/// Returns the length of `range(start, stop, step)`.
-fn iterations(bounds: &[Operand]) -> Option<u64> {
-    let [Operand::Int(start), Operand::Int(stop), Operand::Int(step)] = bounds else { return None };
-    let (start, stop, step) = (i128::from(*start), i128::from(*stop), i128::from(*step));
-    let distance = match step {
-        0 => return None,
-        1.. => stop - start,
-        _ => start - stop,
-    };
-    u64::try_from((distance.max(0) + step.abs() - 1) / step.abs()).ok()
 }

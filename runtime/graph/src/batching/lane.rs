@@ -23,8 +23,7 @@ pub(super) enum Lane {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct List {
     pub(super) value: Value,
-    /// The number of items; in a nested loop, the number of items at the start of the loop plus those that one iteration has
-    /// appended. `None` if it is unknown.
+    /// The number of items. In a nested loop, it counts as if this were the first iteration. `None` if it is unknown.
     pub(super) length: Option<u64>,
     /// For a list that the batched loop carries, the result. `value` then contains only the items of this iteration,
     /// so the iteration may append items, but not read any.

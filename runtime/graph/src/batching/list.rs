@@ -1,34 +1,30 @@
 //! Lists of tensors.
 
+use super::Batching;
 use super::lane::{Lane, List};
-use super::{Batching, dimension};
 use crate::ir::graph::{Node, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
-use crate::ir::types::Type;
+use crate::ir::types::{Type, dimension};
 
 /// The maximum number of items that are read one by one.
 const MOST_ITEMS: u64 = 64;
 
 impl Batching<'_> {
-    /// Returns an empty list for tensors of this type. `place` is the result of the loop that the list becomes.
-    pub(super) fn new_list(&mut self, item: &Type, place: Option<usize>) -> Option<Lane> {
-        let ty = self.batched_type(item)?;
-        let value = self.emit(Op::ListNew, Vec::new(), Type::list(Type::Tensor(ty)));
-        Some(Lane::List(List { value, length: Some(0), place }))
+    /// Returns a list of tensors of this type. `place` is the result of the loop that the list becomes.
+    pub(super) fn new_list(&mut self, item: &Type, items: &[Lane], place: Option<usize>) -> Option<Lane> {
+        let ty = Type::list(Type::Tensor(self.batched_type(item)?));
+        let length = Some(items.len() as u64);
+        let items = items.iter().map(|item| self.each(item)).collect::<Option<Vec<_>>>()?;
+        let value = self.emit(Op::ListNew, items.into_iter().map(Operand::Value).collect(), ty);
+        Some(Lane::List(List { value, length, place }))
     }
 
     pub(super) fn list(&mut self, node: &Node, lanes: &[Lane]) -> Option<()> {
         let lane = match (&node.op, lanes) {
             (Op::ListNew, items) => {
-                // A list of tensors that are all the same is one itself.
-                (items.is_empty() || items.iter().any(|item| item.same().is_none())).then_some(())?;
                 let Type::List(item) = self.values[node.outputs[0].index()].ty.clone() else { return None };
-                let ty = Type::list(Type::Tensor(self.batched_type(&item)?));
-                let items = items.iter().map(|item| self.each(item)).collect::<Option<Vec<_>>>()?;
-                let length = Some(items.len() as u64);
-                let value = self.emit(Op::ListNew, items.into_iter().map(Operand::Value).collect(), ty);
-                Lane::List(List { value, length, place: None })
+                self.new_list(&item, items, None)?
             }
             (Op::ListAppend, [Lane::List(list), item]) => {
                 let item = self.each(item)?;

@@ -22,10 +22,12 @@
 //! or if a condition or a number of iterations in it depends on a tensor, if a node has an effect, if an operator has no
 //! rule, or if tensors are so large that batching does not pay.
 //!
+//! - `building`: the loops that a builder emits
 //! - `lane`: what a value of the body is in the batched loop
 //! - `control`: nested loops and branches; `list`: lists; `scalar`: numbers; `rules`: operators, one file per family
 //! - `output`: the results of the loop
 
+mod building;
 mod control;
 mod lane;
 mod list;
@@ -35,8 +37,11 @@ mod scalar;
 
 use std::collections::HashMap;
 
+pub use self::building::{LoopBatching, Mode};
+
 use self::lane::Lane;
-use crate::ir::graph::{Node, Region, Value, ValueInfo, type_of};
+use crate::ir::arithmetic::range_length;
+use crate::ir::graph::{Node, Region, Span, Value, ValueInfo, type_of};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 use crate::ir::types::{Device, Dim, TensorType, Type};
@@ -79,7 +84,8 @@ struct Batching<'a> {
     lanes: HashMap<Value, Lane>,
     /// The nodes of the innermost region so far.
     nodes: Vec<Node>,
-    /// Whether new nodes have a gradient.
+    /// The source range of the node that is being batched, and whether gradients are enabled there.
+    span: Option<Span>,
     grad: bool,
     /// Whether there is a batched tensor. A loop without one is not worth the change.
     has_batched: bool,
@@ -92,11 +98,12 @@ impl<'a> Batching<'a> {
         else {
             return None;
         };
-        let iterations = u64::try_from(stop.checked_sub(start)?).ok()?.div_ceil(step.unsigned_abs());
+        let iterations = range_length(start, stop, step)?;
         (2..=MOST_ITERATIONS).contains(&iterations).then_some(())?;
         let index = *body.params.first()?;
         let lanes = HashMap::from([(index, Lane::Index { start, step })]);
-        Some(Self { values, iterations, lanes, nodes: Vec::new(), grad: node.grad, has_batched: false })
+        let Node { span, grad, .. } = *node;
+        Some(Self { values, iterations, lanes, nodes: Vec::new(), span, grad, has_batched: false })
     }
 
     fn run(&mut self, node: &Node, is_empty: &dyn Fn(Value) -> bool) -> Option<Batched> {
@@ -106,7 +113,7 @@ impl<'a> Batching<'a> {
             self.lanes.insert(body.params[1 + place], lane);
         }
         self.region(body)?;
-        self.grad = node.grad;
+        (self.span, self.grad) = (node.span, node.grad);
         let (mut outputs, mut rows) = (Vec::new(), Vec::new());
         for (place, start) in node.operands[3..].iter().enumerate() {
             let ty = self.values[node.outputs[place].index()].ty.clone();
@@ -124,7 +131,7 @@ impl<'a> Batching<'a> {
             return Some(Lane::Same(start.clone()));
         }
         match self.values[param.index()].ty.clone() {
-            Type::List(item) => self.new_list(&item, Some(place)),
+            Type::List(item) => self.new_list(&item, &[], Some(place)),
             _ => Some(Lane::Carried { place, sum: None }),
         }
     }
@@ -134,7 +141,7 @@ impl<'a> Batching<'a> {
     }
 
     fn node(&mut self, node: &Node) -> Option<()> {
-        self.grad = node.grad;
+        (self.span, self.grad) = (node.span, node.grad);
         match node.op {
             Op::If => return self.branch(node),
             Op::For | Op::While => return self.nested_loop(node),
@@ -142,7 +149,9 @@ impl<'a> Batching<'a> {
             _ => {}
         }
         let lanes = node.operands.iter().map(|operand| self.lane(operand)).collect::<Option<Vec<_>>>()?;
-        if matches!(node.op, Op::ListNew) && self.list(node, &lanes).is_some() {
+        // Later nodes may append a tensor of each iteration to an empty list.
+        let is_empty_list = matches!(node.op, Op::ListNew) && lanes.is_empty();
+        if is_empty_list && self.list(node, &lanes).is_some() {
             return Some(());
         }
         let same: Option<Vec<Operand>> = lanes.iter().map(Lane::same).collect();
@@ -206,9 +215,8 @@ impl<'a> Batching<'a> {
 
     fn emit(&mut self, op: Op, operands: Vec<Operand>, ty: Type) -> Value {
         let output = self.value(ty);
-        let node =
-            Node { op, operands, outputs: vec![output], regions: Vec::new(), span: None, grad: self.grad };
-        self.nodes.push(node);
+        let (span, grad) = (self.span, self.grad);
+        self.nodes.push(Node { op, operands, outputs: vec![output], regions: Vec::new(), span, grad });
         output
     }
 
@@ -240,8 +248,7 @@ impl<'a> Batching<'a> {
             Lane::Each(value) => Some(*value),
             Lane::Same(operand) => {
                 let ty = self.batched_type(&self.ty(operand))?;
-                let sizes = ty.sizes()?.into_iter().map(|size| Operand::Int(size.cast_signed())).collect();
-                let operands = vec![operand.clone(), Operand::List(sizes), false.into()];
+                let operands = vec![operand.clone(), size_list(&ty.sizes()?), false.into()];
                 Some(self.emit(Op::aten("expand.default"), operands, Type::Tensor(ty)))
             }
             _ => None,
@@ -252,12 +259,4 @@ impl<'a> Batching<'a> {
 /// Returns sizes as the operand of an operator.
 fn size_list(sizes: &[u64]) -> Operand {
     Operand::List(sizes.iter().map(|size| Operand::Int(size.cast_signed())).collect())
-}
-
-/// Returns a dimension counted from the first one; `dim` may be negative.
-fn dimension(dim: i64, rank: usize) -> Option<usize> {
-    let rank = i64::try_from(rank).ok()?;
-    usize::try_from(if dim < 0 { dim + rank } else { dim })
-        .ok()
-        .filter(|dim| dim.cast_signed() < rank as isize)
 }

@@ -38,6 +38,17 @@ pub fn float(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
+/// Returns the length of `range(start, stop, step)`. `None` if the step is zero.
+pub fn range_length(start: i64, stop: i64, step: i64) -> Option<u64> {
+    let distance = match step {
+        0 => return None,
+        1.. => i128::from(stop) - i128::from(start),
+        _ => i128::from(start) - i128::from(stop),
+    };
+    let step = i128::from(step.unsigned_abs());
+    u64::try_from((distance.max(0) + step - 1) / step).ok()
+}
+
 fn int(bits: u64) -> i64 {
     bits.cast_signed()
 }

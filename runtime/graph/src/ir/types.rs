@@ -143,6 +143,12 @@ pub enum Dim {
     Unknown,
 }
 
+/// Returns the index of a dimension, which counts from the end if it is negative.
+pub fn dimension(dim: i64, rank: usize) -> Option<usize> {
+    let dim = if dim < 0 { dim + rank as i64 } else { dim };
+    usize::try_from(dim).ok().filter(|dim| *dim < rank)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TensorType {
     pub dtype: DType,

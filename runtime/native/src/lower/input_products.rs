@@ -22,7 +22,7 @@ mod candidates;
 
 use std::collections::hash_map::Entry;
 
-use ag_graph::ir::arithmetic::{self, Kind};
+use ag_graph::ir::arithmetic::{self, Kind, range_length};
 use ag_graph::ir::{Node, Scalar, Value};
 use ag_graph::liveness::NodeLife;
 use rustc_hash::FxHashMap;
@@ -118,10 +118,8 @@ impl Lowering<'_> {
             let Number::Const(bits) = self.number(operand)?.0 else { return None };
             *bound = bits.cast_signed();
         }
-        let [start, stop, step] = bounds.map(i128::from);
-        let distance = if step < 0 { start - stop } else { stop - start };
-        (step != 0).then_some(())?;
-        usize::try_from((distance + step.abs() - 1) / step.abs()).ok()
+        let [start, stop, step] = bounds;
+        range_length(start, stop, step)?.try_into().ok()
     }
 
     /// Returns whether a group of this size is faster than single products, and fits into the limits.

@@ -1,5 +1,6 @@
 //! Reductions and softmax.
 
+use ag_graph::ir::types::dimension;
 use ag_graph::ir::{Node, Operand};
 
 use super::{Lowering, MAX_FUNCTION_CALLS, ints, is_dtype};
@@ -7,7 +8,7 @@ use crate::kernels::elementwise as kernels;
 use crate::kernels::reduce::{Reduce, Reduction};
 use crate::kernels::rows::{self, Rows};
 use crate::program::Step;
-use crate::view::{View, dimension};
+use crate::view::View;
 
 /// The minimum number of elements of a row for which libtorch's softmax is vectorized.
 const SHORT_ROWS: usize = 16;

@@ -22,7 +22,7 @@ impl Lowering<'_> {
             }
             (Op::Size, [a, Operand::Int(dim)]) => {
                 let a = self.tensor(a)?;
-                let size = a.sizes[crate::view::dimension(*dim, a.rank())?];
+                let size = a.sizes[ag_graph::ir::types::dimension(*dim, a.rank())?];
                 Number::Const(size as u64)
             }
             (Op::Scalar(Scalar::Select), [condition, a, b]) => {

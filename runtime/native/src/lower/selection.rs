@@ -1,12 +1,13 @@
 //! The largest and smallest elements with their indices, and elements at indices.
 
+use ag_graph::ir::types::dimension;
 use ag_graph::ir::{Node, Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
 use crate::kernels::selection::{self, Gather, MAX_SELECTED, Selection, Ties};
 use crate::program::Step;
-use crate::view::{View, dimension};
+use crate::view::View;
 
 impl Lowering<'_> {
     /// Lowers operators that select elements.

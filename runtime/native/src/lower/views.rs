@@ -1,12 +1,13 @@
 //! Operators whose result is a view, and operators that copy tensors into parts of a new one.
 
 use ag_graph::ir::arithmetic::Kind;
+use ag_graph::ir::types::dimension;
 use ag_graph::ir::{Node, Operand, Type};
 
 use super::lists::ListItem;
 use super::{Item, Lowering, ints, keeps_layout};
 use crate::program::{Number, Step};
-use crate::view::{Place, View, dimension};
+use crate::view::{Place, View};
 
 impl Lowering<'_> {
     /// Lowers views and copies.

@@ -1,4 +1,5 @@
-"""Switches passes off: passes of the optimizer, which rewrite graphs, and passes on programs of the native tier."""
+"""Switches passes off: passes of the optimizer, which rewrite graphs, loop batching, and passes on programs of the native tier
+and on plans."""
 
 import os
 

@@ -138,7 +138,7 @@ def traced(function, owner, arguments_by_name):
 
 
 def chosen(names):
-    """Returns the passes of the optimizer, and those on native programs and plans, among these names."""
+    """Returns the passes of the optimizer, and all other passes, among these names."""
     optimizer, native = _runtime.passes()
     if names is None or names == "all":
         return ([], []) if names is None else (optimizer, native)

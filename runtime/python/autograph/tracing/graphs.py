@@ -36,7 +36,7 @@ def sizes_graph(staging, origins, nodes):
 def graph(staging, results, written, batches_loops=False):
     """Returns the graph of a trace, the exceptions that it raises (name -> class), and the indexes of the results that are
     computed from leaves that the function creates. `written` contains for each result: None if it is returned, otherwise the
-    index of the parameter whose new value it is."""
+    index of the parameter whose new value it is. With `batches_loops`, loops whose iterations are independent are batched."""
     lowering = _entry(staging, batches_loops=batches_loops)
     lowering.graph.finish([lowering.operand(result) for result in results], written)
     leaves = [lowering.values[leaf] for leaf in staging.made_leaves if leaf in lowering.values]

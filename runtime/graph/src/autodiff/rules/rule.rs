@@ -6,7 +6,7 @@ use crate::autodiff::emit::{Emit, int};
 use crate::autodiff::expression::Expr;
 use crate::ir::graph::{Node, Value};
 use crate::ir::operand::Operand;
-use crate::ir::types::{Dim, TensorType, Type};
+use crate::ir::types::{self, Dim, TensorType, Type};
 
 /// Sets the gradients of the operands. `None` if the rule does not apply.
 pub(super) type Derivative = fn(&mut Rule) -> Option<()>;
@@ -283,9 +283,9 @@ impl<'a, 'b> Rule<'a, 'b> {
     }
 }
 
+/// Returns the index of a dimension. A tensor without dimensions has dimension 0, as in torch.
 pub(super) fn dimension(dim: i64, rank: usize) -> Option<usize> {
-    let dim = if dim < 0 { dim + rank.max(1) as i64 } else { dim };
-    usize::try_from(dim).ok().filter(|dim| *dim < rank.max(1))
+    types::dimension(dim, rank.max(1))
 }
 
 pub(super) fn int_list(dims: &[usize]) -> Operand {

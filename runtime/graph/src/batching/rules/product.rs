@@ -34,13 +34,14 @@ impl Batching<'_> {
                         let product = self.matrices(a, b, &result)?;
                         let bias = match bias {
                             Lane::Same(bias) => bias.clone(),
-                            // A row for each iteration
-                            Lane::Each(bias) if self.sizes(&(*bias).into())?.len() == 2 => {
-                                let row = [sizes[0], 1, self.sizes(&(*bias).into())?[1]];
-                                let operands = vec![(*bias).into(), size_list(&row)];
-                                self.tensor("view.default", operands, &result, &row).into()
+                            // A number, a row or a matrix for each iteration
+                            Lane::Each(bias) => {
+                                let mut whole = self.sizes(&(*bias).into())?;
+                                let missing = 3_usize.checked_sub(whole.len())?;
+                                whole.splice(1..1, std::iter::repeat_n(1, missing));
+                                let operands = vec![(*bias).into(), size_list(&whole)];
+                                self.tensor("view.default", operands, &result, &whole).into()
                             }
-                            Lane::Each(bias) => (*bias).into(),
                             _ => return None,
                         };
                         self.tensor("add.Tensor", vec![bias, product.into(), 1.into()], &result, &sizes)

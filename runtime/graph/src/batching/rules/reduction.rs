@@ -1,10 +1,11 @@
 //! Reductions, and operators along one dimension, such as softmax.
 
+use crate::batching::Batching;
 use crate::batching::lane::Lane;
-use crate::batching::{Batching, dimension};
 use crate::ir::graph::Node;
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
+use crate::ir::types::dimension;
 
 /// The index of the operand with the dimensions.
 fn dims_operand(name: &str) -> Option<usize> {

@@ -1,11 +1,11 @@
 //! Views, and copies of parts.
 
 use crate::batching::lane::{Lane, List};
-use crate::batching::{Batching, dimension, size_list};
+use crate::batching::{Batching, size_list};
 use crate::ir::graph::{Node, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
-use crate::ir::types::{MemoryFormat, Type};
+use crate::ir::types::{MemoryFormat, Type, dimension};
 
 impl Batching<'_> {
     pub(super) fn view(&mut self, name: &str, node: &Node, lanes: &[Lane]) -> Option<()> {
