@@ -11,8 +11,8 @@
 //!
 //! Such a finding is info unless a use of the parameter confirms the assumption: [`super::parameter_use`].
 
+use ruff_python_ast::Expr;
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
@@ -22,10 +22,8 @@ use super::parameter_use;
 use super::path_certainty::{self, Passed};
 use ag_db::diagnostic::{Anchor, Diagnostic};
 use ag_flow::{Def, DefKind};
-use ag_index::answers::Target;
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
-use ag_syntax::expressions;
 use ag_syntax::qname::QName;
 
 /// Builtins whose result is a Tensor, or has Tensors, only if an argument is or has one.
