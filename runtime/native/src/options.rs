@@ -17,6 +17,8 @@ pub struct Options {
 pub struct Limits {
     /// The maximum number of elements of a tensor that a step computes.
     pub(crate) elements: usize,
+    /// The maximum number of elements for functions such as `log`, which a kernel here calls for each element.
+    pub(crate) function_calls: usize,
     /// The maximum number of multiplications of a product with AVX-512.
     pub(crate) multiplications: usize,
 }
@@ -24,13 +26,24 @@ pub struct Limits {
 impl Limits {
     /// Returns the limits if an operator of libtorch may use this number of threads. A program runs on one thread.
     pub fn for_threads(threads: usize) -> Self {
+        let function_calls = 1_024;
         if threads <= 1 {
-            Self { elements: 1 << 17, multiplications: 1 << 26 }
+            Self { elements: 1 << 17, function_calls, multiplications: 1 << 26 }
         } else {
             // The grain size of libtorch's elementwise operators (`at::internal::GRAIN_SIZE`), and products of about
             // 20 us, which gain little from several threads.
-            Self { elements: 1 << 15, multiplications: 1 << 21 }
+            Self { elements: 1 << 15, function_calls, multiplications: 1 << 21 }
         }
+    }
+
+    /// Returns the limits where libtorch is not available. Only the addresses limit the work: they have 32 bits.
+    pub fn without_libtorch() -> Self {
+        Self { elements: 1 << 28, function_calls: usize::MAX, multiplications: usize::MAX }
+    }
+
+    /// Returns whether libtorch can compute what exceeds the limits.
+    pub(crate) fn has_libtorch(self) -> bool {
+        self.multiplications < usize::MAX
     }
 
     /// Leaves large products to libtorch.

@@ -167,6 +167,8 @@ pub(crate) enum Step {
         a: Number,
     },
 
+    /// Stops the run, because the program raises an exception.
+    Stop,
     Jump {
         to: u32,
     },
@@ -385,6 +387,7 @@ impl Step {
             Self::Scalar { .. }
             | Self::Select { .. }
             | Self::CopyScalar { .. }
+            | Self::Stop
             | Self::Jump { .. }
             | Self::JumpIfFalse { .. }
             | Self::JumpBack { .. }

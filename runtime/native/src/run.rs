@@ -8,7 +8,7 @@ use ag_graph::ir::arithmetic::{float, range_length};
 use crate::dtype::Element;
 use crate::list::{BorrowedMemory, List, position};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Number, Outer, Program, Register, Step};
-use crate::segment::{Segment, Stopped};
+use crate::segment::{Failure, Segment, Stopped};
 use crate::view::Place;
 
 /// Memory for runs, which is reused by the next run.
@@ -23,6 +23,8 @@ pub struct Memory {
     spare: Vec<(u32, Vec<u64>)>,
     /// The outputs that are numbers.
     numbers: Vec<u64>,
+    /// The current step, in runs that record it.
+    step: usize,
 }
 
 /// A cache line. Kernels need the alignment of their elements only; with this alignment, they are faster.
@@ -47,11 +49,42 @@ impl Segment {
         tensors: &[*mut u8],
         poll: &mut dyn FnMut() -> bool,
     ) -> Result<&'m [u64], Stopped> {
+        self.prepare(memory, inputs, tensors)?;
+        // SAFETY: the caller guarantees the addresses; lowering allocates the buffers.
+        unsafe { memory.run::<false>(&self.program, poll)? };
+        memory.numbers.clear();
+        for number in &self.numbers {
+            let bits = memory.number(*number);
+            memory.numbers.push(bits);
+        }
+        Ok(&memory.numbers)
+    }
+
+    /// Runs the segment again after it has stopped, and returns where it stops.
+    ///
+    /// # Safety
+    /// As for `run`, with the same inputs.
+    pub unsafe fn stopped_at(
+        &self,
+        memory: &mut Memory,
+        inputs: &[u64],
+        tensors: &[*mut u8],
+    ) -> Option<Failure<'_>> {
+        self.prepare(memory, inputs, tensors).ok()?;
+        // SAFETY: the caller guarantees the addresses; lowering allocates the buffers.
+        unsafe { memory.run::<true>(&self.program, &mut || true) }.err()?;
+        let origin = *self.program.origins.get(memory.step)? as usize;
+        let operation = self.program.operations.get(origin)?;
+        let raises = matches!(self.program.steps.get(memory.step), Some(Step::Stop));
+        Some(Failure { operation: &operation.name, span: operation.span, raises })
+    }
+
+    /// Stores the inputs and the addresses of the tensors.
+    fn prepare(&self, memory: &mut Memory, inputs: &[u64], tensors: &[*mut u8]) -> Result<(), Stopped> {
         if inputs.len() != self.inputs.len() || tensors.len() != self.tensors.len() {
             return Err(Stopped);
         }
-        let program = &self.program;
-        memory.prepare(program);
+        memory.prepare(&self.program);
         for (input, base) in inputs.iter().zip(&self.input_bases) {
             match base {
                 Ok(base) => memory.bases[*base as usize] = *input as usize as *mut u8,
@@ -61,14 +94,7 @@ impl Segment {
         for (tensor, base) in tensors.iter().zip(&self.tensor_bases) {
             memory.bases[*base as usize] = *tensor;
         }
-        // SAFETY: the caller guarantees the addresses; lowering allocates the buffers.
-        unsafe { memory.run(program, poll)? };
-        memory.numbers.clear();
-        for number in &self.numbers {
-            let bits = memory.number(*number);
-            memory.numbers.push(bits);
-        }
-        Ok(&memory.numbers)
+        Ok(())
     }
 }
 
@@ -144,11 +170,20 @@ impl Memory {
         if is_last { std::mem::take(self.list(list)) } else { self.list(list).clone() }
     }
 
+    /// Runs a program. With `RECORDS`, records the current step.
+    ///
     /// # Safety
     /// The bases must be set, and the program must be a result of lowering.
-    unsafe fn run(&mut self, program: &Program, poll: &mut dyn FnMut() -> bool) -> Result<(), Stopped> {
+    unsafe fn run<const RECORDS: bool>(
+        &mut self,
+        program: &Program,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stopped> {
         let mut at = 0;
         while let Some(step) = program.steps.get(at) {
+            if RECORDS {
+                self.step = at;
+            }
             at += 1;
             // SAFETY: lowering gives each operand a place that is valid for its shape.
             unsafe {
@@ -411,7 +446,7 @@ impl Memory {
             Step::LengthOfLists { out, list } => {
                 *self.register(out) = self.list(list).lists.len() as u64;
             }
-            // Handled by `run`.
+            // `Stop`. The other steps are handled by `run`.
             _ => return Err(Stopped),
         }
         Ok(())

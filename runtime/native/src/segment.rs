@@ -1,7 +1,7 @@
 //! Segments: their programs, inputs and outputs.
 
-use ag_graph::ir::Value;
 use ag_graph::ir::arithmetic::Kind;
+use ag_graph::ir::{Span, Value};
 use rustc_hash::FxHashMap;
 
 use crate::dtype::Element;
@@ -88,3 +88,13 @@ pub type Layouts = FxHashMap<Value, Vec<usize>>;
 /// The error of a run that ended early. Nothing has changed; the same nodes can run on libtorch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
+
+/// Where a run has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure<'a> {
+    /// The name of the operation. If it raises an exception: the class, and the message if it is a constant.
+    pub operation: &'a str,
+    pub span: Option<Span>,
+    /// Whether the operation raises an exception of the user's program.
+    pub raises: bool,
+}

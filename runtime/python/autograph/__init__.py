@@ -41,13 +41,14 @@ from .api.snek import lms, rep_fun, stage
 from .errors import (
     AutographError, CheckpointError, ConversionError, ExportError, FallbackWarning, StagingError, VerificationError,
 )  # fmt: skip
+from .export import compile
 from .operators.average_gradients import average_gradients
 from .operators.py_function import py_function
 
 __all__ = [
     "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "ExportError",
     "FallbackWarning", "Function", "RandomState", "RestoreStatus", "StagingError", "VerificationError", "average_gradients",
-    "convert",
+    "compile", "convert",
     "deterministic_kernels_used", "disable_passes", "do_not_convert", "explain", "export", "function",
     "functions_run_eagerly", "init_scope", "lms", "load", "passes", "py_function", "rep_fun", "run_functions_eagerly",
     "set_element_type", "set_loop_options", "show_config", "source", "stack", "stage", "to_code", "to_graph",

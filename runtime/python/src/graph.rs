@@ -13,6 +13,7 @@ use ag_graph::ir::{Builder, Function, FunctionId, Graph, Op, Operand, Origin, Ou
 use ag_graph::optimize::{Pass, optimize};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use pyo3_tch::PyTensor;
 
@@ -20,6 +21,7 @@ use super::operand::{PyValue, operand};
 use super::operation::PyOp;
 use super::passes::{LoweringPass, enabled_passes, loop_batching, lowering_pass, named};
 use super::plan::PyPlan;
+use super::shared_library::{Returned, compile};
 use super::types::{PyType, all_data, data};
 
 /// A graph, under construction or finished.
@@ -352,6 +354,21 @@ impl PyGraph {
     /// Writes the graph and its captured tensors to a folder, for `Model` and `ag-run`.
     fn save(&self, folder: PathBuf, captures: Vec<(u32, PyTensor)>) -> PyResult<()> {
         super::model::save(&*self.finished()?, &folder, captures)
+    }
+
+    /// Compiles the graph to a shared library whose functions are named after `name`. See
+    /// [`super::shared_library::compile`].
+    fn shared_library<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        captures: Vec<PyBackedBytes>,
+        returned: Vec<Returned>,
+        paths: Vec<String>,
+        source: (String, String, u32),
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let graph = self.rewritten(None)?;
+        compile(py, graph, name, &captures, &returned, &paths, &source)
     }
 
     /// Returns the graph as text.

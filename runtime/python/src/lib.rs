@@ -10,7 +10,7 @@
 //! - [`recorded`]: `Recorded`, calls that are nodes of torch's autograd
 //! - [`passes`]: which passes run; [`tier`]: which operators run natively; [`products`]: which kernels compute products
 //! - [`memory`]: inputs that share memory, and writes to inputs
-//! - [`model`]: saved models
+//! - [`model`]: saved models; [`shared_library`]: graphs as shared libraries
 //! - [`gradient`]: derivatives as nodes
 
 mod cached_call;
@@ -27,6 +27,7 @@ mod passes;
 mod plan;
 mod products;
 mod recorded;
+mod shared_library;
 mod tier;
 mod torch;
 mod types;

@@ -1,7 +1,7 @@
 //! Branches and loops.
 
 use ag_graph::ir::arithmetic::Kind;
-use ag_graph::ir::{Node, Operand, Region, Value};
+use ag_graph::ir::{Node, Op, Operand, Region, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};
 use rustc_hash::FxHashSet;
 
@@ -41,7 +41,10 @@ impl Lowering<'_> {
                 self.patch(unless);
             }
             self.region(region, life)?;
-            self.assign(&mut slots, &region.results, &life.results)?;
+            // A branch that raises an exception has no results.
+            if !region.nodes.iter().any(|node| matches!(node.op, Op::Raise(_))) {
+                self.assign(&mut slots, &region.results, &life.results)?;
+            }
             self.drop_values(&life.results);
             if index == 0 {
                 leave = Some(self.step(Step::Jump { to: 0 }));

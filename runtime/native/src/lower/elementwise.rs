@@ -2,7 +2,7 @@
 
 use ag_graph::ir::{MemoryFormat, Node, Operand};
 
-use super::{Lowering, MAX_FUNCTION_CALLS, is_dtype, is_plain};
+use super::{Lowering, is_dtype, is_plain};
 use crate::dtype::Element;
 use crate::kernels::{Kernel, elementwise as kernels};
 use crate::program::Step;
@@ -153,7 +153,8 @@ impl Lowering<'_> {
             }
             (_, [a]) => {
                 let a = self.operand_as(a, element)?;
-                (!kernels::is_slow(name, element) || a.count() <= MAX_FUNCTION_CALLS).then_some(())?;
+                (!kernels::is_slow(name, element) || a.count() <= self.options.limits.function_calls)
+                    .then_some(())?;
                 self.mapped(node, kernels::unary(name, element)?, &[&a])
             }
             _ => None,

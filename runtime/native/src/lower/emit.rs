@@ -32,7 +32,8 @@ impl Lowering<'_> {
         self.program.origins.push(self.operation);
         let jumps = matches!(
             step,
-            Step::Jump { .. }
+            Step::Stop
+                | Step::Jump { .. }
                 | Step::JumpIfFalse { .. }
                 | Step::JumpBack { .. }
                 | Step::ForTest { .. }
@@ -57,7 +58,7 @@ impl Lowering<'_> {
 
     /// Like `allocate`, with a larger limit: for a tensor that joins the items of a list and is only copied.
     pub(super) fn allocate_copy(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
-        let view = self.reserve_up_to(MAX_COPIED, element, sizes)?;
+        let view = self.reserve_up_to(MAX_COPIED.max(self.options.limits.elements), element, sizes)?;
         self.temporaries.extend(view.buffer);
         Some(view)
     }
@@ -72,9 +73,12 @@ impl Lowering<'_> {
         if count == 0 || count > most {
             return None;
         }
-        let (buffer, offset) = self.arena.allocate(count * element.size());
+        let bytes = count * element.size();
+        let (buffer, offset) = self.arena.allocate(bytes);
+        // Offsets in a program have 32 bits.
+        u32::try_from(offset + bytes).ok()?;
         Some(View {
-            place: Place { base: ARENA, offset: u32::try_from(offset).ok()? },
+            place: Place { base: ARENA, offset: offset as u32 },
             element,
             sizes: sizes.to_vec(),
             strides: contiguous(sizes),

@@ -18,10 +18,12 @@ mod multiply_add;
 mod operands;
 mod outputs;
 mod products;
+mod raises;
 mod reductions;
 mod scalars;
 mod selection;
 mod views;
+mod whole;
 
 use ag_graph::ir::arithmetic::Kind;
 use ag_graph::ir::{Device, Function, Layout, MemoryFormat, Node, Op, Operand, TensorType, Value};
@@ -39,12 +41,10 @@ use crate::program::{CONSTANTS, ListRegister, Number, Operation, Program, Regist
 use crate::segment::{Input, Layouts, Segment};
 use crate::view::{BufferId, View};
 
+pub use self::whole::{Unsupported, whole};
+
 /// The maximum number of nodes of a segment.
 const MAX_NODES: usize = 20_000;
-
-/// The maximum number of elements for functions such as `log`, which a kernel here calls for each element. For more
-/// elements, libtorch is faster.
-const MAX_FUNCTION_CALLS: usize = 1_024;
 
 /// The minimum number of operators for which a segment is worth its overhead.
 pub const MIN_OPERATORS: usize = 2;
@@ -179,8 +179,7 @@ impl<'a> Lowering<'a> {
             self.held.extend(life.operands.iter().chain(&life.after));
             return Some(());
         }
-        let name = node.op.name().unwrap_or("scalar").into();
-        self.program.operations.push(Operation { name, span: node.span });
+        self.program.operations.push(Operation { name: name_of(node), span: node.span });
         let outer = std::mem::replace(&mut self.operation, self.program.operations.len() as u32 - 1);
         match &node.op {
             Op::Operator(operator) => {
@@ -210,6 +209,7 @@ impl<'a> Lowering<'a> {
             | Op::ListSet
             | Op::ListPop
             | Op::ListLen => self.list(node, life)?,
+            Op::Raise(_) | Op::Assert => self.raise(node)?,
             _ => return None,
         }
         for buffer in std::mem::take(&mut self.temporaries) {
@@ -285,6 +285,19 @@ impl<'a> Lowering<'a> {
         if *users == 0 && self.depth == 0 {
             self.step(Step::DropList { list });
         }
+    }
+}
+
+/// Returns the name of an operation, for listings and errors.
+fn name_of(node: &Node) -> Box<str> {
+    match &node.op {
+        Op::Scalar(scalar) => format!("scalar.{}", scalar.text()).into(),
+        Op::Raise(class) => raises::described(class, &node.operands),
+        Op::Assert => raises::described("AssertionError", node.operands.get(1..).unwrap_or_default()),
+        Op::Call(_) => "a call of a recursive function".into(),
+        Op::Python(_) | Op::Start(_) => "a call of Python".into(),
+        Op::TupleGet(_) => "tuple.get".into(),
+        op => op.name().unwrap_or_default().into(),
     }
 }
 

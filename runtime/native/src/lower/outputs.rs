@@ -19,11 +19,11 @@ enum Owner {
 
 /// The outputs of a segment so far.
 #[derive(Default)]
-struct Outputs {
-    values: Vec<(Value, Output)>,
-    numbers: Vec<Number>,
-    tensors: Vec<NewTensor>,
-    tensor_bases: Vec<u32>,
+pub(super) struct Outputs {
+    pub(super) values: Vec<(Value, Output)>,
+    pub(super) numbers: Vec<Number>,
+    pub(super) tensors: Vec<NewTensor>,
+    pub(super) tensor_bases: Vec<u32>,
     /// For each buffer with several outputs, the tensor that holds the whole buffer. The outputs are views of this
     /// tensor.
     shared: FxHashMap<BufferId, usize>,
@@ -75,20 +75,15 @@ impl Lowering<'_> {
             };
             outputs.values.push((value, output));
         }
+        Some(self.into_segment(nodes.len(), outputs))
+    }
+
+    /// Returns the segment with these outputs. `nodes` is the number of its nodes.
+    pub(super) fn into_segment(self, nodes: usize, outputs: Outputs) -> Segment {
         let Self { mut program, arena, inputs, input_bases, fired, .. } = self;
         program.arena = arena.bytes();
         let Outputs { values: outputs, numbers, tensors, tensor_bases, .. } = outputs;
-        Some(Segment {
-            nodes: nodes.len(),
-            inputs,
-            outputs,
-            tensors,
-            fired,
-            program,
-            input_bases,
-            tensor_bases,
-            numbers,
-        })
+        Segment { nodes, inputs, outputs, tensors, fired, program, input_bases, tensor_bases, numbers }
     }
 
     /// Returns the output for a tensor. `is_alone` is true if no other output is in the same buffer.

@@ -112,6 +112,9 @@ impl Lowering<'_> {
 
     /// Returns whether a kernel here is at least as fast as libtorch's.
     pub(super) fn is_native_product(&self, element: Element, product: &Product) -> bool {
+        if !self.options.limits.has_libtorch() {
+            return true;
+        }
         let Product { rows, inner, columns, .. } = *product;
         let most = match product::vectors(element, product) {
             Some(Vectors::Avx512) => self.options.limits.multiplications,

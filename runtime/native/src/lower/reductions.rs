@@ -3,7 +3,7 @@
 use ag_graph::ir::types::dimension;
 use ag_graph::ir::{Node, Operand};
 
-use super::{Lowering, MAX_FUNCTION_CALLS, ints, is_dtype};
+use super::{Lowering, ints, is_dtype};
 use crate::kernels::elementwise as kernels;
 use crate::kernels::reduce::{Reduce, Reduction};
 use crate::kernels::rows::{self, Rows};
@@ -146,7 +146,8 @@ impl Lowering<'_> {
         }
         let out = self.allocate(element, &sizes)?;
         // Without vectors, this kernel is slower than libtorch's, unless rows are short.
-        (rows::is_fast(element) || out.count() <= MAX_FUNCTION_CALLS || columns < SHORT_ROWS).then_some(())?;
+        (rows::is_fast(element) || out.count() <= self.options.limits.function_calls || columns < SHORT_ROWS)
+            .then_some(())?;
         let operands = [places[0], *places.last()?];
         let rows = (out.count() / columns) as u32;
         self.step(Step::Rows { kind, element, out: out.place, operands, rows, columns: columns as u32 });

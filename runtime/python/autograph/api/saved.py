@@ -7,14 +7,9 @@ from ..errors import AutographError
 
 
 def save(trace, folder):
-    """Saves the graph of a trace. Traces that read numbers from Python state, change Python state, call Python, or write
-    to tensors in place cannot be saved."""
-    state = [str(capture.place) for capture in trace.captures if capture.is_number]
-    state += [str(change.place) for change in trace.state]
-    if state or trace.changed or trace.writes or trace.gradients or trace.staging.callbacks:
-        reason = ", ".join(state) or (
-            "it calls Python" if trace.staging.callbacks else "it changes its arguments or captures"
-        )
+    """Saves the graph of a trace."""
+    reason = python_state(trace)
+    if reason is not None:
         raise AutographError(f"`{trace.staging.name}` depends on Python and cannot be saved: {reason}")
     captures = [
         (number, capture.current_value().detach())
@@ -22,6 +17,20 @@ def save(trace, folder):
         if capture.path is None
     ]
     trace.without_uses().save(os.fspath(folder), captures)
+
+
+def python_state(trace):
+    """Returns why a trace cannot run without Python: it reads numbers from Python state, changes Python state, calls Python,
+    or writes to tensors in place. None if it can."""
+    state = [f"it reads the number {capture.place}" for capture in trace.captures if capture.is_number and capture.path is None]
+    state += [f"it changes {change.place}" for change in trace.state]
+    if state:
+        return ", ".join(state)
+    if trace.staging.callbacks:
+        return "it calls Python"
+    if trace.changed or trace.writes or trace.gradients:
+        return "it changes its arguments or captures"
+    return None
 
 
 class Loaded:

@@ -353,10 +353,12 @@ class Trace:
                     self._gradients[key] = kind(self, needed)
         return self._gradients[key]
 
-    def without_uses(self):
+    def without_uses(self, batches_loops=False):
         """Returns the graph without the results for `uses`."""
+        if not self.uses:
+            return self.compiled_graph if batches_loops else self.graph
         operands = self.operands[: len(self.operands) - len(self.uses)]
-        return graphs.graph(self.staging, operands, [None] * len(operands))[0] if self.uses else self.graph
+        return graphs.graph(self.staging, operands, [None] * len(operands), batches_loops=batches_loops)[0]
 
     @property
     def has_guards(self):
