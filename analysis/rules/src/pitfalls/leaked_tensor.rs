@@ -152,7 +152,8 @@ struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
     helps: bool,
-    /// Whether the function runs as part of the graph of another one. Then only variables of the module outlive the graph.
+    /// Whether the function runs as part of another function's graph. If so, only variables of the module outlive the
+    /// graph.
     is_part: bool,
     receiver: Option<&'a str>,
 }

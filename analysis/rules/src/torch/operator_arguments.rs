@@ -228,7 +228,7 @@ enum Structure {
 struct Body<'a> {
     parameters: Vec<&'a str>,
     results: Vec<&'a Expr>,
-    /// The names that the function binds. A parameter that is bound again is no operand any more.
+    /// The names that the function binds. A parameter that is bound again no longer refers to an operand.
     bound: Vec<&'a str>,
     /// The changes that the function makes to objects outside it.
     effect: Option<String>,
