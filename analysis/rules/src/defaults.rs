@@ -124,7 +124,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the constant that a parameter receives from the call that leads here, or its default.
+    /// Returns the constant that a parameter receives from the call that reaches this function, or its default.
     fn parameter(&self, name: &Name, calls: usize) -> Option<&'a Expr> {
         let calls = calls.checked_sub(1)?;
         if let Some(Call { function, ast, stage, range }) = callers::of_stage(self.db, self.stage)

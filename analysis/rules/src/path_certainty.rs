@@ -150,8 +150,8 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
-/// Returns whether `accepts` returns true for the expression that the call that leads here passes for `parameter`.
-/// `accepts` also receives the calling function.
+/// Returns whether the call that reaches this function passes an expression for `parameter` for which `accepts` returns
+/// true. `accepts` also receives the calling function.
 pub(super) fn receives<'a>(
     ctx: &FunctionContext<'a>,
     parameter: &str,
@@ -171,7 +171,8 @@ pub(super) enum Passed<'db> {
     FromLibrary(Vec<&'db Expr>),
 }
 
-/// Returns what the call that leads here passes for a parameter, with the calling function. `None` if it is not known.
+/// Returns what the call that reaches this function passes for a parameter, with the calling function. `None` if it is
+/// not known.
 pub(super) fn passed<'db>(
     ctx: &FunctionContext<'db>,
     parameter: &Name,

@@ -153,7 +153,7 @@ impl Fixpoint {
                 queue.push((root.function, staged));
             }
         }
-        // The code of a lambda belongs to the function around it.
+        // The code of a lambda belongs to the enclosing function.
         let mut nested: BTreeMap<Scope, Vec<Callable>> = BTreeMap::new();
         for caller in possible.calls.keys().filter(|caller| matches!(caller.owner, Owner::Lambda(_))) {
             let Some(code) = possible.code_of(*caller) else { continue };

@@ -243,8 +243,9 @@ class Objects:
         return getattr(cell, "is_outer", False) or owner is not None and id(owner) in self.existing
 
     def count_holders(self, container, clock, replaced):
-        """Returns the number of variables, attributes and items of containers that hold a container, of those that were watched
-        before the mark with the number `clock`. `replaced` contains the ids of the lists for which a `List` stands."""
+        """Returns how many variables, attributes and items of containers hold a container. Counts only those that were
+        watched before the mark with the number `clock`. `replaced` contains the ids of the lists that a `List`
+        replaces."""
         count = 1 if id(container) in self.pinned else 0
         for entry in self.entries.values():
             if entry.born > clock:
