@@ -373,7 +373,7 @@ impl Fixpoint {
     fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
         let document = *self.positions.get(&target.document)?;
         let (function, entry) = file_index(db, target.document).definitions.find(&target.path)?;
-        // The type engine takes the type of a name from its `def`, also if an assignment replaces the function.
+        // The type engine takes the type of a name from its `def`, even if an assignment replaces the function.
         (!entry.replaced).then_some(Scope { document, code: Code::Function(function) })
     }
 

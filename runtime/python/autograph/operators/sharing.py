@@ -62,7 +62,7 @@ class Group(NamedTuple):
 
 
 def containers_in(value, path=()):
-    """Yields the lists and dictionaries in a value, each with its path. The node of a tree is a row of the graph, also if its
+    """Yields the lists and dictionaries in a value, each with its path. The node of a tree is a row of the graph, even if its
     class is a named tuple."""
     if isinstance(value, StandIn):
         return
