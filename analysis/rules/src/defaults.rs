@@ -22,7 +22,7 @@ use ag_syntax::expressions;
 use ag_syntax::functions::FunctionAst;
 use ag_syntax::qname::QName;
 
-/// Parameters that libraries and training loops give both values.
+/// Parameters to which libraries and training loops pass both `True` and `False`.
 const SWITCHED: [&str; 7] =
     ["deterministic", "is_train", "is_training", "mask", "train", "training", "use_running_average"];
 

@@ -68,8 +68,8 @@ struct Walk<'a> {
     visited: u32,
     /// Expressions to which root sites refer, and that have no id yet.
     pending: FxHashMap<*const Expr, Vec<(RootIndex, Pending)>>,
-    /// Lambdas that a call passes to a library and that are not visited yet. The value says whether the library stages
-    /// the functions that the lambda calls.
+    /// Lambdas that a call passes to a library and that are not visited yet, each with whether the library stages the
+    /// functions that the lambda calls.
     called: FxHashMap<*const ast::ExprLambda, bool>,
     /// The type variables without a bound that were found so far: `T = TypeVar("T")`, `def f[T]`, `class A[T]`.
     type_variables: FxHashSet<Name>,

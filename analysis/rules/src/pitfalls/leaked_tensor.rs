@@ -250,8 +250,8 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether no other function of the file that is staged or empties containers uses a variable of the module.
-    /// Otherwise the Tensor may be used in the same graph only.
+    /// Returns whether every other function of the file that uses this variable of the module is neither staged nor
+    /// empties containers. Otherwise, the Tensor may be used in the same graph only.
     fn is_left_in_module(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);

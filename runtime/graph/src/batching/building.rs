@@ -12,7 +12,7 @@ use crate::ir::operand::Operand;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Ignore,
-    /// The loops stay as they are. [`LoopBatching::found`] tells whether there is one.
+    /// The loops stay as they are. [`LoopBatching::found`] is set if there is one.
     Find,
     Batch,
 }

@@ -22,7 +22,8 @@ impl Batching<'_> {
             let (values, nodes) = (self.values.len(), self.nodes.len());
             match self.with_starts(node, &bounds, &starts)? {
                 Visited::Complete => return Some(()),
-                // `h = h0; for t in range(n): h = f(h, x[i, t])`: `h` is the same for all `i` before the nested loop only.
+                // `h = h0; for t in range(n): h = f(h, x[i, t])`: `h` is the same for all `i` only before the nested
+                // loop.
                 Visited::Differs(places) => {
                     self.values.truncate(values);
                     self.nodes.truncate(nodes);

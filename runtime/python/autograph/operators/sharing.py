@@ -307,7 +307,7 @@ def _is_held(staging, reference, changed):
 
 
 def check_dictionaries(staging):
-    """Restarts the trace if a dictionary has been changed that two variables share on some paths only."""
+    """Restarts the trace if a dictionary that two variables share on some paths only has been changed."""
     for container, items, merged in staging.merged_dictionaries:
         if not same_items(items, container):
             raise Decide(merged.span)

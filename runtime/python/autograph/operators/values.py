@@ -128,7 +128,7 @@ class List(list):
         before = self.state()
         try:
             yield
-        finally:  # also a comparison that ends the trace leaves a part of the change, which is then undone
+        finally:  # a comparison that ends the trace leaves the change incomplete; it is undone later
             after = list(list.__iter__(self))
             if len(after) != len(before[2]) or not all(map(operator.is_, before[2], after)):
                 self.restore(before)
