@@ -1,4 +1,4 @@
-//! Arguments of `torch.cond`, `while_loop` and `scan`.
+//! Arguments that the control flow operators of torch reject: `torch.cond`, `while_loop`, `scan`.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
